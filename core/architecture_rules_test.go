@@ -3,7 +3,6 @@ package core_test
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"maps"
 	"regexp"
 	"slices"
@@ -161,71 +160,6 @@ func noInit(t tree) []string {
 		}
 	}
 	return broken
-}
-
-func noPackageState(t tree) []string {
-	var broken []string
-	for _, f := range t.sources() {
-		for _, decl := range f.syntax.Decls {
-			group, ok := decl.(*ast.GenDecl)
-			if !ok || group.Tok != token.VAR {
-				continue
-			}
-			for _, spec := range group.Specs {
-				spec := spec.(*ast.ValueSpec)
-				for i, name := range spec.Names {
-					if allowedState[f.path+" "+name.Name] == "" && !isAssertion(name, spec) && !isSentinel(name, spec, i) && !isEmbedded(group, spec) {
-						broken = append(broken, f.at(name.Pos(), "package-level variable %s; make it a constant, a function that returns the value, or a field", name.Name))
-					}
-				}
-			}
-		}
-	}
-	return broken
-}
-
-// isAssertion reports whether this is var _ Interface = Type{}.
-func isAssertion(name *ast.Ident, spec *ast.ValueSpec) bool {
-	return name.Name == "_" && spec.Type != nil && len(spec.Values) > 0
-}
-
-// isSentinel reports whether this is var ErrX = errors.New("…") or the like.
-func isSentinel(name *ast.Ident, spec *ast.ValueSpec, i int) bool {
-	if len(spec.Values) != len(spec.Names) {
-		return false
-	}
-	named := strings.HasPrefix(name.Name, "Err") || strings.HasPrefix(name.Name, "err")
-	return named && isErrorCall(spec.Values[i])
-}
-
-// isEmbedded reports whether this is a variable that //go:embed fills. The compiler
-// sees to its type.
-func isEmbedded(group *ast.GenDecl, spec *ast.ValueSpec) bool {
-	for _, doc := range []*ast.CommentGroup{group.Doc, spec.Doc} {
-		if doc == nil {
-			continue
-		}
-		for _, c := range doc.List {
-			if strings.HasPrefix(c.Text, "//go:embed ") {
-				return len(spec.Values) == 0
-			}
-		}
-	}
-	return false
-}
-
-// isErrorCall reports whether e is a call of errors.New or fmt.Errorf.
-func isErrorCall(e ast.Expr) bool {
-	call, ok := e.(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	fn, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return false
-	}
-	pkg, ok := fn.X.(*ast.Ident)
-	return ok && (pkg.Name == "errors" && fn.Sel.Name == "New" || pkg.Name == "fmt" && fn.Sel.Name == "Errorf")
 }
 
 func modulePathStaysInImports(t tree) []string {

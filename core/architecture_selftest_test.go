@@ -154,20 +154,65 @@ const a, b = "notifications/cancelled", "initialize"
 		want: []string{"core/mcp/a.go:3: func init"},
 	},
 	{
-		rule: "no package state", name: "every kind of variable",
+		rule: "no package state", name: "every kind of change",
 		files: map[string]string{
 			"core/mcp/bad.go": `package mcp
 
+import (
+	"sync"
+	"sync/atomic"
+)
+
 var count int
 var table = map[string]int{}
-var (
-	a, errB = errors.New("a"), errors.New("b")
-	ErrC    = &Error{}
-	ErrD    error
-)
+var seen = make(map[string]bool)
+var pool = &sync.Pool{}
+var total atomic.Int64
+var once sync.Once
 var _ = sideEffect()
-var both, ErrE = two()
+var (
+	level   = 1
+	names   = []string{"a"}
+	config  = Config{Limit: 1}
+	escaped = 1
+	erased  = map[string]int{"a": 1}
+	cursor  = 0
+	shared  = 1
+	faked   = 1
+	Public  = 1
+)
 `,
+			"core/mcp/other.go": `package mcp
+
+func f() {
+	level++
+	names[0] = "b"
+	config.Limit = 2
+	_ = &escaped
+	delete(erased, "a")
+	for cursor = range 3 {
+	}
+	(shared), _ = 2, 3
+}
+`,
+			"core/mcp/a_test.go":   "package mcp\n\nvar update = false\n\nfunc g() { faked = 2; update = true }\n",
+			"generators/a_test.go": "package generators\n\nimport \"example.com/m/core/mcp\"\n\nfunc g() { mcp.Public = 2 }\n",
+		},
+		want: []string{
+			"bad.go:8: package-level variable count is made to change", "bad.go:9: package-level variable table is made",
+			"bad.go:10: package-level variable seen is made", "bad.go:11: package-level variable pool is made",
+			"bad.go:12: package-level variable total is made", "bad.go:13: package-level variable once is made",
+			"bad.go:14: package-level variable _ runs code unasked",
+			"bad.go:16: package-level variable level changes at core/mcp/other.go:4;", "bad.go:17: package-level variable names changes at core/mcp/other.go:5;",
+			"bad.go:18: package-level variable config changes at core/mcp/other.go:6;", "bad.go:19: package-level variable escaped changes at core/mcp/other.go:7;",
+			"bad.go:20: package-level variable erased changes at core/mcp/other.go:8;", "bad.go:21: package-level variable cursor changes at core/mcp/other.go:9;",
+			"bad.go:22: package-level variable shared changes at core/mcp/other.go:11;", "bad.go:23: package-level variable faked changes at core/mcp/a_test.go:5;",
+			"bad.go:24: package-level variable Public changes at generators/a_test.go:5;",
+		},
+	},
+	{
+		rule: "no package state", name: "variables that never change",
+		files: map[string]string{
 			"core/mcp/good.go": `package mcp
 
 var _ io.Reader = (*T)(nil)
@@ -181,18 +226,27 @@ var (
 //go:embed all:base
 var files embed.FS
 
+var word = regexp.MustCompile("[a-z]+")
+var sizes = map[string]int{"small": 1}
+var rows = []*Row{{Name: "a"}, &Row{Name: "b"}}
+var names = sync.OnceValue(load)
+var first, second = two()
+
 const limit = 1
 
-func f() { var local int; _ = local }
+func f() {
+	sizes := map[string]int{}
+	sizes["local"] = 1
+	var word int
+	word++
+	for rows := range 3 {
+		rows++
+	}
+	t := T{names: 1}
+	t.names = &limit
+}
 `,
-			"core/mcp/a_test.go":      "package mcp\n\nvar update = false\n",
-			"core/mcp/testdata/in.go": "package in\n\nvar x = 1\n",
-		},
-		want: []string{
-			"bad.go:3: package-level variable count", "bad.go:4: package-level variable table",
-			"bad.go:6: package-level variable a", "bad.go:7: package-level variable ErrC",
-			"bad.go:8: package-level variable ErrD", "bad.go:10: package-level variable _",
-			"bad.go:11: package-level variable both", "bad.go:11: package-level variable ErrE",
+			"core/mcp/testdata/in.go": "package in\n\nvar x int\n",
 		},
 	},
 	{

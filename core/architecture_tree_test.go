@@ -18,7 +18,8 @@ import (
 
 // A tree is what the rules look at: a repository, read and parsed.
 type tree struct {
-	module string   // its path, from go.mod
+	module string // its path, from go.mod
+	fset   *token.FileSet
 	goMod  []string // the lines of go.mod, without comments
 	top    []string // the names at the root
 	files  []*goFile
@@ -36,7 +37,7 @@ type goFile struct {
 
 // readTree reads all Go files below the root of fsys, but for those in dot folders.
 func readTree(fsys fs.FS) (tree, error) {
-	var t tree
+	t := tree{fset: token.NewFileSet()}
 	goMod, err := fs.ReadFile(fsys, "go.mod")
 	if err != nil {
 		return t, err
@@ -67,7 +68,7 @@ func readTree(fsys fs.FS) (tree, error) {
 		if path.Ext(name) != ".go" {
 			return nil
 		}
-		f := &goFile{path: name, fset: token.NewFileSet()}
+		f := &goFile{path: name, fset: t.fset}
 		if f.src, err = fs.ReadFile(fsys, name); err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@
 //   - internal/jsonschema: the implementation of schema
 //   - schema: JSON Schema: validation, schemas of Go types
 //   - schema/inference: plumbing: schemas of types in source code
-//   - internal/stdfd: move standard descriptors, before package os is initialized
+//   - stdfd: keep standard input and output for the protocol
 //   - terminal: what command lines share: usage errors, exit codes, progress
 //   - project: the folder of a server's source, and its petrock.json
 //   - auth: authenticate callers over HTTP: identities, gates, API keys
@@ -20,7 +20,6 @@
 //   - client/clienthttp: the MCP client, for servers over HTTP
 //   - mcptest: a client for tests
 //   - mcpcli: the commands that call a server: tools, call, read, prompt and so on
-//   - serve/stdout: reserve standard output for the protocol while a program starts
 //   - serve: the command line of a server
 //   - auth/oauth: the flags --oauth-… of the command serve
 //   - app: event-sourced features: commands, queries, workers, the event log

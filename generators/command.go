@@ -36,48 +36,47 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 			return gen.Draft{}, err
 		}
 	}
-	input, output, err := n.inputOutput(p, in.Fields, in.Output)
+	input, output, err := n.inputOutput(in.Fields, in.Output)
 	if err != nil {
 		return gen.Draft{}, err
 	}
 
-	file := n.file(p)
+	file := n.file()
 	file.ImportName(p.Import("core/app"), "app")
 	input.write(file)
 	output.write(file)
-	n.writeCommandMethods(p, file, output.name)
+	n.writeCommandMethods(file, output.name)
 
-	test, err := n.toolTest(p, input, output)
-	return n.draft(p, file, test, err)
+	test, err := n.toolTest(input, output)
+	return n.draft(file, test, err)
 }
 
 // inputOutput returns the input and output types of a tool, command or query.
-func (n *component) inputOutput(p gen.Project, inputFields, outputFields []string) (input, output structure, err error) {
+func (n *component) inputOutput(inputFields, outputFields []string) (input, output structure, err error) {
 	input = structure{name: n.goName + "Input", prefix: n.goName, about: "is the input of " + n.wire + "."}
 	output = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is the output of " + n.label() + "."}
 	if n.feature != "" {
-		input = structure{name: n.goName, prefix: n.goName, about: n.about(), directives: n.directives, logged: true}
+		input = structure{name: n.goName, prefix: n.goName, about: gen.DocSentence(n.description), directives: n.directives, logged: true}
 		output.logged = true
 	}
-	if input.fields, err = gen.ParseFields(inputFields); err == nil {
-		output.fields, err = gen.ParseFields(outputFields)
+	if input.fields, err = gen.ParseFields(inputFields, n.project.Initialisms...); err == nil {
+		output.fields, err = gen.ParseFields(outputFields, n.project.Initialisms...)
 	}
 	if err != nil {
 		return input, output, err
 	}
-	n.useDeclaredEnums(p, input.fields, output.fields)
-	result := map[string]string{"tool": "The result", "query": "The answer"}[n.kind]
-	if len(output.fields) == 0 && result != "" {
-		output.fields = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}, Description: result}}
+	n.useDeclaredEnums(input.fields, output.fields)
+	if len(output.fields) == 0 && n.kind != "command" {
+		output.fields = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}}}
 	}
-	n.undescribed = slices.ContainsFunc(input.fields, hasNoDescription)
+	n.setUndescribed(input.fields)
 	return input, output, nil
 }
 
 // useDeclaredEnums replaces enums by string types of the feature that have the same values, and adds the
 // values of such types that fields name.
-func (n component) useDeclaredEnums(p gen.Project, lists ...[]gen.Field) {
-	known := n.knownFeature(p, n.feature)
+func (n component) useDeclaredEnums(lists ...[]gen.Field) {
+	known := n.knownFeature(n.feature)
 	if known == nil {
 		return
 	}
@@ -99,7 +98,7 @@ func (n component) useDeclaredEnums(p gen.Project, lists ...[]gen.Field) {
 	}
 }
 
-func (n component) writeCommandMethods(p gen.Project, file gen.GoFile, output string) {
+func (n component) writeCommandMethods(file gen.GoFile, output string) {
 	check, apply := "return nil", "return "+output+"{}"
 	switch {
 	case n.check != nil:
@@ -109,16 +108,20 @@ func (n component) writeCommandMethods(p gen.Project, file gen.GoFile, output st
 	default:
 		check = "return " + n.unwrittenError(file)
 	}
-	file.Text(`// Check returns an error if the command is not possible now. It does not change s.
+	applied := n.label() + " to s."
+	if !n.isWritten() {
+		applied += ` It runs again on replay, so it depends on s, c and e
+// alone: use e.ID as the id of something new, e.Time as the current time, and e.Actor as the caller.`
+	}
+	file.Text(`// Check returns an error if `+n.label()+` is not possible now. It does not change s.
 func (c `+n.goName+`) Check(ctx context.Context, s *State) error {
 `+check+`
 }
 
-// Apply changes s. It runs again on replay, so it depends on s, c and e alone: use e.ID as the id of
-// something new, e.Time as the current time, and e.Actor as the caller.
+// Apply applies `+applied+`
 func (c `+n.goName+`) Apply(s *State, e app.Event) `+output+` {
 `+apply+`
-}`, "context", p.Import("core/app"))
+}`, "context", n.project.Import("core/app"))
 }
 
 // QueryInput is the input of Query.
@@ -128,7 +131,7 @@ type QueryInput struct {
 	Output      []string `json:"output,omitempty"`                  // As for a tool. Default: result:string
 	Description string   `json:"description,omitempty"`             // Such as: Counts posts.
 	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that return CountOutput{…} and an error, and do not change s. In scope: ctx, q (the query), s (*State)
-	Examples    []Step   `json:"examples,omitempty"`                // Test cases, as for a command
+	Examples    []Step   `json:"examples,omitempty"`                // As for a command
 }
 
 // Query creates a query: a tool that reads the state of a feature. It also creates the feature if needed.
@@ -137,19 +140,19 @@ func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	input, output, err := n.inputOutput(p, in.Fields, in.Output)
+	input, output, err := n.inputOutput(in.Fields, in.Output)
 	if err != nil {
 		return gen.Draft{}, err
 	}
 
-	file := n.file(p)
+	file := n.file()
 	input.write(file)
 	output.write(file)
-	file.Text(`// Answer reads s and does not change it.
+	file.Text(`// Answer answers `+n.label()+` from s, which it does not change.
 func (q `+n.goName+`) Answer(ctx context.Context, s *State) (`+output.name+`, error) {
 `+n.statements(file, output.name+"{}")+`
 }`, "context")
 
-	test, err := n.toolTest(p, input, output)
-	return n.draft(p, file, test, err)
+	test, err := n.toolTest(input, output)
+	return n.draft(file, test, err)
 }

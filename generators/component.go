@@ -18,6 +18,7 @@ import (
 // A component describes what a generator creates: a tool, resource, prompt, command, query, worker or
 // generator.
 type component struct {
+	project     gen.Project
 	kind, dir   string
 	name        gen.Name
 	wire        string // name that clients use
@@ -32,7 +33,7 @@ type component struct {
 	steps   []step   // calls with expected results
 	others  []string // further features that its test serves
 
-	undescribed bool // an input field has no description
+	undescribed []string // input fields without a description
 
 	input, output shape                   // types of a tool; the name is empty if unknown
 	features      map[string]*gen.Feature // cache of Project.Feature, by name
@@ -40,7 +41,7 @@ type component struct {
 
 // newComponent returns a component from its name: FEATURE/NAME if the folder is that of the features.
 func newComponent(p gen.Project, kind, dir, text, description string, in Implementation) (component, error) {
-	n := component{kind: kind, dir: dir, features: map[string]*gen.Feature{}}
+	n := component{project: p, kind: kind, dir: dir, features: map[string]*gen.Feature{}}
 	if dir == derive.Features {
 		feature, rest, ok := strings.Cut(text, "/")
 		if !ok || rest == "" || feature == "" || strings.Contains(rest, "/") {
@@ -52,7 +53,7 @@ func newComponent(p gen.Project, kind, dir, text, description string, in Impleme
 		n.dir, n.feature, text = featureDir(feature), feature, rest
 	}
 	var err error
-	if n.name, err = gen.ParseName(text); err != nil {
+	if n.name, err = gen.ParseName(text, p.Initialisms...); err != nil {
 		return n, err
 	}
 	n.wire, n.goName = n.name.Wire(), n.name.Go()
@@ -82,7 +83,7 @@ func newComponent(p gen.Project, kind, dir, text, description string, in Impleme
 	if n.description, err = gen.ParseDescription(description); err != nil {
 		return n, err
 	}
-	return n, n.setImplementation(p, in, false)
+	return n, n.setImplementation(in, false)
 }
 
 // isReserved reports whether petrock uses the name of the component for something else.
@@ -97,30 +98,21 @@ func (n component) isReserved() bool {
 	return slices.Contains([]string{"New", "Register", "Tools", "Resources", "Prompts"}, n.goName)
 }
 
-// about returns the doc comment after the name: the description, or a placeholder.
-func (n component) about() string {
-	if n.description == "" {
-		return fmt.Sprintf("is the %s %s. Describe it here.", n.kind, n.label())
-	}
-	return gen.DocSentence(n.description)
-}
-
-func (n component) file(p gen.Project) gen.GoFile {
-	return gen.NewGoFile(p.Import(n.dir), p.Package(n.dir))
+func (n component) file() gen.GoFile {
+	return gen.NewGoFile(n.project.Import(n.dir), n.project.Package(n.dir))
 }
 
 // writeFunction adds the function. Without a body it returns zero and an error that names its file.
 func (n component) writeFunction(file gen.GoFile, params, result, zero string) {
-	file.Comment("// " + n.goName + " " + n.about())
-	writeDirectives(file, n.directives)
+	writeDoc(file, n.goName, gen.DocSentence(n.description), n.directives)
 	file.Text("func " + n.goName + "(" + params + ") (" + result + ", error) {\n" + n.statements(file, zero) + "\n}")
 }
 
 // test returns the test file of the component. The test starts with a client of its package.
-func (n component) test(p gen.Project, body func(gen.GoFile) string) gen.GoFile {
-	file := gen.NewGoFile(p.Import(n.dir)+"_test", p.Package(n.dir)+"_test")
-	file.ImportName(p.Import("core/mcptest"), "mcptest")
-	file.Text("func Test"+n.goName+"(t *testing.T) {\n"+n.testSetup(p, file)+body(file)+"\n}", "testing")
+func (n component) test(body func(gen.GoFile) string) gen.GoFile {
+	file := gen.NewGoFile(n.project.Import(n.dir)+"_test", n.project.Package(n.dir)+"_test")
+	file.ImportName(n.project.Import("core/mcptest"), "mcptest")
+	file.Text("func Test"+n.goName+"(t *testing.T) {\n"+n.testSetup(file)+body(file)+"\n}", "testing")
 	return file
 }
 
@@ -130,7 +122,7 @@ func (n component) testPath() string { return strings.TrimSuffix(n.path(), ".go"
 
 // draft returns the draft of the component, including its feature if that is new. It returns err if
 // err is not nil.
-func (n component) draft(p gen.Project, file, test gen.GoFile, err error) (gen.Draft, error) {
+func (n component) draft(file, test gen.GoFile, err error) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
@@ -156,28 +148,34 @@ func (n component) draft(p gen.Project, file, test gen.GoFile, err error) (gen.D
 	case len(n.steps) == 0:
 		draft.Next = append(draft.Next, fmt.Sprintf("Write the test of %s in %s.", n.wire, n.testPath()))
 	}
-	if n.undescribed || n.description == "" && n.kind != "worker" {
-		draft.Next = append(draft.Next, n.describeStep(p))
+	if len(n.undescribed) > 0 {
+		draft.Next = append(draft.Next, n.describeFields())
 	}
-	if n.feature == "" || p.Packages[n.dir] != "" {
+	if n.feature == "" || n.project.Packages[n.dir] != "" {
 		return draft, nil
 	}
 	if n.goName == "Replay" {
 		return gen.Draft{}, fmt.Errorf("%s %q: a new feature already has a test named TestReplay; choose another name", n.kind, n.label())
 	}
-	files, err := plainFeature(p, n.feature)
+	files, err := plainFeature(n.project, n.feature)
 	draft.Files = append(draft.Files, files...)
-	draft.Notices = append(draft.Notices, newFeatureNotice(p, n.feature))
+	draft.Notices = append(draft.Notices, newFeatureNotice(n.project, n.feature))
 	draft.Next = append([]string{fmt.Sprintf("Declare the state of the feature %s in %s.", n.feature, path.Join(n.dir, "state.go"))}, draft.Next...)
 	return draft, err
 }
 
-// describeStep asks for the comments that clients see as descriptions.
-func (n component) describeStep(p gen.Project) string {
-	return fmt.Sprintf("Describe %s and its fields in the comments in %s, then run %s: clients show them to models and users.", n.goName, n.path(), p.Call("sync"))
+func (n *component) setUndescribed(fields []gen.Field) {
+	for _, f := range fields {
+		if f.Description == "" {
+			n.undescribed = append(n.undescribed, f.Name)
+		}
+	}
 }
 
-func hasNoDescription(f gen.Field) bool { return f.Description == "" }
+// describeFields asks for the comments of fields, which clients see as descriptions.
+func (n component) describeFields() string {
+	return fmt.Sprintf("Models read the comments of fields. These fields have none in %s: %s.", n.path(), strings.Join(n.undescribed, ", "))
+}
 
 // An Implementation is the code of a component with its examples, as the caller sends them.
 type Implementation struct {
@@ -188,7 +186,7 @@ type Implementation struct {
 // A TextImplementation is an Implementation of a component that returns text.
 type TextImplementation struct {
 	Body     string `json:"body,omitempty" schema:"format=go"` // Go statements that return (string, error); else as for a tool
-	Examples []Step `json:"examples,omitempty"`                // Test cases, as for a tool
+	Examples []Step `json:"examples,omitempty"`                // As for a tool
 }
 
 func (n component) isWritten() bool { return n.body != nil }
@@ -224,25 +222,31 @@ func textRow(e step) (input, output *jen.Statement, err error) {
 		if text == "" {
 			return nil, nil, fmt.Errorf("example %q: an empty output accepts any output; omit it, and check the result in the test", e.Name)
 		}
-		output = rawLit(text)
+		output = textLit(text)
 	}
-	return rawLit(string(e.Input)), output, nil
+	return textLit(string(e.Input)), output, nil
 }
 
 // singular returns the singular of a noun, and false if it is unknown.
 func singular(plural string) (string, bool) {
-	irregular := map[string]string{
-		"people": "person", "children": "child", "movies": "movie", "cookies": "cookie", "statuses": "status", "aliases": "alias",
-		"caches": "cache", "news": "", "series": "", "species": "", "analytics": "", "sales": "", "goods": "", "settings": "",
-	}
-	if one, ok := irregular[plural]; ok {
+	if one, ok := irregularPlurals[plural]; ok {
 		return one, one != ""
 	}
-	if !regexp.MustCompile(`..[^suia]s$|eas$`).MatchString(plural) { // address, status, analysis and canvas are singular
+	if !regularPlural.MatchString(plural) {
 		return "", false
 	}
 	if stem, ok := strings.CutSuffix(plural, "ies"); ok {
 		return stem + "y", true
 	}
-	return regexp.MustCompile(`(ss|x|zz|ch|sh)es$|s$`).ReplaceAllString(plural, "$1"), true
+	return pluralEnding.ReplaceAllString(plural, "$1"), true
 }
+
+var (
+	regularPlural = regexp.MustCompile(`..[^suia]s$|eas$`) // address, status, analysis and canvas are singular
+	pluralEnding  = regexp.MustCompile(`(ss|x|zz|ch|sh)es$|s$`)
+
+	irregularPlurals = map[string]string{
+		"people": "person", "children": "child", "movies": "movie", "cookies": "cookie", "statuses": "status", "aliases": "alias",
+		"caches": "cache", "news": "", "series": "", "species": "", "analytics": "", "sales": "", "goods": "", "settings": "",
+	}
+)

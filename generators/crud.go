@@ -53,18 +53,18 @@ func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 	if err := gen.CheckWireName(in.Name+"_create", p.Name); err != nil {
 		return c, err
 	}
-	if name, err := gen.ParseName(in.Name); err == nil && name.Go() != "Order" {
+	if name, err := gen.ParseName(in.Name, p.Initialisms...); err == nil && name.Go() != "Order" {
 		c.all = name.Go()
 	}
 	text := in.Item
 	if text == "" {
 		text = "item"
 		one, _ := singular(in.Name)
-		if name, err := gen.ParseName(one); err == nil && !isCRUDName(name.Go()) {
+		if name, err := gen.ParseName(one, p.Initialisms...); err == nil && !isCRUDName(name.Go()) {
 			text = one
 		}
 	}
-	name, err := gen.ParseName(text)
+	name, err := gen.ParseName(text, p.Initialisms...)
 	if err != nil {
 		return c, err
 	}
@@ -129,18 +129,14 @@ func (c crud) state() gen.GoFile {
 	file, members := c.file(), ""
 	for _, f := range c.fields {
 		f.Min, f.Max = "", "" // create and update check limits
-		members += c.structure(nil).member(file, f)
-		if f.Description != "" {
-			members += " // " + f.Description
-		}
-		members += "\n"
+		members += c.structure(nil).member(file, f) + "\n"
 	}
 	c.text(file, `// State is the state of $feature, rebuilt from the event log. Only commands change it.
 type State struct {
-	$all map[string]*$type 'json:"$key"' // By id
-	Order []string 'json:"order"' // Ids in order of creation
+	$all map[string]*$type 'json:"$key"' // By ID
+	Order []string 'json:"order"' // IDs in order of creation
 }`)
-	file.Text("// "+c.typ+" is one item of the feature.\ntype "+c.typ+" struct {\nID string `json:\"id\"`\n"+
+	file.Text("// "+c.typ+" is one "+c.one+".\ntype "+c.typ+" struct {\nID string `json:\"id\"`\n"+
 		"Seq int64 `json:\"seq\"` // Position in the order of creation\n"+members+
 		"CreatedAt time.Time `json:\"created_at\"`\nUpdatedAt time.Time `json:\"updated_at\"`\n}", "time")
 	c.structure(c.fields).writeEnums(file)
@@ -149,7 +145,7 @@ func NewState() *State {
 	return &State{$all: map[string]*$type{}}
 }
 
-// checkID returns an error if no $one has the id.
+// checkID returns an error if no $one has the ID.
 func (s *State) checkID(id string) error {
 	if s.$all[id] == nil {
 		return fmt.Errorf("no $one %q; ${feature}_list lists $feature", id)
@@ -173,7 +169,7 @@ func (c crud) file() gen.GoFile {
 }
 
 func (c crud) idField() gen.Field {
-	return gen.Field{Name: "id", Go: "ID", Type: gen.FieldType{Kind: gen.KindString}, Description: "Id of the " + c.one}
+	return gen.Field{Name: "id", Go: "ID", Type: gen.FieldType{Kind: gen.KindString}, Description: "ID of the " + c.one}
 }
 
 // command returns the file of a command or query: its type, which shares the enums of the items, and its
@@ -228,7 +224,7 @@ func (c crud) update() source {
 		}
 		set += fmt.Sprintf("if c.%s != nil {\nitem.%[1]s = %sc.%[1]s\n}\n", f.Go, star)
 	}
-	return c.command(structure{name: "Update", about: about, directives: []string{"hints idempotent"}, fields: c.updateFields()}, `// Check refuses an unknown id.
+	return c.command(structure{name: "Update", about: about, directives: []string{"hints idempotent"}, fields: c.updateFields()}, `// Check refuses to change an unknown $one.
 func (c Update) Check(ctx context.Context, s *State) error {
 	return s.checkID(c.ID)
 }
@@ -243,7 +239,7 @@ func (c Update) Apply(s *State, e app.Event) $type {
 
 func (c crud) remove() source {
 	about := fmt.Sprintf("deletes one %s and returns it.", c.one)
-	return c.command(structure{name: "Delete", about: about, directives: []string{"hints destructive idempotent"}, fields: []gen.Field{c.idField()}}, `// Check refuses an unknown id.
+	return c.command(structure{name: "Delete", about: about, directives: []string{"hints destructive idempotent"}, fields: []gen.Field{c.idField()}}, `// Check refuses to delete an unknown $one.
 func (c Delete) Check(ctx context.Context, s *State) error {
 	return s.checkID(c.ID)
 }
@@ -274,7 +270,7 @@ func (c crud) list() gen.GoFile {
 	c.text(file, `// List lists $feature in order of creation, in pages.
 type List struct {
 	Limit int 'json:"limit" schema:"min=1,max=100,default=20"' // Maximum number of items
-	After int64 'json:"after,omitempty" schema:"min=0"' // Value of next from the previous page; omit for the first page
+	After int64 'json:"after,omitempty" schema:"min=0"' // Value of next on the previous page
 }
 
 // ListOutput is one page.
@@ -283,7 +279,7 @@ type ListOutput struct {
 	Next int64 'json:"next,omitempty"' // Value of after for the next page; absent on the last page
 }
 
-// Answer returns a page. Deletions between two calls do not skip or repeat items.
+// Answer returns the page after q.After. Deletions between two calls do not skip or repeat items.
 func (q List) Answer(ctx context.Context, s *State) (ListOutput, error) {
 	rest := s.Order[s.after(q.After):]
 	page := rest[:min(max(q.Limit, 1), len(rest))]
@@ -316,11 +312,11 @@ func (c crud) tests() ([]source, error) {
 			{Name: "required fields", Input: ${pkg}.Create{${required}}, Output: first},`+all)),
 		c.testFile("update", created+itemOf("changed", 1, 2, "changed")+checksOf("update", `
 			{Name: "one field", Input: ${pkg}.Update{${changes}}, Output: changed},
-			{Name: "unknown id", Input: ${pkg}.Update{ID: "id9"}, Error: 'no ${one}'},`)),
+			{Name: "unknown ID", Input: ${pkg}.Update{ID: "id9"}, Error: "no ${one}"},`)),
 		// Destroying list removes the second test.
 		c.testFile("delete", created+itemOf("first", 1, 1, "required")+checksOf("delete", `
 			{Name: "delete", Input: ${pkg}.Delete{ID: "id1"}, Output: first},
-			{Name: "delete again", Input: ${pkg}.Delete{ID: "id1"}, Error: 'no ${one}'},`)+`}
+			{Name: "delete again", Input: ${pkg}.Delete{ID: "id1"}, Error: "no ${one}"},`)+`}
 
 func TestListAfterDelete(t *testing.T) {
 	${serve}`+created+created+`client.Given("${feature}_delete", ${pkg}.Delete{ID: "id1"})
@@ -329,13 +325,13 @@ func TestListAfterDelete(t *testing.T) {
 			{Name: "after the deleted one", Input: ${pkg}.List{Limit: 20, After: 1}, Output: ${pkg}.ListOutput{Items: []${pkg}.${type}{second}}},`)),
 		c.testFile("get", created+itemOf("first", 1, 1, "required")+checksOf("get", `
 			{Name: "get", Input: ${pkg}.Get{ID: "id1"}, Output: first},
-			{Name: "unknown id", Input: ${pkg}.Get{ID: "id9"}, Error: 'no ${one}'},`)),
+			{Name: "unknown ID", Input: ${pkg}.Get{ID: "id9"}, Error: "no ${one}"},`)),
 		c.testFile("list", created+created+itemOf("first", 1, 1, "required")+itemOf("second", 2, 2, "required")+checksOf("list", `
 			{Name: "default limit", Input: '{}', Output: ${pkg}.ListOutput{Items: []${pkg}.${type}{first, second}}},
 			{Name: "first page", Input: ${pkg}.List{Limit: 1}, Output: ${pkg}.ListOutput{Items: []${pkg}.${type}{first}, Next: 1}},
 			{Name: "last page", Input: ${pkg}.List{Limit: 1, After: 1}, Output: ${pkg}.ListOutput{Items: []${pkg}.${type}{second}}},
-			{Name: "limit too small", Input: ${pkg}.List{Limit: 0}, Error: 'invalid arguments'},
-			{Name: "limit too large", Input: ${pkg}.List{Limit: 101}, Error: 'invalid arguments'},`)),
+			{Name: "limit too small", Input: ${pkg}.List{Limit: 0}, Error: "invalid arguments"},
+			{Name: "limit too large", Input: ${pkg}.List{Limit: 101}, Error: "invalid arguments"},`)),
 	}, nil
 }
 

@@ -37,7 +37,7 @@ type step struct {
 
 // setImplementation sets body and examples. Leading calls of other tools without an expected result set up
 // the test. callable reports that the component runs without a body.
-func (n *component) setImplementation(p gen.Project, in Implementation, callable bool) error {
+func (n *component) setImplementation(in Implementation, callable bool) error {
 	if in.Body == "" && len(in.Examples) > 0 && !callable {
 		return errors.New("examples without body; send the statements of the function as body too")
 	}
@@ -53,7 +53,7 @@ func (n *component) setImplementation(p gen.Project, in Implementation, callable
 	}
 	seen := map[string]bool{}
 	for i, given := range in.Examples {
-		s, err := n.parseStep(p, i, given)
+		s, err := n.parseStep(i, given)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (n component) ownTool() string {
 }
 
 // parseStep checks an example. Outside of features, tests only serve the features that the body uses.
-func (n component) parseStep(p gen.Project, i int, given Step) (s step, err error) {
+func (n component) parseStep(i int, given Step) (s step, err error) {
 	s.Example = gen.Example{Name: cmp.Or(given.Name, "example "+strconv.Itoa(i+1)), Output: given.Output, Error: given.Error}
 	fail := func(format string, args ...any) (step, error) {
 		return s, fmt.Errorf("example %q: %s", s.Name, fmt.Sprintf(format, args...))
@@ -106,15 +106,15 @@ func (n component) parseStep(p gen.Project, i int, given Step) (s step, err erro
 			return fail("later %q is not a duration; write 30m or 336h", given.Later)
 		}
 	}
-	used := n.body.features(p, n.dir)
+	used := n.body.features(n.project, n.dir)
 	if n.body == nil { // it calls a function of the project, which may use any feature
-		used = addFeature(n.servedFeatures(p), featureOf(p, s.tool))
+		used = addFeature(n.servedFeatures(), featureOf(n.project, s.tool))
 	}
 	switch {
 	case n.feature != "" || s.tool == n.ownTool() && s.later == 0:
 	case len(used) == 0:
 		return fail("tool and later need an event log, and the body uses no feature; use one, such as app.Query(ctx, posts.Get{…}), or omit tool and later")
-	case s.tool != n.ownTool() && n.kind != "tool" && featureOf(p, s.tool) == "":
+	case s.tool != n.ownTool() && n.kind != "tool" && featureOf(n.project, s.tool) == "":
 		return fail("%s is not a tool of a feature; the test of a %s serves only features", s.tool, n.kind)
 	}
 	return s, nil
@@ -125,13 +125,13 @@ type row func(step) (input, output *jen.Statement, err error)
 
 // exampleTest returns a table test of the examples. own encodes an example of the component itself, and
 // check is the call that checks it: client.CheckTool(t, "add", $example).
-func (n component) exampleTest(p gen.Project, check string, own row) (gen.GoFile, error) {
-	if err := n.encode(p, own); err != nil {
+func (n component) exampleTest(check string, own row) (gen.GoFile, error) {
+	if err := n.encode(own); err != nil {
 		return gen.GoFile{}, err
 	}
-	mcptest := p.Import("core/mcptest")
+	mcptest := n.project.Import("core/mcptest")
 	isOther := func(s step) bool { return s.tool != n.ownTool() || s.later > 0 }
-	return n.test(p, func(file gen.GoFile) string {
+	return n.test(func(file gen.GoFile) string {
 		switch {
 		case !slices.ContainsFunc(n.steps, isOther):
 			rows := ""
@@ -147,13 +147,69 @@ func (n component) exampleTest(p gen.Project, check string, own row) (gen.GoFile
 	}), nil
 }
 
+// plainTest returns the test of a component without examples. If the component is not written yet, the
+// test calls it with a sample, if it has one, and expects that error. Otherwise the function may have side
+// effects, so the test makes a call that the server refuses.
+func (n component) plainTest(check string, sample *jen.Statement) gen.GoFile {
+	if n.kind == "resource" && n.isWritten() {
+		return n.listedTest()
+	}
+	return n.test(func(file gen.GoFile) string {
+		comment := "// When " + n.goName + " is written, replace Error by the expected Output.\n"
+		if n.isWritten() || sample == nil {
+			comment = "// " + n.goName + " may have side effects, so this test does not run it. Add examples with an Output.\n"
+			n.steps = []step{{input: textLit(`{"no_such_field":""}`), Example: gen.Example{Error: "no_such_field"}}}
+		} else {
+			n.steps = []step{{input: sample, Example: gen.Example{Error: "not written yet"}}}
+		}
+		return comment + strings.ReplaceAll(check, "$example", file.Ref(n.project.Import("core/mcptest"), "Example")+n.steps[0].code(file))
+	})
+}
+
+// listedTest returns a test that finds a resource in the list of the server.
+func (n component) listedTest() gen.GoFile {
+	list := "Resources"
+	if strings.Contains(strings.Join(n.directives, " "), "{") {
+		list = "ResourceTemplates"
+	}
+	return n.test(func(file gen.GoFile) string {
+		file.Use("slices")
+		return fmt.Sprintf(`// Reading %[2]s may have side effects. Add examples with client.CheckResource.
+		var got []string
+		for _, resource := range client.%[1]s() {
+			got = append(got, resource.Name)
+		}
+		if want := %[2]q; !slices.Contains(got, want) {
+			t.Errorf("client.%[1]s() = %%q, want %%q in it", got, want)
+		}`, list, n.wire)
+	})
+}
+
+// sampleInput returns a valid input, or nil if it knows none: the fields of a Go type are unknown.
+func (n component) sampleInput(fields []gen.Field) *jen.Statement {
+	for _, f := range fields {
+		t := f.Type
+		for t.Elem != nil {
+			t = *t.Elem
+		}
+		if t.Kind == gen.KindGo && t.Values == nil && !f.Optional {
+			return nil
+		}
+	}
+	object, err := encodeFields(fields, requiredSample)
+	if err != nil {
+		return nil
+	}
+	return n.argument(n.wire, object)
+}
+
 // encode sets the input and output of the steps. own may be nil if none calls the component itself.
-func (n component) encode(p gen.Project, own row) (err error) {
+func (n component) encode(own row) (err error) {
 	for i := range n.steps {
 		s := &n.steps[i]
 		encode := own
 		if s.tool != n.ownTool() {
-			encode = n.toolRow(p)
+			encode = n.toolRow()
 		}
 		if s.input, s.output, err = encode(*s); err != nil {
 			return err
@@ -162,30 +218,33 @@ func (n component) encode(p gen.Project, own row) (err error) {
 	return nil
 }
 
-func (n component) toolRow(p gen.Project) row {
+func (n component) toolRow() row {
 	return func(s step) (input, output *jen.Statement, err error) {
 		if s.Output != nil {
 			text, err := compact(s.Output)
 			if err != nil {
 				return nil, nil, err
 			}
-			output = rawLit(text)
+			output = textLit(text)
 			if value, ok := n.output.literal(s.Output); ok && s.tool == n.wire {
 				output = value
 			}
 		}
-		return n.argument(p, s.tool, s.Input), output, nil
+		return n.argument(s.tool, s.Input), output, nil
 	}
 }
 
 // code returns the step as a literal of type mcptest.Example.
 func (s step) code(file gen.GoFile) string {
-	text := fmt.Sprintf("{Name: %q, Input: %s", s.Name, file.Code(s.input))
+	text := "{Input: " + file.Code(s.input)
+	if s.Name != "" {
+		text = fmt.Sprintf("{Name: %q, Input: %s", s.Name, file.Code(s.input))
+	}
 	if s.output != nil {
 		text += ", Output: " + file.Code(s.output)
 	}
 	if s.Error != "" {
-		text += ", Error: " + gen.RawString(s.Error)
+		text += ", Error: " + file.Code(textLit(s.Error))
 	}
 	return text + "}"
 }

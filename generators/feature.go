@@ -21,7 +21,7 @@ import (
 // FeatureInput is the input of Feature.
 type FeatureInput struct {
 	Name   string   `json:"name"`             // One word, such as posts
-	Fields []string `json:"fields,omitempty"` // With crud: fields of an item, as for a tool, next to id, seq, created_at and updated_at
+	Fields []string `json:"fields,omitempty"` // With crud: fields of an item, besides id, seq, created_at and updated_at
 	CRUD   bool     `json:"crud,omitempty"`   // Also create commands create, update, delete and queries get, list
 	Item   string   `json:"item,omitempty"`   // With crud: name of one item
 }
@@ -36,7 +36,7 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 		return gen.Draft{}, fmt.Errorf("feature %s already exists; to add a command, run petrock generate command %[1]s/publish", in.Name)
 	}
 	draft := gen.Draft{Kind: "feature", Name: in.Name}
-	fields, err := gen.ParseFields(in.Fields)
+	fields, err := gen.ParseFields(in.Fields, p.Initialisms...)
 	switch {
 	case err != nil:
 		return gen.Draft{}, err
@@ -69,10 +69,10 @@ func NewState() *State {
 	return &State{}
 }`)
 	test := featureTest(p, feature)
-	test.Text(`// Replay must always give the same state. At the end of a test, apptest replays the event log twice from
-// the start and once from a snapshot, and compares the states.
+	test.Text(`// At the end of each test, apptest replays the event log twice from the start and once from a
+// snapshot, and compares the states.
 func TestReplay(t *testing.T) {
-	`+serveFeature(p, test, feature)+`// Call commands here. For a command create: client.Given("`+feature+`_create", `+feature+`.Create{}).
+	`+serveFeature(p, test, feature)+`// Execute commands with client.Given.
 	client.Work(t.Context())
 }`, "testing")
 	return renderFiles(dir, source{"state.go", file}, source{"state_test.go", test})
@@ -129,6 +129,12 @@ func newFeatureNotice(p gen.Project, feature string) string {
 	return fmt.Sprintf("The feature %s is new. Other features: %s.", feature, strings.Join(others, ", "))
 }
 
+var (
+	featureName     = regexp.MustCompile(`^[a-z][a-z0-9]+$`)
+	qualifiedName   = regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`) // posts.Get
+	contextVariable = regexp.MustCompile(`\bctx\b`)
+)
+
 func featureDir(feature string) string { return path.Join(derive.Features, feature) }
 
 // checkFeature checks the name of a feature, which is also the name of its folder and package, and the
@@ -141,7 +147,7 @@ func checkFeature(p gen.Project, name string) error {
 	switch {
 	case len(name) > maxLength:
 		return refuse("%d characters, at most %d are allowed; choose a shorter one", len(name), maxLength)
-	case !regexp.MustCompile(`^[a-z][a-z0-9]+$`).MatchString(name):
+	case !featureName.MatchString(name):
 		return refuse("use lower-case letters and digits, as for a Go package, such as blogposts")
 	case token.IsKeyword(name) || types.Universe.Lookup(name) != nil || gen.IsDevice(name) || slices.Contains([]string{
 		"internal", "vendor", "testdata",
@@ -167,10 +173,10 @@ func isReserved(name string) bool {
 }
 
 // knownFeature returns a feature of the project, or nil. It asks the project once. The name may be empty.
-func (n component) knownFeature(p gen.Project, name string) *gen.Feature {
+func (n component) knownFeature(name string) *gen.Feature {
 	known, ok := n.features[name]
-	if !ok && p.Feature != nil && name != "" {
-		known = p.Feature(name)
+	if !ok && n.project.Feature != nil && name != "" {
+		known = n.project.Feature(name)
 		n.features[name] = known
 	}
 	return known
@@ -197,13 +203,13 @@ func importFeature(p gen.Project, file gen.GoFile, feature string) {
 
 // servedFeatures returns the features that the component's test needs: its own or those that the body
 // uses, and those of the tools that the test calls. A feature serves the features that it uses.
-func (n component) servedFeatures(p gen.Project) []string {
+func (n component) servedFeatures() []string {
 	all := addFeature(nil, n.feature)
 	if n.feature == "" {
-		all = n.body.features(p, n.dir)
+		all = n.body.features(n.project, n.dir)
 	}
 	for _, s := range slices.Concat(n.given, n.steps) {
-		all = addFeature(all, featureOf(p, s.tool))
+		all = addFeature(all, featureOf(n.project, s.tool))
 	}
 	for _, feature := range n.others {
 		all = addFeature(all, feature)
@@ -242,7 +248,7 @@ func (b *body) features(p gen.Project, dir string) []string {
 			}
 		}
 	}
-	for _, name := range regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`).FindAllStringSubmatch(b.text, -1) {
+	for _, name := range qualifiedName.FindAllStringSubmatch(b.text, -1) {
 		if p.Packages[featureDir(name[1])] != "" {
 			all = addFeature(all, name[1])
 			continue
@@ -253,7 +259,7 @@ func (b *body) features(p gen.Project, dir string) []string {
 			}
 		}
 	}
-	if regexp.MustCompile(`\bctx\b`).MatchString(b.text) {
+	if contextVariable.MatchString(b.text) {
 		addUsed(dir)
 	}
 	slices.Sort(all)
@@ -265,50 +271,50 @@ func (b *body) features(p gen.Project, dir string) []string {
 //	client := apptest.Serve(t, posts.Feature())
 //	client.Register(tools.Register)
 //	client.Given("posts_create", posts.Create{Title: "example"})
-func (n component) testSetup(p gen.Project, file gen.GoFile) string {
-	features, register := n.servedFeatures(p), ""
+func (n component) testSetup(file gen.GoFile) string {
+	features, register := n.servedFeatures(), ""
 	if n.feature == "" {
-		file.ImportName(p.Import(n.dir), p.Package(n.dir))
-		register = file.Ref(p.Import(n.dir), "Register")
+		file.ImportName(n.project.Import(n.dir), n.project.Package(n.dir))
+		register = file.Ref(n.project.Import(n.dir), "Register")
 	}
 	if len(features) == 0 {
-		return fmt.Sprintf("client := %s(t, %s)\n", file.Ref(p.Import("core/mcptest"), "Serve"), register)
+		return fmt.Sprintf("client := %s(t, %s)\n", file.Ref(n.project.Import("core/mcptest"), "Serve"), register)
 	}
-	file.ImportName(p.Import("core/app/apptest"), "apptest")
+	file.ImportName(n.project.Import("core/app/apptest"), "apptest")
 	for _, feature := range features {
-		importFeature(p, file, feature)
+		importFeature(n.project, file, feature)
 	}
-	text := serveFeature(p, file, features...)
+	text := serveFeature(n.project, file, features...)
 	if register != "" {
 		text += "client.Register(" + register + ")\n"
 	}
 	for _, s := range n.given {
-		text += fmt.Sprintf("client.Given(%q, %s)\n", s.tool, file.Code(n.argument(p, s.tool, s.Input)))
+		text += fmt.Sprintf("client.Given(%q, %s)\n", s.tool, file.Code(n.argument(s.tool, s.Input)))
 	}
 	return text
 }
 
 // argument returns the input of a tool call: a Go value if one encodes to it, else JSON text.
-func (n component) argument(p gen.Project, tool string, input json.RawMessage) *jen.Statement {
-	if value, ok := n.inputOf(p, tool).literal(input); ok {
+func (n component) argument(tool string, input json.RawMessage) *jen.Statement {
+	if value, ok := n.inputOf(tool).literal(input); ok {
 		return value
 	}
-	return rawLit(string(input))
+	return textLit(string(input))
 }
 
 // inputOf returns the input type of a tool: the component itself, or a command or query of a feature.
 // The name is empty if the type is unknown.
-func (n component) inputOf(p gen.Project, tool string) shape {
+func (n component) inputOf(tool string) shape {
 	if tool == n.wire {
 		return n.input
 	}
-	known := n.knownFeature(p, featureOf(p, tool))
+	known := n.knownFeature(featureOf(n.project, tool))
 	if known == nil {
 		return shape{}
 	}
 	for _, part := range slices.Concat(known.Commands, known.Queries) {
 		if part.Name == tool {
-			return shape{path: p.Import(known.Dir), name: part.Type, fields: part.Fields, strings: slices.Collect(maps.Keys(known.Strings))}
+			return shape{path: n.project.Import(known.Dir), name: part.Type, fields: part.Fields, strings: slices.Collect(maps.Keys(known.Strings))}
 		}
 	}
 	return shape{}

@@ -27,7 +27,7 @@ import (
 type structure struct {
 	name   string // of the type
 	prefix string // of the types of its enumerations
-	about  string // doc comment after the name
+	about  string // doc comment after the name; may be empty
 	fields []gen.Field
 
 	directives []string
@@ -42,17 +42,16 @@ func (s structure) write(file gen.GoFile) {
 func (s structure) writeType(file gen.GoFile) {
 	members := ""
 	for _, f := range s.fields {
-		members += s.member(file, f) + " // " + f.Comment() + "\n"
+		members += s.member(file, f) + "\n"
 	}
-	file.Comment(fmt.Sprintf("// %s %s", s.name, s.about))
-	writeDirectives(file, s.directives)
+	writeDoc(file, s.name, s.about, s.directives)
 	if members != "" {
 		members = "\n" + members
 	}
 	file.Text("type " + s.name + " struct {" + members + "}")
 }
 
-// member returns the declaration of a field without a comment, and imports the package of its type.
+// member returns the declaration of a field with its comment, and imports the package of its type.
 func (s structure) member(file gen.GoFile, f gen.Field) string {
 	typ := s.code().Type(f)
 	for _, imported := range []string{"time", "encoding/json"} {
@@ -60,7 +59,7 @@ func (s structure) member(file gen.GoFile, f gen.Field) string {
 			file.Use(imported)
 		}
 	}
-	return f.Go + " " + typ + " `" + s.code().Tag(f) + "`"
+	return f.Go + " " + typ + " `" + s.code().Tag(f) + "`" + f.Comment()
 }
 
 func (s structure) writeEnums(file gen.GoFile) {
@@ -77,8 +76,12 @@ func (s structure) writeEnums(file gen.GoFile) {
 	}
 }
 
-func writeDirectives(file gen.GoFile, directives []string) {
-	if len(directives) > 0 {
+// writeDoc adds a doc comment. about follows the name; if it is empty, there are only directives.
+func writeDoc(file gen.GoFile, name, about string, directives []string) {
+	if about != "" {
+		file.Comment("// " + name + " " + about)
+	}
+	if about != "" && len(directives) > 0 {
 		file.Comment("//")
 	}
 	for _, d := range directives {
@@ -194,20 +197,21 @@ func (s shape) canBeEmpty(t ast.Expr) bool {
 	case *ast.ArrayType:
 		return t.Len == nil
 	case *ast.Ident:
-		return predeclared(t.Name) != nil || slices.Contains(s.strings, t.Name)
+		return predeclared[t.Name] != nil || slices.Contains(s.strings, t.Name)
 	case *ast.SelectorExpr:
 		return t.Sel.Name == "Duration" || t.Sel.Name == "RawMessage"
 	}
 	return false
 }
 
-// predeclared returns a pointer to a value of a predeclared type, and nil for other types.
-func predeclared(name string) any {
-	return map[string]any{
-		"any": new(any), "string": new(string), "bool": new(bool), "float64": new(float64), "rune": new(rune), "byte": new(byte),
-		"int": new(int64), "int8": new(int8), "int16": new(int16), "int32": new(int32), "int64": new(int64),
-		"uint": new(uint64), "uint8": new(uint8), "uint16": new(uint16), "uint32": new(uint32), "uint64": new(uint64),
-	}[name]
+// predeclared are the predeclared types that JSON can encode. int and uint have 64 bits everywhere.
+var predeclared = map[string]reflect.Type{
+	"any": reflect.TypeFor[any](), "string": reflect.TypeFor[string](), "bool": reflect.TypeFor[bool](),
+	"float64": reflect.TypeFor[float64](), "rune": reflect.TypeFor[rune](), "byte": reflect.TypeFor[byte](),
+	"int": reflect.TypeFor[int64](), "int8": reflect.TypeFor[int8](), "int16": reflect.TypeFor[int16](),
+	"int32": reflect.TypeFor[int32](), "int64": reflect.TypeFor[int64](),
+	"uint": reflect.TypeFor[uint64](), "uint8": reflect.TypeFor[uint8](), "uint16": reflect.TypeFor[uint16](),
+	"uint32": reflect.TypeFor[uint32](), "uint64": reflect.TypeFor[uint64](),
 }
 
 type goValue struct {
@@ -239,7 +243,7 @@ func (s shape) value(t ast.Expr, raw json.RawMessage) (goValue, bool) {
 		case t.Name == "any":
 			v, ok := basic("string", raw)
 			return goValue{code: v.code}, ok // a non-nil interface is neither empty nor zero
-		case predeclared(t.Name) != nil:
+		case predeclared[t.Name] != nil:
 			return basic(t.Name, raw)
 		case slices.Contains(s.strings, t.Name):
 			v, ok := basic("string", raw)
@@ -296,11 +300,11 @@ func (s shape) dictionary(t *ast.MapType, raw json.RawMessage) (goValue, bool) {
 
 // basic returns the value of a predeclared type that encodes to raw.
 func basic(name string, raw json.RawMessage) (goValue, bool) {
-	pointer := predeclared(name)
-	if strictjson.Unmarshal(raw, pointer) != nil {
+	pointer := reflect.New(predeclared[name])
+	if strictjson.Unmarshal(raw, pointer.Interface()) != nil {
 		return goValue{}, false
 	}
-	v, text := reflect.ValueOf(pointer).Elem(), strings.TrimSpace(string(raw))
+	v, text := pointer.Elem(), strings.TrimSpace(string(raw))
 	result := goValue{code: jen.Id(text), empty: v.IsZero(), zero: v.IsZero()}
 	switch name {
 	case "string":
@@ -337,7 +341,7 @@ func special(name string, raw json.RawMessage) (goValue, bool) {
 		return v, ok
 	case "json.RawMessage":
 		text, err := compact(raw)
-		return goValue{code: jen.Qual("encoding/json", "RawMessage").Call(rawLit(text))}, err == nil
+		return goValue{code: jen.Qual("encoding/json", "RawMessage").Call(textLit(text))}, err == nil
 	}
 	return goValue{}, false
 }
@@ -357,7 +361,7 @@ func (s shape) typeCode(t ast.Expr) *jen.Statement {
 		}
 		return jen.Qual("time", t.Sel.Name)
 	case *ast.Ident:
-		if s.path != "" && predeclared(t.Name) == nil {
+		if s.path != "" && predeclared[t.Name] == nil {
 			return jen.Qual(s.path, t.Name)
 		}
 		return jen.Id(t.Name)

@@ -34,10 +34,10 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 		return gen.Draft{}, err
 	}
 	n.others = functionFeatures(p, f)
-	if err := n.setImplementation(p, in.Implementation, true); err != nil {
+	if err := n.setImplementation(in.Implementation, true); err != nil {
 		return gen.Draft{}, err
 	}
-	w := &wrapper{component: n, function: f, file: n.file(p)}
+	w := &wrapper{component: n, function: f, file: n.file()}
 	if err := w.setParams(p.Module); err != nil {
 		return gen.Draft{}, err
 	}
@@ -45,12 +45,9 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 		return gen.Draft{}, err
 	}
 	w.write()
-	test := n.listedTest(p, "Tools")
-	if len(n.steps) > 0 {
-		test, err = n.toolExamples(p)
-	}
-	draft, err := n.draft(p, w.file, test, err)
-	draft.Next = w.next(p)
+	test, err := n.checkedTest(nil)
+	draft, err := n.draft(w.file, test, err)
+	draft.Next = w.next()
 	return draft, err
 }
 
@@ -127,7 +124,7 @@ func (w *wrapper) setParams(module string) error {
 		if f.Signature.Variadic() && i == vars.Len()-1 {
 			dots = "..."
 		}
-		w.fields = appendField(w.fields, v.Name(), fmt.Sprintf("arg%d", i+1), typ)
+		w.fields = appendField(w.fields, v.Name(), fmt.Sprintf("arg%d", i+1), typ, w.project.Initialisms)
 		field := &w.fields[len(w.fields)-1]
 		field.Optional = dots != "" || isPointer(typ)
 		w.arguments = append(w.arguments, address+"in."+field.Go+dots)
@@ -177,7 +174,7 @@ func (w *wrapper) setResults() error {
 		case count == 1:
 			fallback = "result"
 		}
-		w.results = appendField(w.results, v.Name(), fallback, v.Type())
+		w.results = appendField(w.results, v.Name(), fallback, v.Type(), w.project.Initialisms)
 	}
 	return nil
 }
@@ -202,17 +199,17 @@ func structOf(t types.Type) (structure types.Type, isPointer bool) {
 
 // appendField appends a field with the name of a parameter or result, or with the fallback if that is not
 // usable. No two names differ only in case.
-func appendField(list []wrapperField, source, fallback string, typ types.Type) []wrapperField {
+func appendField(list []wrapperField, source, fallback string, typ types.Type, initialisms []string) []wrapperField {
 	text := gen.WireName(source)
-	name, err := gen.ParseFieldName(text)
+	name, err := gen.ParseFieldName(text, initialisms...)
 	if source == "_" || err != nil {
 		text = fallback
-		name, _ = gen.NameOfValue(text) // cannot fail: the fallback has letters
+		name, _ = gen.NameOfValue(text, initialisms...) // cannot fail: the fallback has letters
 	}
 	isTaken := func(other wrapperField) bool { return strings.EqualFold(other.Name, text) || other.Go == name.Go() }
 	for base, number := text, 2; slices.ContainsFunc(list, isTaken); number++ {
 		text = fmt.Sprintf("%s_%d", base, number)
-		name, _ = gen.NameOfValue(text) // cannot fail: base is valid
+		name, _ = gen.NameOfValue(text, initialisms...) // cannot fail: base is valid
 	}
 	return append(list, wrapperField{gen.Field{Name: text, Go: name.Go()}, typ})
 }
@@ -247,7 +244,7 @@ func (w *wrapper) writeType(taken []string, own types.Type, role string, fields 
 	}
 	for _, f := range fields {
 		typ := typeText(w.file, f.typ, taken...)
-		text += fmt.Sprintf("%s %s `%s` // %s\n", f.Go, typ, gen.StructCode{}.Tag(f.Field), f.Comment())
+		text += fmt.Sprintf("%s %s `%s`%s\n", f.Go, typ, gen.StructCode{}.Tag(f.Field), f.Comment())
 	}
 	w.file.Text(text + "}\n")
 	return name
@@ -256,20 +253,24 @@ func (w *wrapper) writeType(taken []string, own types.Type, role string, fields 
 // writeComment writes the doc comment of the tool: the description if one is set, else the doc comment
 // of the wrapped function under the tool's name.
 func (w *wrapper) writeComment() {
-	text := w.goName + " " + w.about()
-	if doc := strings.TrimRight(w.function.Doc, "\n"); w.description == "" && doc != "" {
-		text = doc
-		if rest, ok := strings.CutPrefix(doc, w.function.Name()); ok && (rest == "" || strings.ContainsRune(" \t\n,:;.", rune(rest[0]))) {
-			text = w.goName + rest
-		}
+	doc := strings.TrimRight(w.function.Doc, "\n")
+	if w.description != "" || doc == "" {
+		writeDoc(w.file, w.goName, gen.DocSentence(w.description), w.directives)
+		return
 	}
-	for line := range strings.SplitSeq(text, "\n") {
+	if rest, ok := strings.CutPrefix(doc, w.function.Name()); ok && (rest == "" || strings.ContainsRune(" \t\n,:;.", rune(rest[0]))) {
+		doc = w.goName + rest
+	}
+	for line := range strings.SplitSeq(doc, "\n") {
 		if line != "" && line[0] != '\t' {
 			line = " " + line
 		}
 		w.file.Comment("//" + line)
 	}
-	writeDirectives(w.file, w.directives)
+	if len(w.directives) > 0 {
+		w.file.Comment("//")
+	}
+	writeDoc(w.file, "", "", w.directives)
 }
 
 // body returns the statements that call the wrapped function and return its results as the output.
@@ -297,13 +298,13 @@ func (w *wrapper) body(output, call string) string {
 	return "var out " + output + "\n" + strings.Join(set, ", ") + " = " + call + "\nreturn out, nil"
 }
 
-func (w *wrapper) next(p gen.Project) []string {
+func (w *wrapper) next() []string {
 	var next []string
-	if w.description == "" && w.function.Doc == "" {
-		next = append(next, w.describeStep(p))
+	for _, f := range w.fields {
+		w.undescribed = append(w.undescribed, f.Name)
 	}
 	if len(w.fields) > 0 {
-		next = append(next, fmt.Sprintf("Describe the fields of %sInput in %s, then run %s: models read the comments.", w.goName, w.path(), p.Call("sync")))
+		next = append(next, w.describeFields())
 	}
 	if len(w.steps) == 0 {
 		next = append(next, fmt.Sprintf("Write the test of %s in %s.", w.wire, w.testPath()))

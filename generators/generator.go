@@ -35,8 +35,8 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	test, err := g.test(p)
-	draft, err := g.draft(p, g.file(p), test, err)
+	test, err := g.test()
+	draft, err := g.draft(g.file(), test, err)
 	if err != nil {
 		return gen.Draft{}, err
 	}
@@ -68,7 +68,7 @@ func newGenerator(n component, in GeneratorInput) (*generator, error) {
 	g := &generator{component: n, makes: n.wire, input: structure{name: n.goName + "Input", prefix: n.goName}}
 	g.description = cmp.Or(g.description, fmt.Sprintf("creates %s.", plural(n.name.Human())))
 	var err error
-	if g.input.fields, err = gen.ParseFields(in.Fields); err != nil {
+	if g.input.fields, err = gen.ParseFields(in.Fields, n.project.Initialisms...); err != nil {
 		return nil, err
 	}
 	for _, f := range g.input.fields {
@@ -141,7 +141,7 @@ func templateLiteral(text string) string {
 
 // templateError returns the error of a template with its position, if it has one.
 func templateError(in GeneratorInput, err error) error {
-	found := regexp.MustCompile(`template: (\S+?):(\d+):(?:\d+:)? (.*)`).FindStringSubmatch(err.Error())
+	found := templatePosition.FindStringSubmatch(err.Error())
 	if found == nil {
 		return err
 	}
@@ -152,6 +152,8 @@ func templateError(in GeneratorInput, err error) error {
 	source.Line, _ = strconv.Atoi(found[2])
 	return source
 }
+
+var templatePosition = regexp.MustCompile(`template: (\S+?):(\d+):(?:\d+:)? (.*)`)
 
 // functionTemplate is the template of a generator without template and body.
 func functionTemplate(what string) string {
@@ -174,21 +176,21 @@ import (
 
 func Test{{.Go}}(t *testing.T) {
 	if got := {{.Package}}.{{.Go}}(); got != "{{.Name}}" {
-		t.Errorf("got %q", got)
+		t.Errorf("{{.Go}}() = %q, want %q", got, "{{.Name}}")
 	}
 }
 `
 
 // file returns the source of the generator.
-func (g *generator) file(p gen.Project) gen.GoFile {
-	file := g.component.file(p)
-	gens := p.Import("generators/gen")
+func (g *generator) file() gen.GoFile {
+	file := g.component.file()
+	gens := g.project.Import("generators/gen")
 	file.ImportName(gens, "gen")
 	fields := ""
 	for _, f := range g.input.fields {
-		fields += g.input.member(file, f) + " // " + f.Comment() + "\n"
+		fields += g.input.member(file, f) + "\n"
 	}
-	file.Text(strings.NewReplacer("$what", g.name.Human(), "$name", g.goName, "$fields", fields, "'", "`").Replace(`// $nameInput is the input of $name: arguments and flags on the command line, arguments of its tool.
+	file.Text(strings.NewReplacer("$what", g.name.Human(), "$name", g.goName, "$fields", fields, "'", "`").Replace(`// $nameInput is the input of $name, from the command line or from its tool.
 type $nameInput struct {
 	Name        string 'json:"name"'                  // Name of the $what, such as first
 	Description string 'json:"description,omitempty"' // What the $what is for, such as: Greets the user.
@@ -209,8 +211,8 @@ func (g *generator) sample() map[string]any {
 }
 
 // test returns the test of the generator. It calls the generator with sample values.
-func (g *generator) test(p gen.Project) (gen.GoFile, error) {
-	imported, pkg, gens := p.Import(g.dir), p.Package(g.dir), p.Import("generators/gen")
+func (g *generator) test() (gen.GoFile, error) {
+	imported, pkg, gens := g.project.Import(g.dir), g.project.Package(g.dir), g.project.Import("generators/gen")
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")
 	file.ImportName(imported, pkg)
 	file.ImportName(gens, "gen")
@@ -238,11 +240,11 @@ func (g *generator) test(p gen.Project) (gen.GoFile, error) {
 		t.Fatal(err)
 	}
 	if len(draft.Files) == 0 {
-		t.Fatal("got no files")
+		t.Fatal("$name made no files, want $path")
 	}
 	first := draft.Files[0]
 	if ok, _ := path.Match("$path", first.Path); !ok || len(first.Text) == 0 {
-		t.Errorf("got %s, want a file $path:\n%s", first.Path, first.Text)
+		t.Errorf("$name made %s with %d bytes, want $path with text", first.Path, len(first.Text))
 	}
 }`), imported, gens, "path", "testing")
 	return file, nil
@@ -251,10 +253,15 @@ func (g *generator) test(p gen.Project) (gen.GoFile, error) {
 // plural returns the regular plural of a noun.
 func plural(noun string) string {
 	switch {
-	case regexp.MustCompile(`(s|x|z|ch|sh)$`).MatchString(noun):
+	case sibilantEnding.MatchString(noun):
 		return noun + "es"
-	case regexp.MustCompile(`[^aeiou]y$`).MatchString(noun):
+	case consonantY.MatchString(noun):
 		return strings.TrimSuffix(noun, "y") + "ies"
 	}
 	return noun + "s"
 }
+
+var (
+	sibilantEnding = regexp.MustCompile(`(s|x|z|ch|sh)$`)
+	consonantY     = regexp.MustCompile(`[^aeiou]y$`)
+)

@@ -20,7 +20,7 @@ package generators
 
 import (
 	"embed"
-	"fmt"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 
@@ -36,19 +36,10 @@ var Files embed.FS
 // A project records it, and keeps the generators of the version that created it.
 const Version = "0.3.0-dev"
 
-// rawLit returns a string literal, in backquotes if possible.
-func rawLit(text string) *jen.Statement { return jen.Op(gen.RawString(text)) }
-
-// listedTest returns the test of a component without examples. The function may have side effects,
-// so the test only checks that the server lists the component.
-func (n component) listedTest(p gen.Project, list string) gen.GoFile {
-	return n.test(p, func(gen.GoFile) string {
-		return fmt.Sprintf(`// Call %[2]s with client, and check the result here.
-		for _, offered := range client.%[1]s() {
-			if offered.Name == %[2]q {
-				return
-			}
-		}
-		t.Error("%[3]s %[2]s is not listed")`, list, n.wire, n.kind)
-	})
+// textLit returns a string literal, in backquotes if that saves escapes.
+func textLit(text string) *jen.Statement {
+	if !strings.ContainsAny(text, "\"\\\n") {
+		return jen.Lit(text)
+	}
+	return jen.Op(gen.RawString(text))
 }

@@ -40,7 +40,7 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 		n.directives = append(n.directives, "mime "+in.MIME)
 	}
 
-	file := n.file(p)
+	file := n.file()
 	params := "ctx " + file.Ref("context", "Context")
 	if len(variables) > 0 {
 		input := structure{name: n.goName + "Input", prefix: n.goName, about: "holds the variables of the URI of " + n.wire + "."}
@@ -52,7 +52,7 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 			}
 			fields = append(fields, field)
 		}
-		if input.fields, err = gen.ParseFields(fields); err != nil {
+		if input.fields, err = gen.ParseFields(fields, p.Initialisms...); err != nil {
 			return gen.Draft{}, fmt.Errorf("variables of the URI %q: %w", gen.Shorten(in.URI), err)
 		}
 		input.write(file)
@@ -60,18 +60,20 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 	}
 	n.writeFunction(file, params, "string", `""`)
 
-	test, err := n.resourceTest(p, in.URI, variables)
-	return n.draft(p, file, test, err)
+	test, err := n.resourceTest(in.URI, variables)
+	return n.draft(file, test, err)
 }
 
-func (n component) resourceTest(p gen.Project, uri string, variables []string) (gen.GoFile, error) {
-	switch {
-	case len(n.steps) == 0 && len(variables) > 0:
-		return n.listedTest(p, "ResourceTemplates"), nil
-	case len(n.steps) == 0:
-		return n.listedTest(p, "Resources"), nil
+func (n component) resourceTest(uri string, variables []string) (gen.GoFile, error) {
+	if len(n.steps) == 0 {
+		values := map[string]string{}
+		for _, name := range variables {
+			values[name] = "example"
+		}
+		expanded, err := derive.Expand(uri, values)
+		return n.plainTest("client.CheckResource(t, $example)", textLit(expanded)), err
 	}
-	return n.exampleTest(p, "client.CheckResource(t, $example)", func(s step) (input, output *jen.Statement, err error) {
+	return n.exampleTest("client.CheckResource(t, $example)", func(s step) (input, output *jen.Statement, err error) {
 		if _, output, err = textRow(s); err != nil {
 			return nil, nil, err
 		}
@@ -85,7 +87,7 @@ func (n component) resourceTest(p gen.Project, uri string, variables []string) (
 			}
 		}
 		expanded, err := derive.Expand(uri, values)
-		return rawLit(expanded), output, err
+		return textLit(expanded), output, err
 	})
 }
 
@@ -103,7 +105,7 @@ func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	arguments, err := gen.ParseFields(in.Fields)
+	arguments, err := gen.ParseFields(in.Fields, p.Initialisms...)
 	if err != nil {
 		return gen.Draft{}, err
 	}
@@ -112,15 +114,17 @@ func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 			return gen.Draft{}, fmt.Errorf("argument %s: prompts do not support type %s; use string, enum(a,b) or time, and parse the string in the function", f.Name, f.Type)
 		}
 	}
-	n.undescribed = slices.ContainsFunc(arguments, hasNoDescription)
+	n.setUndescribed(arguments)
 	input := structure{name: n.goName + "Input", prefix: n.goName, about: "holds the arguments of " + n.wire + ".", fields: arguments}
-	file := n.file(p)
+	file := n.file()
 	input.write(file)
 	n.writeFunction(file, "ctx "+file.Ref("context", "Context")+", in "+input.name, "string", `""`)
 
+	check := fmt.Sprintf("client.CheckPrompt(t, %q, $example)", n.wire)
 	if len(n.steps) == 0 {
-		return n.draft(p, file, n.listedTest(p, "Prompts"), nil)
+		n.input = input.shape(p.Import(n.dir))
+		return n.draft(file, n.plainTest(check, n.sampleInput(arguments)), nil)
 	}
-	test, err := n.exampleTest(p, fmt.Sprintf("client.CheckPrompt(t, %q, $example)", n.wire), textRow)
-	return n.draft(p, file, test, err)
+	test, err := n.exampleTest(check, textRow)
+	return n.draft(file, test, err)
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/dave/jennifer/jen"
+
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -11,8 +13,8 @@ import (
 type ToolInput struct {
 	Name        string   `json:"name,omitempty"`        // Such as send_mail; optional with from
 	Fields      []string `json:"fields,omitempty"`      // Input fields: title:string, limit:int:1..100, status:enum(open,done), due:time?, tags:[]string. A description in double quotes can follow after a space
-	Output      []string `json:"output,omitempty"`      // Output fields, in the same syntax. Default: result:string
-	Description string   `json:"description,omitempty"` // Such as: Sends a mail
+	Output      []string `json:"output,omitempty"`      // As fields. Default: result:string
+	Description string   `json:"description,omitempty"` // Such as: Sends a mail.
 	From        string   `json:"from,omitempty"`        // Instead of fields, output and body: ./store.Find or ./store.Variable.Method
 	Implementation
 }
@@ -30,30 +32,32 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	input, output, err := n.inputOutput(p, in.Fields, in.Output)
+	input, output, err := n.inputOutput(in.Fields, in.Output)
 	if err != nil {
 		return gen.Draft{}, err
 	}
 
-	file := n.file(p)
+	file := n.file()
 	input.write(file)
 	output.write(file)
 	n.writeFunction(file, "ctx "+file.Ref("context", "Context")+", in "+input.name, output.name, output.name+"{}")
 
-	test, err := n.toolTest(p, input, output)
-	return n.draft(p, file, test, err)
+	test, err := n.toolTest(input, output)
+	return n.draft(file, test, err)
 }
 
-func (n component) toolTest(p gen.Project, input, output structure) (gen.GoFile, error) {
-	n.input, n.output = input.shape(p.Import(n.dir)), output.shape(p.Import(n.dir))
+func (n component) toolTest(input, output structure) (gen.GoFile, error) {
+	n.input, n.output = input.shape(n.project.Import(n.dir)), output.shape(n.project.Import(n.dir))
+	return n.checkedTest(n.sampleInput(input.fields))
+}
+
+// checkedTest returns the test of a tool: its examples or, without any, a call with a sample input.
+func (n component) checkedTest(sample *jen.Statement) (gen.GoFile, error) {
+	check := fmt.Sprintf("client.CheckTool(t, %q, $example)", n.wire)
 	if len(n.steps) == 0 {
-		return n.listedTest(p, "Tools"), nil
+		return n.plainTest(check, sample), nil
 	}
-	return n.toolExamples(p)
-}
-
-func (n component) toolExamples(p gen.Project) (gen.GoFile, error) {
-	return n.exampleTest(p, fmt.Sprintf("client.CheckTool(t, %q, $example)", n.wire), n.toolRow(p))
+	return n.exampleTest(check, n.toolRow())
 }
 
 // A body holds the statements of a function that the caller sent.

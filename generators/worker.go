@@ -1,6 +1,7 @@
 package generators
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,7 +19,7 @@ type WorkerInput struct {
 	Every       string   `json:"every,omitempty"`                   // Interval, such as 5m
 	Description string   `json:"description,omitempty"`             // Such as: Mails new posts.
 	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that return nil, or an error to retry later. In scope: ctx, w; with on also c (the command) and e (its event). app.Do(ctx, Publish{…}) executes a command
-	Examples    []Step   `json:"examples,omitempty"`                // Test cases, as for a command, with a run of the worker after each call; later advances the clock first, such as 336h
+	Examples    []Step   `json:"examples,omitempty"`                // As for a command, with a run of the worker after each call; later advances the clock first, such as 336h
 }
 
 // A trigger is a command or an interval that runs a worker.
@@ -36,35 +37,36 @@ func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	triggers, err := n.parseTriggers(p, in)
+	triggers, err := n.parseTriggers(in)
 	if err != nil {
 		return gen.Draft{}, err
 	}
 	if n.isWritten() && len(triggers) > 1 {
 		return gen.Draft{}, fmt.Errorf("a body needs exactly one trigger, not %d; send one trigger, and write the other methods by hand", len(triggers))
 	}
-	fields, err := gen.ParseFields(in.Fields)
+	fields, err := gen.ParseFields(in.Fields, p.Initialisms...)
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	file := n.file(p)
+	file := n.file()
 	file.ImportName(p.Import("core/app"), "app")
-	state := structure{name: n.goName, prefix: n.goName, about: n.about(), fields: fields, logged: true}
+	about := cmp.Or(gen.DocSentence(n.description), "is a worker of "+n.feature+". Its exported fields are saved.")
+	state := structure{name: n.goName, prefix: n.goName, about: about, fields: fields, logged: true}
 	state.write(file)
-	for _, t := range triggers {
-		n.writeMethod(p, file, t)
+	for i, t := range triggers {
+		n.writeMethod(file, t, i == 0)
 	}
-	test, err := n.workerTest(p, triggers)
-	return n.draft(p, file, test, err)
+	test, err := n.workerTest(triggers)
+	return n.draft(file, test, err)
 }
 
-func (n component) parseTriggers(p gen.Project, in WorkerInput) ([]trigger, error) {
+func (n component) parseTriggers(in WorkerInput) ([]trigger, error) {
 	if len(in.On) == 0 && in.Every == "" {
 		return nil, errors.New("a worker needs on (--on), a command such as posts/create, or every (--every), an interval such as 5m")
 	}
 	var all []trigger
 	for _, text := range in.On {
-		t, err := n.parseCommand(p, text)
+		t, err := n.parseCommand(text)
 		if err != nil {
 			return nil, err
 		}
@@ -80,17 +82,17 @@ func (n component) parseTriggers(p gen.Project, in WorkerInput) ([]trigger, erro
 }
 
 // parseCommand parses the name of a command, such as posts/create.
-func (n component) parseCommand(p gen.Project, text string) (trigger, error) {
+func (n component) parseCommand(text string) (trigger, error) {
 	feature, rest, _ := strings.Cut(text, "/")
-	name, err := gen.ParseName(rest)
+	name, err := gen.ParseName(rest, n.project.Initialisms...)
 	if err != nil {
 		return trigger{}, fmt.Errorf("on %q: write FEATURE/COMMAND, such as posts/create", text)
 	}
-	if p.Packages[featureDir(feature)] == "" {
+	if n.project.Packages[featureDir(feature)] == "" {
 		return trigger{}, fmt.Errorf("on %q: the project has no feature %s; create the command %s/%s first", text, feature, feature, rest)
 	}
 	t := trigger{feature: feature, command: name.Go(), label: feature + "/" + name.Wire()}
-	if known := n.knownFeature(p, feature); known != nil {
+	if known := n.knownFeature(feature); known != nil {
 		for _, c := range known.Commands {
 			if c.EventType == t.label {
 				t.command = c.Type
@@ -104,50 +106,51 @@ func (n component) parseCommand(p gen.Project, text string) (trigger, error) {
 	return t, nil
 }
 
-// writeMethod adds the method of a trigger, such as OnCreate.
-func (n component) writeMethod(p gen.Project, file gen.GoFile, t trigger) {
+// writeMethod adds the method of a trigger, such as OnCreate. The first one says what it can call.
+func (n component) writeMethod(file gen.GoFile, t trigger, isFirst bool) {
 	params := "ctx context.Context"
 	if t.feature == "" {
-		file.Comment("// Every is called at the interval in the directive below. After an error it is called again later.")
-		writeDirectives(file, []string{"every " + t.label})
+		writeDoc(file, "Every", "does the work of "+n.label()+" at an interval. An error makes it run again later.", []string{"every " + t.label})
 	} else {
-		file.Commentf("// %s is called for each %s, in the order of the event log, at least once. After an error it is called again.", t.method, t.label)
+		writeDoc(file, t.method, "is called for each "+t.label+", in the order of the event log, at least once. After an error it is called again.", nil)
 		command := t.command
 		if t.feature != n.feature {
-			file.ImportName(p.Import(featureDir(t.feature)), t.feature)
-			command = file.Ref(p.Import(featureDir(t.feature)), t.command)
+			file.ImportName(n.project.Import(featureDir(t.feature)), t.feature)
+			command = file.Ref(n.project.Import(featureDir(t.feature)), t.command)
 		}
-		params += ", c " + command + ", e " + file.Ref(p.Import("core/app"), "Event")
+		params += ", c " + command + ", e " + file.Ref(n.project.Import("core/app"), "Event")
 	}
-	body := `// Do the work here. app.Do(ctx, …) executes a command, app.Query(ctx, …) runs a query.
-		// Exported fields of w are saved.
-		return nil`
-	if n.isWritten() {
+	body := "return nil"
+	switch {
+	case n.isWritten():
 		body = n.body.text
+	case isFirst:
+		body += " // app.Do(ctx, …) executes a command, app.Query(ctx, …) runs a query"
 	}
 	file.Text("func (w *"+n.goName+") "+t.method+"("+params+") error {\n"+body+"\n}", "context")
 }
 
 // workerTest returns the test of a worker. Without examples the test does not run a body, which may
 // have side effects.
-func (n component) workerTest(p gen.Project, triggers []trigger) (gen.GoFile, error) {
+func (n component) workerTest(triggers []trigger) (gen.GoFile, error) {
 	for _, t := range triggers {
 		n.others = addFeature(n.others, t.feature)
 	}
-	err := n.encode(p, nil)
+	err := n.encode(nil)
 	const work = "client.Work(t.Context())"
-	return n.test(p, func(file gen.GoFile) string {
+	return n.test(func(file gen.GoFile) string {
 		switch {
 		case !n.isWritten():
-			return "// " + n.wire + " is not written yet. Once it is, execute commands with client.Given, and check the effects here.\n" + work
+			return "// When " + n.wire + " is written, execute commands with client.Given first, and check its effects.\n" + work
 		case len(n.given)+len(n.steps) == 0:
 			file.Use("strings")
-			return fmt.Sprintf(`// Execute commands with client.Given, run the worker with client.Work(t.Context()), and check the effects here.
-				if offered := client.ReadResource("app://features")[0].Text; !strings.Contains(offered, %q) {
-					t.Errorf("worker %s is not listed: %%s", offered)
-				}`, n.name.Wire(), n.wire)
+			return fmt.Sprintf(`// The worker may have side effects, so this test does not run it. To do so, execute commands
+				// with client.Given, call client.Work(t.Context()), and check the effects.
+				if got, want := client.ReadResource("app://features")[0].Text, %q; !strings.Contains(got, want) {
+					t.Errorf("app://features = %%s, want worker %%s", got, want)
+				}`, n.name.Wire())
 		case len(n.steps) > 0:
-			return work + "\n" + stepLoop(file, p.Import("core/mcptest"), n.steps, checkStepTool, "\n"+work)
+			return work + "\n" + stepLoop(file, n.project.Import("core/mcptest"), n.steps, checkStepTool, "\n"+work)
 		}
 		return work
 	}), err

@@ -44,7 +44,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer file.Close()
-	database, err := postgres.Open(ctx, address, "callers", true)
+	database, err := postgres.Open(ctx, address, "callers", app.OpenOrCreate)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func writeBackup(path string, items int64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := app.WriteBackup(context.Background(), file, created(items), "hello"); err != nil {
+	if _, err := app.NewAdmin(nil, app.Options{Program: "hello"}).WriteBackup(context.Background(), file, created(items)); err != nil {
 		file.Close()
 		return err
 	}

@@ -128,7 +128,7 @@ func row(seq int64) []any {
 
 // open opens the app on its schema.
 func (b *bench) open(ctx context.Context) (*app.App, *postgres.Store, error) {
-	s, err := postgres.Open(ctx, b.address, appSchema, true)
+	s, err := postgres.Open(ctx, b.address, appSchema, app.OpenOrCreate)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,7 +17,7 @@ func TestAmendedTwice(t *testing.T) {
 	now := time.Now()
 	for i, at := range []time.Time{now, now.Add(-time.Hour), now} {
 		am := app.Amendment{Seq: 1, Type: "items/count", Data: []byte([]string{`{"by":5}`, `{"by":6}`, `{"by":7}`}[i]), Reason: "a test", Time: at}
-		if err := app.Amend(t.Context(), m.Share(), am); err != nil {
+		if err := amend(t.Context(), m.Share(), am); err != nil {
 			t.Fatal(err)
 		}
 		if n := total(t, running); n != 5+i {
@@ -66,7 +66,7 @@ func TestAmendedWhileWriting(t *testing.T) {
 	for range 50 {
 		execute(t, a, Count{1})
 	}
-	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
+	if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
 		t.Fatal(err)
 	}
 	read = 0

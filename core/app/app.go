@@ -1,61 +1,19 @@
-// Package app runs event-sourced applications.
-//
-// The app checks a command against the state, appends it to the event log, and applies it to the
-// state, in one transaction. State is rebuilt from the event log at startup. Queries read the state.
-// Workers follow the log, call the outside world, and execute commands.
-//
-//	type Create struct{ Title string }
-//
-//	func (c Create) Check(ctx context.Context, s *State) error      // refuses the command with an error
-//	func (c Create) Apply(s *State, e app.Event) CreateOutput       // no clock, no randomness, no I/O
-//
-//	type Get struct{ ID string }
-//
-//	func (q Get) Answer(ctx context.Context, s *State) (Post, error)
-//
-//	type Digest struct{ Sent int }
-//
-//	func (w *Digest) OnCreate(ctx context.Context, c Create, e app.Event) error
-//	func (w *Digest) Every(ctx context.Context) error
-//
-// Replay is strict. If the data of an event has an unknown field, lacks a field, or has a field of
-// another type, Open returns a [*StuckError] that names the event, the field and the remedies. When
-// the fields of a command change, the command gets a new version, and a type with the old fields
-// upgrades old events:
-//
-//	type CreateV1 struct{ Name string }
-//
-//	func (old CreateV1) Upgrade() Create { return Create{Title: old.Name} }
-//
-// The saved fields of workers and the states in snapshots are read as strictly. A snapshot that
-// does not match its type is ignored with a warning.
-//
-// If a running process reads an event of a newer build that it cannot decode, the feature is stale: its
-// commands fail until the process is restarted, and its queries answer as of the event before, see
-// [Options.OnStale]. The other features keep working. A command with [CommandType.Writes] stores an older
-// version, so that no process becomes stale while builds are replaced one by one.
-//
-// Several processes can share one log. One of them at a time executes commands. A query sees
-// everything that any process committed before the query began.
 package app
 
 import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"reflect"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // Options configure an [App]. The zero value is valid.
@@ -65,16 +23,16 @@ type Options struct {
 	Now     func() time.Time // nil means [time.Now]
 	NewID   func() string    // nil means random ids
 
-	// Actor returns the name of the caller that a context belongs to. nil means that callers have no
-	// names. See [Actor].
+	// Actor returns the name of the caller that a context belongs to. nil means that callers have
+	// no names. See [Actor].
 	Actor func(context.Context) string
 
 	// Cause returns why a command is executed with a context that does not belong to a worker. nil
 	// means that it is unknown.
 	Cause func(context.Context) Cause
 
-	// OnStale is called, with the context of a query, when the query is answered from a state that lacks
-	// events because this build cannot read one. It may be nil.
+	// OnStale is called, with the context of a query, when the query is answered from a state that
+	// lacks events because this build cannot read one. It may be nil.
 	OnStale func(context.Context, *StuckError)
 
 	// Progress is called once a second during replay, with the number of events applied so far.
@@ -88,8 +46,8 @@ type Options struct {
 	NoSnapshot    bool // replay from the first event instead of a snapshot, and take none by itself
 	NoNewSnapshot bool // take no snapshot by itself, but use one
 
-	// Skip has the types of events to ignore, such as scratch/poke, unless a command, [Feature.Maps] or
-	// [Feature.Map] reads them.
+	// Skip has the types of events to ignore, such as scratch/poke, unless a command,
+	// [Feature.Maps] or [Feature.Map] reads them.
 	Skip []string
 
 	// Partial allows workers to follow commands of features that are not registered, as in tests.
@@ -115,7 +73,8 @@ func (o Options) toReplay() Options {
 	return o
 }
 
-// An App is a set of features on one log.
+// An App runs a set of features on one log. It is safe for concurrent use. Execute commands with
+// [Do] and run queries with [Query]. To repair a log, use an [Admin].
 type App struct {
 	store    *watchedStore
 	o        Options
@@ -126,6 +85,7 @@ type App struct {
 	maps     map[string]*typeMap              // by the type of the events that they read
 	states   map[reflect.Type]*feature        // by the Go type of their state
 	process  string                           // name of this process, for leases
+	outputs  strictjson.OutputEncoder         // of commands and queries
 	opened   atomic.Bool                      // startup has replayed the log
 
 	fingerprints func() map[*feature]string // of the features' code; empty if unknown
@@ -167,8 +127,9 @@ type feature struct {
 	locked   time.Duration // how long the last snapshot locked the state; 0 if there was none
 	unusable string        // attempt of a snapshot that could not be loaded
 
-	// stuck is set in a running process at the first event that cannot be applied. Commands return this
-	// error. So do queries if Apply panicked; otherwise the state stays as it was before that event.
+	// stuck is set in a running process at the first event that cannot be applied. Commands return
+	// this error. So do queries if Apply panicked; otherwise the state stays as it was before that
+	// event.
 	stuck    *StuckError
 	wasStuck bool // before the states were rebuilt
 }
@@ -193,6 +154,9 @@ func Open(ctx context.Context, store Store, o Options, features ...Feature) (*Ap
 	}
 	return a, nil
 }
+
+// Store returns the store of the app, to read the log. Only commands may change it.
+func (a *App) Store() Store { return a.store }
 
 // open replays the rest of the log and prepares the workers.
 func (a *App) open(ctx context.Context) error {
@@ -306,7 +270,8 @@ func (a *App) add(f *feature) error {
 	return nil
 }
 
-// findVersion returns the command of the feature that has a type, and the version that the type is of.
+// findVersion returns the command of the feature that has a type, and the version that the type is
+// of.
 func (f *feature) findVersion(commands map[reflect.Type]*registeredType, kind reflect.Type) (*registeredType, int) {
 	for _, t := range commands {
 		switch at := slices.IndexFunc(t.older, func(o Older) bool { return o.kind == kind }); {
@@ -330,8 +295,8 @@ func (a *App) checkMaps() error {
 	return nil
 }
 
-// checkWorkers returns an error for workers that follow an unknown command, share a name, or have an
-// interval that is not positive.
+// checkWorkers returns an error for workers that follow an unknown command, share a name, or have
+// an interval that is not positive.
 func (a *App) checkWorkers() error {
 	for _, f := range a.features {
 		names := map[string]bool{}
@@ -353,196 +318,4 @@ func (a *App) checkWorkers() error {
 		}
 	}
 	return nil
-}
-
-// scopeKey and idempotencyKey are context keys.
-type (
-	scopeKey       struct{}
-	idempotencyKey struct{}
-)
-
-// A scope is the value that the app stores in a context.
-type scope struct {
-	app       *App
-	holdsLock bool        // a check or query, which holds the lock on the states
-	inCheck   bool        // a check, whose queries must not be stale
-	call      *workerCall // nil outside of workers
-	actor     string      // empty means that of [Options]
-}
-
-// A workerCall is one call of a worker's method, for an event or on schedule.
-type workerCall struct {
-	prefix string    // of the idempotency keys of its commands
-	byData bool      // commands with different data have different keys
-	due    time.Time // of a call on schedule
-	cause  Cause     // of its commands
-
-	mu     sync.Mutex
-	counts map[string]int // of commands so far, by type or by type and data
-}
-
-// workPrefix starts the idempotency keys of workers. Other keys must not start with it.
-const workPrefix = "work/"
-
-// nextKey returns the idempotency key of the next command. A repeated call has the same keys.
-func (w *workerCall) nextKey(eventType string, data []byte) string {
-	id := eventType
-	if w.byData {
-		sum := sha256.Sum256(data)
-		id += "/" + hex.EncodeToString(sum[:8])
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.counts == nil {
-		w.counts = map[string]int{}
-	}
-	w.counts[id]++
-	return w.prefix + id + "/" + strconv.Itoa(w.counts[id])
-}
-
-func scopeOf(ctx context.Context) scope {
-	s, _ := ctx.Value(scopeKey{}).(scope)
-	return s
-}
-
-func (s scope) with(ctx context.Context) context.Context {
-	return context.WithValue(ctx, scopeKey{}, s)
-}
-
-// With returns a context for [Do] and [Query]. The contexts of workers contain the app already.
-func With(ctx context.Context, a *App) context.Context {
-	return scope{app: a, actor: scopeOf(ctx).actor}.with(ctx)
-}
-
-// Actor returns the name of the caller of a command, query or tool; empty if it is unknown. The log
-// records it with each command. Workers are callers too, with names such as worker:posts/digest. Apply
-// must use the actor of its event instead.
-func Actor(ctx context.Context) string {
-	s := scopeOf(ctx)
-	return s.app.actor(ctx, s)
-}
-
-// WithActor sets the caller of the commands and queries that use the context, unless actor is empty. A
-// worker uses it to act for the actor of its event.
-func WithActor(ctx context.Context, actor string) context.Context {
-	if actor == "" {
-		return ctx
-	}
-	s := scopeOf(ctx)
-	s.actor = actor
-	return s.with(ctx)
-}
-
-// actor returns the caller of a context with scope s. a may be nil.
-func (a *App) actor(ctx context.Context, s scope) string {
-	if s.actor != "" || a == nil || a.o.Actor == nil {
-		return s.actor
-	}
-	return a.o.Actor(ctx)
-}
-
-// cause returns why a command is executed with a context with scope s, as JSON.
-func (a *App) cause(ctx context.Context, s scope) (json.RawMessage, error) {
-	switch {
-	case s.call != nil:
-		return s.call.cause.encode()
-	case a.o.Cause != nil:
-		return a.o.Cause(ctx).encode()
-	}
-	return nil, nil
-}
-
-// Now returns the current time of the app of ctx; in tests it follows the test's clock. Apply must
-// use the time of its event instead.
-func Now(ctx context.Context) time.Time {
-	if s := scopeOf(ctx); s.app != nil {
-		return s.app.o.Now()
-	}
-	return time.Now()
-}
-
-// Due returns the time at which a call of [Every] was due, and [Now] for other callers. A call that is
-// repeated after a crash has the same due time, so commands that contain it are executed once.
-func Due(ctx context.Context) time.Time {
-	if s := scopeOf(ctx); s.call != nil && !s.call.due.IsZero() {
-		return s.call.due
-	}
-	return Now(ctx)
-}
-
-// WithKey sets the idempotency key of the command that is executed with the context. A repeated
-// command with the same key is not executed again; it returns the first result. Using the key for a
-// different command is an error.
-func WithKey(ctx context.Context, key string) context.Context { return WithKeyOf(ctx, "", key) }
-
-// WithKeyOf is [WithKey] with a separate set of keys for each caller. Callers without a name share
-// one set.
-func WithKeyOf(ctx context.Context, caller, key string) context.Context {
-	k := callerKey{key, key}
-	if caller != "" && key != "" {
-		sum := sha256.Sum256([]byte(caller))
-		k.stored = hex.EncodeToString(sum[:8]) + ":" + key
-	}
-	return context.WithValue(ctx, idempotencyKey{}, k)
-}
-
-// A callerKey is the idempotency key of a context.
-type callerKey struct {
-	stored string // as stored in the log
-	given  string // as the caller chose it
-}
-
-// lock locks the states for writing. It stops waiting when ctx ends.
-func (a *App) lock(ctx context.Context) error {
-	return lockContext(ctx, a.mu.TryLock, a.mu.Lock, a.mu.Unlock)
-}
-
-// lockToRead locks the states for reading. It stops waiting when ctx ends.
-func (a *App) lockToRead(ctx context.Context) error {
-	return lockContext(ctx, a.mu.TryRLock, a.mu.RLock, a.mu.RUnlock)
-}
-
-// lockContext acquires a lock, or returns the cause of ctx if ctx ends first. A goroutine then
-// releases the lock as soon as it gets it.
-func lockContext(ctx context.Context, try func() bool, lock, unlock func()) error {
-	if try() {
-		return nil
-	}
-	if ctx.Done() == nil {
-		lock()
-		return nil
-	}
-	locked := make(chan struct{})
-	go func() {
-		lock()
-		close(locked)
-	}()
-	select {
-	case <-locked:
-		return nil
-	case <-ctx.Done():
-		go func() {
-			<-locked
-			unlock()
-		}()
-		return context.Cause(ctx)
-	}
-}
-
-// panicError returns an error for a recovered panic, with its file and line. The deferred function
-// that recovers must call it.
-func panicError(p any) error {
-	var calls [64]uintptr
-	frames := runtime.CallersFrames(calls[:runtime.Callers(2, calls[:])])
-	seen := false
-	for {
-		frame, more := frames.Next()
-		if seen && !strings.HasPrefix(frame.Function, "runtime.") {
-			return fmt.Errorf("panic: %v (%s:%d)", p, frame.File[strings.LastIndexByte(frame.File, '/')+1:], frame.Line)
-		}
-		seen = seen || frame.Function == "runtime.gopanic"
-		if !more {
-			return fmt.Errorf("panic: %v", p)
-		}
-	}
 }

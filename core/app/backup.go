@@ -3,7 +3,6 @@ package app
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -15,13 +14,173 @@ import (
 	"iter"
 	"maps"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
+
+// A Backup is the [View] of a backup.
+type Backup struct {
+	Program string    // that wrote it
+	Time    time.Time // when it was written
+
+	open      func() (io.ReadCloser, error)
+	documents map[string][]byte // without those of events, which may be many, unless they are converted
+	converted bool              // documents are complete
+}
+
+// ReadBackup reads a backup that [Admin.WriteBackup] has written, and verifies its checksum. open
+// opens the file; it is called again for each iteration of the events.
+func ReadBackup(open func() (io.ReadCloser, error)) (*Backup, error) {
+	b := &Backup{open: open, documents: map[string][]byte{}}
+	err := b.each(func(line backupLine) bool {
+		switch {
+		case line.Backup != nil:
+			b.Program, b.Time = line.Backup.Program, line.Backup.Time
+		case line.Document != nil && !isRow(line.Document.Name):
+			b.documents[line.Document.Name] = line.Document.value()
+		}
+		return true
+	})
+	if old := b.documents[oldAmendments]; old != nil && err == nil {
+		err = b.convertAmendments(old)
+	}
+	return b, err
+}
+
+// Records implements [View].
+func (b *Backup) Records(after int64) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		err := b.each(func(line backupLine) bool {
+			return line.Event == nil || line.Event.Seq <= after || yield(line.Event.record(), nil)
+		})
+		if err != nil {
+			yield(Record{}, err)
+		}
+	}
+}
+
+// Get implements [View].
+func (b *Backup) Get(name string) ([]byte, error) {
+	if !isRow(name) || b.converted {
+		return bytes.Clone(b.documents[name]), nil
+	}
+	for d, err := range b.Documents(name, "") {
+		if err != nil || d.Name == name {
+			return d.Value, err
+		}
+	}
+	return nil, nil
+}
+
+// Names implements [View].
+func (b *Backup) Names(prefix string) (names []string, err error) {
+	for d, err := range b.Documents(prefix, "") {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, d.Name)
+	}
+	return names, nil
+}
+
+// Documents implements [View]. The file has the documents in the order of their names.
+func (b *Backup) Documents(prefix, after string) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		if b.converted {
+			for _, name := range slices.Sorted(maps.Keys(b.documents)) {
+				if strings.HasPrefix(name, prefix) && (name > after || after == "") && !yield(Document{name, bytes.Clone(b.documents[name])}, nil) {
+					return
+				}
+			}
+			return
+		}
+		err := b.each(func(line backupLine) bool {
+			d := line.Document
+			switch {
+			case line.Backup != nil, d != nil && (!strings.HasPrefix(d.Name, prefix) || d.Name <= after && after != ""):
+				return true
+			case d != nil:
+				return yield(Document{d.Name, d.value()}, nil)
+			}
+			return false
+		})
+		if err != nil {
+			yield(Document{}, err)
+		}
+	}
+}
+
+// each calls f with each line, until f returns false. At the end it verifies the checksum.
+func (b *Backup) each(f func(backupLine) bool) error {
+	file, err := b.open()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	zip, err := gzip.NewReader(file)
+	if err != nil {
+		return fmt.Errorf("not a backup: %w", err)
+	}
+	in := bufio.NewReaderSize(zip, 1<<16)
+	sum, count := sha256.New(), backupEnd{}
+	for first := true; ; first = false {
+		text, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return errors.New("the file was cut off; use another backup")
+		}
+		if err != nil {
+			return err
+		}
+		line, err := decodeLine(text)
+		switch {
+		case err != nil:
+			return err
+		case first && line.Backup == nil:
+			return errors.New("not a backup: the first line has no field backup")
+		case first && line.Backup.Version != backupVersion:
+			return fmt.Errorf("the backup has version %d, but this build knows version %d; use the newer build", line.Backup.Version, backupVersion)
+		case line.End != nil:
+			count.SHA256 = hex.EncodeToString(sum.Sum(nil))
+			if *line.End != count {
+				return errors.New("wrong checksum; the backup was damaged or changed; use another backup")
+			}
+			_, err := io.Copy(io.Discard, in) // verifies the checksum of gzip
+			return err
+		case line.Document != nil:
+			count.Documents++
+			sum.Write(text)
+		case line.Event != nil:
+			count.Events++
+			sum.Write(text)
+		}
+		if !f(line) {
+			return nil
+		}
+	}
+}
+
+// convertAmendments converts the amendments of a backup that an older build has written.
+func (b *Backup) convertAmendments(old []byte) error {
+	last, err := viewStore{b}.Last(context.Background())
+	if err != nil {
+		return err
+	}
+	rows, err := convertAmendments(old, last)
+	for _, d := range rows {
+		b.documents[d.Name] = d.Value
+	}
+	delete(b.documents, oldAmendments)
+	b.converted = true
+	return err
+}
+
+// isRow reports whether a document belongs to an event.
+func isRow(name string) bool {
+	return strings.HasPrefix(name, amendmentPrefix) || strings.HasPrefix(name, fallbackPrefix)
+}
 
 // backupVersion is the version of the format. A new field of an event does not change it: builds
 // that do not know the field refuse the backup.
@@ -32,7 +191,7 @@ const backupVersion = 1
 //
 //	{"backup":{"version":1,"program":"hello","time":"2026-11-17T10:00:00Z"}}
 //	{"document":{"name":"worker/posts/digest","value":{"position":1}}}
-//	{"event":{"seq":1,"id":"k2","time":"2026-11-16T09:00:00Z","type":"posts/create","version":1,"data":{}}}
+//	{"event":{"seq":1,"id":"k2","time":"2026-11-16T09:00:00Z","type":"posts/create",…}}
 //	{"end":{"documents":1,"events":1,"sha256":"9f86d0…"}}
 type backupLine struct {
 	Backup   *backupHead     `json:"backup,omitempty"`
@@ -175,335 +334,3 @@ func encodeView(v View, emit func(line []byte) error) (end backupEnd, err error)
 	end.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return end, nil
 }
-
-// keptDocuments yields the documents of a view, except snapshots and probes.
-func keptDocuments(v View) iter.Seq2[Document, error] {
-	const afterSnapshots = "snapshot/\U0010ffff" // follows the names of all snapshots
-	return func(yield func(Document, error) bool) {
-		for _, after := range []string{"", afterSnapshots} {
-			for d, err := range v.Documents("", after) {
-				if after == "" && d.Name >= snapshotsPrefix {
-					break
-				}
-				if d.Name == probeDocument {
-					continue
-				}
-				if !yield(d, err) || err != nil {
-					return
-				}
-			}
-		}
-	}
-}
-
-// WriteBackup writes the events and documents of a view to out, without snapshots, and returns the number
-// of events. program is the name of the program, for people.
-func WriteBackup(ctx context.Context, out io.Writer, v View, program string) (events int64, err error) {
-	zip := gzip.NewWriter(out)
-	write := func(line []byte) error {
-		_, err := zip.Write(line)
-		return cmp.Or(err, ctx.Err())
-	}
-	head, err := encodeLine(backupLine{Backup: &backupHead{backupVersion, program, storable(time.Now())}})
-	if err != nil {
-		return 0, err
-	}
-	if err := write(head); err != nil {
-		return 0, err
-	}
-	end, err := encodeView(v, write)
-	if err != nil {
-		return 0, err
-	}
-	last, err := encodeLine(backupLine{End: &end})
-	if err != nil {
-		return 0, err
-	}
-	return end.Events, errors.Join(write(last), zip.Close())
-}
-
-// A Backup is the [View] of a backup.
-type Backup struct {
-	Program string    // that wrote it
-	Time    time.Time // when it was written
-
-	open      func() (io.ReadCloser, error)
-	documents map[string][]byte // without those of events, which may be many, unless they are converted
-	converted bool              // documents are complete
-}
-
-// ReadBackup reads a backup that [WriteBackup] has written, and verifies its checksum. open opens
-// the file; it is called again for each iteration of the events.
-func ReadBackup(open func() (io.ReadCloser, error)) (*Backup, error) {
-	b := &Backup{open: open, documents: map[string][]byte{}}
-	err := b.each(func(line backupLine) bool {
-		switch {
-		case line.Backup != nil:
-			b.Program, b.Time = line.Backup.Program, line.Backup.Time
-		case line.Document != nil && !isRow(line.Document.Name):
-			b.documents[line.Document.Name] = line.Document.value()
-		}
-		return true
-	})
-	if old := b.documents[oldAmendments]; old != nil && err == nil {
-		err = b.convertAmendments(old)
-	}
-	return b, err
-}
-
-// isRow reports whether a document belongs to an event.
-func isRow(name string) bool {
-	return strings.HasPrefix(name, amendmentPrefix) || strings.HasPrefix(name, fallbackPrefix)
-}
-
-// convertAmendments converts the amendments of a backup that an older build has written.
-func (b *Backup) convertAmendments(old []byte) error {
-	last, err := viewStore{b}.Last(context.Background())
-	if err != nil {
-		return err
-	}
-	rows, err := convertAmendments(old, last)
-	for _, d := range rows {
-		b.documents[d.Name] = d.Value
-	}
-	delete(b.documents, oldAmendments)
-	b.converted = true
-	return err
-}
-
-// each calls f with each line, until f returns false. At the end it verifies the checksum.
-func (b *Backup) each(f func(backupLine) bool) error {
-	file, err := b.open()
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	zip, err := gzip.NewReader(file)
-	if err != nil {
-		return fmt.Errorf("not a backup: %w", err)
-	}
-	in := bufio.NewReaderSize(zip, 1<<16)
-	sum, count := sha256.New(), backupEnd{}
-	for first := true; ; first = false {
-		text, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return errors.New("the file was cut off; use another backup")
-		}
-		if err != nil {
-			return err
-		}
-		line, err := decodeLine(text)
-		switch {
-		case err != nil:
-			return err
-		case first && line.Backup == nil:
-			return errors.New("not a backup: the first line has no field backup")
-		case first && line.Backup.Version != backupVersion:
-			return fmt.Errorf("the backup has version %d, but this build knows version %d; use the newer build", line.Backup.Version, backupVersion)
-		case line.End != nil:
-			count.SHA256 = hex.EncodeToString(sum.Sum(nil))
-			if *line.End != count {
-				return errors.New("wrong checksum; the backup was damaged or changed; use another backup")
-			}
-			_, err := io.Copy(io.Discard, in) // verifies the checksum of gzip
-			return err
-		case line.Document != nil:
-			count.Documents++
-			sum.Write(text)
-		case line.Event != nil:
-			count.Events++
-			sum.Write(text)
-		}
-		if !f(line) {
-			return nil
-		}
-	}
-}
-
-// Records implements [View].
-func (b *Backup) Records(after int64) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		err := b.each(func(line backupLine) bool {
-			return line.Event == nil || line.Event.Seq <= after || yield(line.Event.record(), nil)
-		})
-		if err != nil {
-			yield(Record{}, err)
-		}
-	}
-}
-
-// Get implements [View].
-func (b *Backup) Get(name string) ([]byte, error) {
-	if !isRow(name) || b.converted {
-		return bytes.Clone(b.documents[name]), nil
-	}
-	for d, err := range b.Documents(name, "") {
-		if err != nil || d.Name == name {
-			return d.Value, err
-		}
-	}
-	return nil, nil
-}
-
-// Names implements [View].
-func (b *Backup) Names(prefix string) (names []string, err error) {
-	for d, err := range b.Documents(prefix, "") {
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, d.Name)
-	}
-	return names, nil
-}
-
-// Documents implements [View]. The file has the documents in the order of their names.
-func (b *Backup) Documents(prefix, after string) iter.Seq2[Document, error] {
-	return func(yield func(Document, error) bool) {
-		if b.converted {
-			for _, name := range slices.Sorted(maps.Keys(b.documents)) {
-				if strings.HasPrefix(name, prefix) && (name > after || after == "") && !yield(Document{name, bytes.Clone(b.documents[name])}, nil) {
-					return
-				}
-			}
-			return
-		}
-		err := b.each(func(line backupLine) bool {
-			d := line.Document
-			switch {
-			case line.Backup != nil, d != nil && (!strings.HasPrefix(d.Name, prefix) || d.Name <= after && after != ""):
-				return true
-			case d != nil:
-				return yield(Document{d.Name, d.value()}, nil)
-			}
-			return false
-		})
-		if err != nil {
-			yield(Document{}, err)
-		}
-	}
-}
-
-// A Digest identifies the content of a store. Digests of the same build can be compared.
-type Digest struct {
-	Events  int64
-	content string // hash of the events and documents
-	states  string // hash of the states after replay
-
-	// Unreplayed is the reason if the states are unknown: an event cannot be applied.
-	Unreplayed string
-}
-
-// NewDigest returns the digest of a view. It replays the log without snapshots.
-func NewDigest(ctx context.Context, v View, o Options, features ...Feature) (Digest, error) {
-	end, err := encodeView(v, func([]byte) error { return ctx.Err() })
-	if err != nil {
-		return Digest{}, err
-	}
-	d := Digest{Events: end.Events, content: end.SHA256}
-	a, err := Open(ctx, viewStore{v}, o.toReplay(), features...)
-	if stuck, ok := errors.AsType[*StuckError](err); ok {
-		d.Unreplayed = fmt.Sprintf("event %d cannot be applied", stuck.Record.Seq)
-		return d, nil
-	}
-	if err != nil {
-		return d, err
-	}
-	sum := sha256.New()
-	for _, f := range a.features {
-		io.WriteString(sum, f.Name+"\n")
-		if err := writeState(sum, f.state); err != nil {
-			d.Unreplayed = fmt.Sprintf("encode the state of %s: %v", f.Name, err)
-			return d, nil
-		}
-	}
-	d.states = hex.EncodeToString(sum.Sum(nil))
-	return d, nil
-}
-
-// ErrNotEmpty means that the target of a copy has events.
-var ErrNotEmpty = errors.New("the log has events")
-
-// Copy copies the events and documents of a view, without snapshots, to a store that has no
-// events. It compares both by their digests, and commits only if they are equal. A failed Copy
-// changes nothing.
-func Copy(ctx context.Context, to Store, from View, o Options, features ...Feature) (Digest, error) {
-	want, err := NewDigest(ctx, from, o, features...)
-	if err != nil {
-		return want, err
-	}
-	runtime.GC() // one state at a time
-	return want, to.Write(ctx, func(tx Tx) error {
-		if err := copyView(ctx, tx, from); err != nil {
-			return err
-		}
-		got, err := NewDigest(ctx, tx, o, features...)
-		if err == nil && got != want {
-			err = errors.New("the copy differs from its source; nothing was copied")
-		}
-		return err
-	})
-}
-
-func copyView(ctx context.Context, tx Tx, from View) error {
-	for _, err := range tx.Records(0) {
-		return cmp.Or(err, ErrNotEmpty)
-	}
-	for old, err := range keptDocuments(tx) { // such as the positions of new workers
-		if err == nil {
-			err = tx.Put(old.Name, nil)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for d, err := range keptDocuments(from) {
-		if err == nil {
-			err = tx.Put(d.Name, d.Value)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for r, err := range from.Records(0) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err == nil {
-			err = tx.Append(r)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// A viewStore is a read-only [Store] on a view.
-type viewStore struct{ v View }
-
-var errReadOnly = errors.New("the store is read-only")
-
-func (s viewStore) Records(_ context.Context, after int64) iter.Seq2[Record, error] {
-	return s.v.Records(after)
-}
-
-func (s viewStore) Last(context.Context) (last int64, err error) {
-	for r, err := range s.v.Records(0) {
-		if err != nil {
-			return 0, err
-		}
-		last = r.Seq
-	}
-	return last, nil
-}
-
-func (s viewStore) Stamp(context.Context) (int64, error)                { return 0, nil }
-func (s viewStore) Get(_ context.Context, name string) ([]byte, error)  { return s.v.Get(name) }
-func (s viewStore) Names(_ context.Context, p string) ([]string, error) { return s.v.Names(p) }
-func (s viewStore) Documents(_ context.Context, prefix, after string) iter.Seq2[Document, error] {
-	return s.v.Documents(prefix, after)
-}
-func (s viewStore) Write(context.Context, func(Tx) error) error      { return errReadOnly }
-func (s viewStore) View(_ context.Context, f func(View) error) error { return f(s.v) }
-func (s viewStore) Scrub(context.Context) error                      { return errReadOnly }
-func (s viewStore) Close() error                                     { return nil }

@@ -18,7 +18,10 @@ import (
 func backedUp(t *testing.T, s app.Store) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := s.View(t.Context(), func(v app.View) error { _, err := app.WriteBackup(t.Context(), &out, v, "hello"); return err }); err != nil {
+	if err := s.View(t.Context(), func(v app.View) error {
+		_, err := app.NewAdmin(nil, app.Options{Program: "hello"}).WriteBackup(t.Context(), &out, v)
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -84,7 +87,7 @@ func TestBackup(t *testing.T) {
 	if err := a.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Type: "items/count", Data: []byte(`{"by": 7}`), Reason: "a <test>"}); err != nil {
+	if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Type: "items/count", Data: []byte(`{"by": 7}`), Reason: "a <test>"}); err != nil {
 		t.Fatal(err)
 	}
 	next := last(t, m) + 1
@@ -114,7 +117,7 @@ func TestBackup(t *testing.T) {
 	}
 	restored := app.NewMemory()
 	running := open(t, restored.Share(), mailing(world)) // on the empty log
-	digest, err := app.Copy(t.Context(), restored.Share(), b, app.Options{}, mailing(world))
+	digest, err := app.NewAdmin(restored.Share(), app.Options{}, mailing(world)).Copy(t.Context(), b)
 	if err != nil || digest.Events != last(t, m) || digest.Unreplayed != "" {
 		t.Fatalf("%+v, %v", digest, err)
 	}
@@ -132,7 +135,7 @@ func TestBackup(t *testing.T) {
 	if n := last(t, restored); n != events || !strings.HasPrefix(world.list(), sent+" total=") {
 		t.Errorf("after %d events there are %d; sent %s", events, n, world.list())
 	}
-	if _, err := app.Copy(t.Context(), restored, b, app.Options{}, items()); !errors.Is(err, app.ErrNotEmpty) {
+	if _, err := app.NewAdmin(restored, app.Options{}, items()).Copy(t.Context(), b); !errors.Is(err, app.ErrNotEmpty) {
 		t.Errorf("over a log with events: %v", err)
 	}
 }
@@ -152,7 +155,7 @@ func TestBackupStuck(t *testing.T) {
 		t.Fatal(err)
 	}
 	restored := app.NewMemory()
-	digest, err := app.Copy(t.Context(), restored, b, app.Options{}, items())
+	digest, err := app.NewAdmin(restored, app.Options{}, items()).Copy(t.Context(), b)
 	if err != nil || digest.Unreplayed != "event 2 cannot be applied" || whole(t, restored) != whole(t, m) {
 		t.Errorf("%+v, %v", digest, err)
 	}
@@ -215,7 +218,7 @@ func TestCopyFails(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			to := app.NewMemory()
 			err := m.View(t.Context(), func(v app.View) error {
-				_, err := app.Copy(test.ctx(), test.to(to), v, app.Options{}, items())
+				_, err := app.NewAdmin(test.to(to), app.Options{}, items()).Copy(test.ctx(), v)
 				return err
 			})
 			if err == nil || whole(t, to) != "" {

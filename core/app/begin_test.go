@@ -137,7 +137,7 @@ func TestCheckAmendment(t *testing.T) {
 		{fresh, app.Amendment{Seq: 2, Type: "items/add"}, "event 2"},
 		{fresh, app.Amendment{Seq: 1, Type: "items/break"}, "event 1"},
 	} {
-		err := app.CheckAmendment(t.Context(), m.Share(), test.am, app.Options{}, test.feature)
+		err := app.NewAdmin(m.Share(), app.Options{}, test.feature).TryAmend(t.Context(), test.am.Edit())
 		if (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%+v: it says %v, want %q", test.am, err, test.says)
 		}
@@ -154,7 +154,7 @@ func TestStuckSaysWhy(t *testing.T) {
 	old, fresh := open(t, m.Share()), open(t, m.Share(), newer(mapAll))
 	execute(t, old, Count{1})
 	execute(t, fresh, Tally{1})
-	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "why not"}); err != nil {
+	if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "why not"}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := app.DoRaw(t.Context(), old, Count{1})

@@ -11,8 +11,8 @@ import (
 
 type requestKey struct{}
 
-// Events record the request, or the worker and the event that it handled. Erasing an event removes its
-// cause, and a backup has the causes.
+// Events record the request, or the worker and the event that it handled. Erasing an event removes
+// its cause, and a backup has the causes.
 func TestCause(t *testing.T) {
 	m := app.NewMemory()
 	feature := items()
@@ -60,14 +60,14 @@ func TestCause(t *testing.T) {
 	check(m)
 	copied := app.NewMemory()
 	err = m.View(t.Context(), func(v app.View) error {
-		_, err := app.Copy(t.Context(), copied, v, quiet(), feature)
+		_, err := app.NewAdmin(copied, quiet(), feature).Copy(t.Context(), v)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	check(copied)
-	if err := app.Erase(t.Context(), m.Share(), 1, ""); err != nil {
+	if err := erase(t.Context(), m.Share(), 1, ""); err != nil {
 		t.Fatal(err)
 	}
 	want[0] = ""

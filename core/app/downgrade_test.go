@@ -21,10 +21,11 @@ func summingBack() app.Feature {
 func downgrade(t *testing.T, m *app.Memory, d app.Downgrade, f app.Feature) (app.DowngradeReport, error) {
 	t.Helper()
 	d.Type = "items/count"
-	return d.Run(t.Context(), m.Share(), quiet(), f)
+	return app.NewAdmin(m.Share(), quiet(), f).Downgrade(t.Context(), d)
 }
 
-// After a downgrade, processes of an older build continue, and new ones start. The newer build ignores it.
+// After a downgrade, processes of an older build continue, and new ones start. The newer build
+// ignores it.
 func TestDowngrade(t *testing.T) {
 	m := app.NewMemory()
 	older, fresh := open(t, m.Share()), open(t, m.Share(), summingBack())
@@ -56,7 +57,7 @@ func TestDowngrade(t *testing.T) {
 	if got := dump(t, older); !strings.Contains(got, `"name":"a"`) {
 		t.Errorf("the older build has %s", got)
 	}
-	r, err := app.Find(t.Context(), m, 5)
+	r, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), 5)
 	if err != nil || r.Type != "app/amended" || !strings.Contains(string(r.Data), `"fallback":true`) || !strings.Contains(string(r.Data), `"reason":"back"`) {
 		t.Errorf("it is recorded as %s: %v", r.Data, err)
 	}
@@ -81,7 +82,7 @@ func TestDowngrade(t *testing.T) {
 		t.Errorf("the totals are %d and %d; the newer build has read %d events", total(t, older), total(t, again), counted.read)
 	}
 
-	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 3, Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":200,"unit":"kg"}}`), Reason: "x"}); err != nil {
+	if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 3, Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":200,"unit":"kg"}}`), Reason: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := app.DoRaw(t.Context(), older, Count{1}); err == nil || total(t, fresh) != 11211 {
@@ -90,7 +91,7 @@ func TestDowngrade(t *testing.T) {
 	if _, err = downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || total(t, older) != 11211 {
 		t.Errorf("the total is %d: %v", total(t, older), err)
 	}
-	if err := app.Erase(t.Context(), m.Share(), 3, ""); err != nil {
+	if err := erase(t.Context(), m.Share(), 3, ""); err != nil {
 		t.Fatal(err)
 	}
 	if value, err := m.Get(t.Context(), "fallback/0000000000000000003"); value != nil || err != nil || total(t, older) != 11011 || total(t, fresh) != 11011 {

@@ -33,12 +33,13 @@ func TestEdit(t *testing.T) {
 		t.Fatal(err)
 	}
 	execute(t, a, Count{1000})
-	set, err := app.Edit{Reason: "half", Fields: []string{"set by"}, Amend: func(r app.Record, before *app.Amendment) (app.Amendment, bool, error) {
+	half := app.Edit{Reason: "half", Fields: []string{"set by"}, Amend: func(r app.Record, before *app.Amendment) (app.Amendment, bool, error) {
 		if before != nil {
 			t.Errorf("event %d is amended already", r.Seq)
 		}
 		return app.Amendment{Type: r.Type, Version: 1, Data: []byte(`{"by":3}`)}, r.Seq%2 == 0, nil
-	}}.Write(app.WithActor(t.Context(), "ada"), m.Share())
+	}}
+	set, err := app.NewAdmin(m.Share(), app.Options{}).Amend(app.WithActor(t.Context(), "ada"), half)
 	if err != nil || set.Events() != n/2 || set.Seq != 2 || set.Last != n {
 		t.Errorf("the edit is %+v: %v", set, err)
 	}
@@ -49,24 +50,24 @@ func TestEdit(t *testing.T) {
 	if got := last(t, m); got != n+2 {
 		t.Errorf("the log has %d events", got)
 	}
-	r, err := app.Find(t.Context(), m, n+2)
+	r, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), n+2)
 	if err != nil || r.Actor != "ada" || !strings.Contains(string(r.Data), `"count":1500`) || !strings.Contains(string(r.Data), `"fields":["set by"]`) || strings.Contains(string(r.Data), `"by":3`) {
 		t.Errorf("the edit is recorded as %s: %v", r.Data, err)
 	}
 	if fresh := open(t, m.Share()); dump(t, fresh) != dump(t, a) {
 		t.Error("a new process has another state")
 	}
-	if _, err := skipping(1, 10).Write(t.Context(), m.Share()); err != nil {
+	if _, err := app.NewAdmin(m.Share(), app.Options{}).Amend(t.Context(), skipping(1, 10)); err != nil {
 		t.Fatal(err)
 	}
 	if got := total(t, a); got != n/2+3*n/2+1000-20 {
 		t.Errorf("after a second edit, the total is %d", got)
 	}
-	if am, err := app.FindAmendment(t.Context(), m, 12); err != nil || am == nil || string(am.Data) != `{"by":3}` || am.Reason != "half" {
+	if am, err := app.NewAdmin(m, app.Options{}).FindAmendment(t.Context(), 12); err != nil || am == nil || string(am.Data) != `{"by":3}` || am.Reason != "half" {
 		t.Errorf("the amendment of event 12 is %+v: %v", am, err)
 	}
 	for _, e := range []app.Edit{skipping(n+2, n+3), skipping(n+99, 0)} { // events of the log itself; none
-		if _, err := e.Write(t.Context(), m.Share()); !errors.Is(err, app.ErrNoEvents) {
+		if _, err := app.NewAdmin(m.Share(), app.Options{}).Amend(t.Context(), e); !errors.Is(err, app.ErrNoEvents) {
 			t.Errorf("got error %v", err)
 		}
 	}
@@ -75,12 +76,13 @@ func TestEdit(t *testing.T) {
 		return app.Amendment{Skip: true}, true, map[bool]error{true: io.ErrUnexpectedEOF}[r.Seq == 9]
 	}
 	before := whole(t, m)
-	if _, err := failed.Write(t.Context(), m.Share()); !errors.Is(err, io.ErrUnexpectedEOF) || whole(t, m) != before {
+	if _, err := app.NewAdmin(m.Share(), app.Options{}).Amend(t.Context(), failed); !errors.Is(err, io.ErrUnexpectedEOF) || whole(t, m) != before {
 		t.Errorf("an edit that failed has changed the log: %v", err)
 	}
 }
 
-// An edit is tried as a whole: skipping an event that a later one needs is possible if both are skipped.
+// An edit is tried as a whole: skipping an event that a later one needs is possible if both are
+// skipped.
 func TestEditIsTried(t *testing.T) {
 	m := app.NewMemory()
 	feature := builds()[0]
@@ -88,20 +90,20 @@ func TestEditIsTried(t *testing.T) {
 	execute(t, a, Count{1})
 	record(t, m, "items/explode", 1, `{"how":"new"}`)
 	record(t, m, "items/explode", 1, `{"how":"new"}`)
-	if err := skipping(2, 2).Check(t.Context(), m.Share(), quiet(), feature); err != nil {
+	if err := app.NewAdmin(m.Share(), quiet(), feature).TryAmend(t.Context(), skipping(2, 2)); err != nil {
 		t.Errorf("an edit that leads to a later error is refused: %v", err)
 	}
-	if err := skipping(2, 3).Check(t.Context(), m.Share(), quiet(), feature); err != nil {
+	if err := app.NewAdmin(m.Share(), quiet(), feature).TryAmend(t.Context(), skipping(2, 3)); err != nil {
 		t.Error(err)
 	}
-	if _, err := skipping(2, 3).Write(t.Context(), m.Share()); err != nil {
+	if _, err := app.NewAdmin(m.Share(), app.Options{}).Amend(t.Context(), skipping(2, 3)); err != nil {
 		t.Fatal(err)
 	}
 	worse := skipping(2, 3)
 	worse.Amend = func(r app.Record, _ *app.Amendment) (app.Amendment, bool, error) {
 		return app.Amendment{Type: r.Type, Version: 1}, true, nil
 	}
-	if err := worse.Check(t.Context(), m.Share(), quiet(), feature); err == nil || !strings.HasPrefix(err.Error(), "with this amendment, event 2 ") {
+	if err := app.NewAdmin(m.Share(), quiet(), feature).TryAmend(t.Context(), worse); err == nil || !strings.HasPrefix(err.Error(), "with this amendment, event 2 ") {
 		t.Errorf("got error %v", err)
 	}
 	open(t, m.Share(), feature)
@@ -121,7 +123,7 @@ func TestSnapshotAfterEdits(t *testing.T) {
 		execute(t, a, Count{1})
 	}
 	for i := range 200 { // more than the index of the amendments has
-		if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: int64(650 + i), Skip: true, Reason: "late"}); err != nil {
+		if err := amend(t.Context(), m.Share(), app.Amendment{Seq: int64(650 + i), Skip: true, Reason: "late"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,7 +131,7 @@ func TestSnapshotAfterEdits(t *testing.T) {
 	if total(t, fresh) != 700 || read > 600 {
 		t.Errorf("amendments of later events: the total is %d, read %d events", total(t, fresh), read)
 	}
-	if _, err := skipping(300, 300).Write(t.Context(), m.Share()); err != nil {
+	if _, err := app.NewAdmin(m.Share(), app.Options{}).Amend(t.Context(), skipping(300, 300)); err != nil {
 		t.Fatal(err)
 	}
 	if fresh, read := withFingerprint(t, m, "same"); total(t, fresh) != 699 || read < 1100 {
@@ -144,7 +146,7 @@ func TestOldBackup(t *testing.T) {
 	for range 3 {
 		execute(t, a, Count{1})
 	}
-	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "a test"}); err != nil {
+	if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "a test"}); err != nil {
 		t.Fatal(err)
 	}
 	restored := app.NewMemory()
@@ -159,7 +161,7 @@ func TestOldBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := app.Copy(t.Context(), restored, backup, quiet(), items()); err != nil {
+	if _, err := app.NewAdmin(restored, quiet(), items()).Copy(t.Context(), backup); err != nil {
 		t.Fatal(err)
 	}
 	b := open(t, restored.Share())
@@ -169,7 +171,7 @@ func TestOldBackup(t *testing.T) {
 	if names, err := restored.Names(t.Context(), ""); err != nil || strings.Join(names, " ") != "amended amendment/0000000000000000002" {
 		t.Errorf("the documents are %q: %v", names, err)
 	}
-	if err := app.Amend(t.Context(), restored.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
+	if err := amend(t.Context(), restored.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
 		t.Fatal(err)
 	}
 	if n := total(t, b); n != 1 {

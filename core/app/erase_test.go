@@ -39,31 +39,31 @@ func TestErase(t *testing.T) {
 	execute(t, running, Add{Name: "secret", Key: "secret key"})
 	execute(t, running, Count{5})
 	for _, data := range []string{`{"name":"secret two"}`, `{"name":"secret"}`} {
-		if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Type: "items/add", Data: []byte(data), Reason: "secret"}); err != nil {
+		if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Type: "items/add", Data: []byte(data), Reason: "secret"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := running.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	before, err := app.Find(t.Context(), m, 2)
+	before, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if strings.Count(everything(t, m), "secret") < 8 {
 		t.Fatalf("the store has %s", everything(t, m))
 	}
-	if err := app.Erase(app.WithActor(t.Context(), "ada"), m.Share(), 2, "a request"); err != nil {
+	if err := erase(app.WithActor(t.Context(), "ada"), m.Share(), 2, "a request"); err != nil {
 		t.Fatal(err)
 	}
 	if all := everything(t, m); strings.Contains(all, "secret") {
 		t.Errorf("after the erasure the store has %s", all)
 	}
-	after, err := app.Find(t.Context(), m, 2)
+	after, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), 2)
 	if err != nil || after.Event != before.Event || after.Type != "app/erased" || string(after.Data) != `{"type":"items/add","version":1}` || after.Key != "" || after.Result != nil {
 		t.Errorf("the event is %+v, %v", after, err)
 	}
-	record, err := app.Find(t.Context(), m, 6)
+	record, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), 6)
 	if err != nil || record.Type != "app/amended" || !strings.Contains(string(record.Data), `"reason":"a request"`) || !strings.Contains(string(record.Data), `"by":"ada"`) {
 		t.Errorf("the erasure is recorded as %+v, %v", record, err)
 	}
@@ -76,14 +76,14 @@ func TestErase(t *testing.T) {
 	if fresh, read := withFingerprint(t, m, "same"); dump(t, fresh) != dump(t, running) || read > 2 {
 		t.Errorf("a snapshot after the erasure: read %d events", read)
 	}
-	for seq, want := range map[int64]string{2: app.ErrErased.Error(), 4: "event 4 is an amendment; erase the event that it amends", 6: "is an amendment", 7: "does not exist", 0: "does not exist"} {
-		if err := app.Erase(t.Context(), m.Share(), seq, ""); err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, app.ErrErased) != (seq == 2) {
-			t.Errorf("erase %d: %v", seq, err)
+	for _, seq := range []int64{2, 4, 6, 7} { // erased, amendments, none
+		if err := erase(t.Context(), m.Share(), seq, ""); !errors.Is(err, app.ErrNoEvents) {
+			t.Errorf("Erase(%d) = %v, want ErrNoEvents", seq, err)
 		}
 	}
 	for _, am := range []app.Amendment{{Seq: 2, Skip: true, Reason: "x"}, {Seq: 2, Type: "items/add", Data: []byte(`{}`), Reason: "x"}} {
-		if err := app.Amend(t.Context(), m.Share(), am); err == nil || !strings.Contains(err.Error(), "event 2 was erased") {
-			t.Errorf("amend: %v", err)
+		if err := amend(t.Context(), m.Share(), am); !errors.Is(err, app.ErrNoEvents) {
+			t.Errorf("Amend(%+v) = %v, want ErrNoEvents", am, err)
 		}
 	}
 	execute(t, running, Add{Name: "b", Key: "secret key"}) // the key is free
@@ -93,7 +93,7 @@ func TestErase(t *testing.T) {
 func TestEraseDuringSnapshot(t *testing.T) {
 	m := app.NewMemory()
 	a := open(t, beforeWrite{m.Share(), func() {
-		if err := app.Erase(t.Context(), m.Share(), 1, ""); err != nil && !errors.Is(err, app.ErrErased) {
+		if err := erase(t.Context(), m.Share(), 1, ""); err != nil && !errors.Is(err, app.ErrNoEvents) {
 			t.Error(err)
 		}
 	}})
@@ -154,12 +154,12 @@ func TestEraseForWorkers(t *testing.T) {
 		if w := worker(t, m); len(w.Aside) != 1 || w.Trying != seqOf("bad2") {
 			t.Fatalf("%+v", w)
 		}
-		if err := app.Retry(t.Context(), m.Share(), "items/mailer", 1); err != nil {
+		if err := app.NewAdmin(m.Share(), app.Options{}).Retry(t.Context(), "items/mailer", 1); err != nil {
 			t.Fatal(err)
 		}
 		tries := strings.Count(world.list(), "bad2")
 		for _, seq := range []int64{1, seqOf("bad2"), seqOf("bad3")} {
-			if err := app.Erase(t.Context(), m.Share(), seq, ""); err != nil {
+			if err := erase(t.Context(), m.Share(), seq, ""); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -192,8 +192,8 @@ func (s *interrupted) Write(ctx context.Context, f func(app.Tx) error) error {
 
 func (s *interrupted) Scrub(context.Context) error { s.scrubs++; return nil }
 
-// Events are erased together, with one event of the log that tells of it and one rewriting of the files. An
-// erasure that was interrupted can be run again.
+// Events are erased together, with one event of the log that tells of it and one rewriting of the
+// files. An erasure that was interrupted can be run again.
 func TestEraseMany(t *testing.T) {
 	const n = 2500
 	for writes := range 4 {
@@ -218,12 +218,12 @@ func TestEraseMany(t *testing.T) {
 		if total(t, running) != n {
 			t.Fatal("the total is", total(t, running))
 		}
-		if _, err := skipping(1, 10).Write(t.Context(), m.Share()); err != nil {
+		if _, err := app.NewAdmin(m.Share(), app.Options{}).Amend(t.Context(), skipping(1, 10)); err != nil {
 			t.Fatal(err)
 		}
 		s := &interrupted{Memory: m.Share(), writes: writes}
 		e := app.Erasure{Reason: "a request", Match: func(r app.Record, _ *app.Amendment) bool { return r.Actor == "secret" }}
-		_, err = e.Run(t.Context(), s)
+		_, err = app.NewAdmin(s, app.Options{}).Erase(t.Context(), e)
 		if err == nil {
 			t.Fatalf("%d writes: it was not interrupted", writes)
 		}
@@ -237,7 +237,7 @@ func TestEraseMany(t *testing.T) {
 		if writes == 0 {
 			last = e
 		}
-		if done, err := last.Run(t.Context(), s); err != nil && !errors.Is(err, app.ErrNoEvents) || s.scrubs != scrubs+1 {
+		if done, err := app.NewAdmin(s, app.Options{}).Erase(t.Context(), last); err != nil && !errors.Is(err, app.ErrNoEvents) || s.scrubs != scrubs+1 {
 			t.Errorf("%d writes: once more: %d events, %d times rewritten: %v", writes, done, s.scrubs, err)
 		}
 		if all := everything(t, m); strings.Contains(all, "secret") || !strings.Contains(all, "kept") || strings.Count(all, `"count":2000`) != 1 {
@@ -246,7 +246,7 @@ func TestEraseMany(t *testing.T) {
 		if got := total(t, running); got != n/5-2 || dump(t, running) != replayed(t, m) {
 			t.Errorf("%d writes: a running process has %d", writes, got)
 		}
-		if _, err := e.Run(t.Context(), s); !errors.Is(err, app.ErrNoEvents) || s.scrubs != scrubs+1 {
+		if _, err := app.NewAdmin(s, app.Options{}).Erase(t.Context(), e); !errors.Is(err, app.ErrNoEvents) || s.scrubs != scrubs+1 {
 			t.Errorf("%d writes: after the end: %v", writes, err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -14,9 +13,9 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// An Event is the position, id, time and actor of a command in the log. Replay passes the same Event
-// to Apply, so Apply must take times, ids of new items and the caller from it. Order events by Seq:
-// times decrease when the clock is set back. See [Record] for the whole event.
+// An Event is the position, id, time and actor of a command in the log. Replay passes the same
+// Event to Apply, so Apply must take times, ids of new items and the caller from it. Order events
+// by Seq: times decrease when the clock is set back. See [Record] for the whole event.
 type Event struct {
 	Seq   int64     `json:"seq"`             // 1, 2, 3, … without gaps
 	ID    string    `json:"id"`              // unique in the log
@@ -37,8 +36,8 @@ type Record struct {
 	Cause json.RawMessage `json:"cause,omitempty"` // a [Cause]; nil if it is unknown
 }
 
-// A Cause says why a command was executed: for an event that a worker handled or at an interval of the
-// worker, or in a request. It never has arguments of the request.
+// A Cause says why a command was executed: for an event that a worker handled or at an interval of
+// the worker, or in a request. It never has arguments of the request.
 type Cause struct {
 	Event  int64  `json:"event,omitempty"`  // the event that the worker handled; 0 for an interval
 	Worker string `json:"worker,omitempty"` // such as posts/digest
@@ -67,9 +66,30 @@ type Payload struct {
 // Payload returns the command of the event.
 func (r Record) Payload() Payload { return Payload{r.Type, r.Version, r.Data} }
 
-// Decode stores the fields of the command in the value that v points to, as strictly as commands are
-// decoded.
+// Decode stores the fields of the command in the value that v points to, as strictly as commands
+// are decoded.
 func (r Record) Decode(v any) error { return (&strictjson.Decoder{Exact: true}).Decode(r.Data, v) }
+
+// findRecord returns an event of a store.
+func findRecord(ctx context.Context, s Store, seq int64) (Record, error) {
+	for r, err := range s.Records(ctx, seq-1) {
+		if err != nil {
+			return Record{}, fmt.Errorf("read the log: %w", err)
+		}
+		if r.Seq == seq {
+			return r, nil
+		}
+		break
+	}
+	last, err := s.Last(ctx)
+	if err != nil {
+		return Record{}, fmt.Errorf("read the log: %w", err)
+	}
+	if last == 0 {
+		return Record{}, fmt.Errorf("event %d does not exist; the log is empty", seq)
+	}
+	return Record{}, fmt.Errorf("event %d does not exist; the last event is %d", seq, last)
+}
 
 // A decodedEvent is a record with its command.
 type decodedEvent struct {
@@ -87,8 +107,8 @@ func (a *App) decode(from *AmendmentReader, d *decodedEvent) error {
 	return a.decodeFor(from, d, func(t *registeredType) bool { return d.Seq > t.feature.from })
 }
 
-// decodeFor finds the command of d.Record, and decodes its data if it is needed. If this build cannot
-// read the event, it reads the fallback of the event, if there is one.
+// decodeFor finds the command of d.Record, and decodes its data if it is needed. If this build
+// cannot read the event, it reads the fallback of the event, if there is one.
 func (a *App) decodeFor(from *AmendmentReader, d *decodedEvent, isNeeded func(*registeredType) bool) error {
 	p, err := a.resolve(from, d)
 	if err != nil {
@@ -127,8 +147,8 @@ func (d *decodedEvent) decodeData(p Payload) {
 	}
 }
 
-// resolve finds the command type of d.Record, nil if the event is ignored. It returns the payload to
-// decode: that of the record, of its amendment, or of Map.
+// resolve finds the command type of d.Record, nil if the event is ignored. It returns the payload
+// to decode: that of the record, of its amendment, or of Map.
 func (a *App) resolve(from *AmendmentReader, d *decodedEvent) (Payload, error) {
 	p := d.Payload()
 	if isOwn(d.Type) {
@@ -161,8 +181,8 @@ func (a *App) resolve(from *AmendmentReader, d *decodedEvent) (Payload, error) {
 	return p, nil
 }
 
-// affectedFeature returns the feature of an event without a command: the feature of its type, or the
-// one whose map function failed.
+// affectedFeature returns the feature of an event without a command: the feature of its type, or
+// the one whose map function failed.
 func (a *App) affectedFeature(eventType string, err error) *feature {
 	name, _, _ := strings.Cut(eventType, "/")
 	for _, f := range a.features {
@@ -241,8 +261,8 @@ skip the type:  petrock sync --skip %[1]s`, p.Type),
 	return nil, &unreadableError{text: "is mapped in a cycle", remedy: "fix the map functions: one must return an event that a command can read"}
 }
 
-// mapPayload replaces the payload of an event with the result of its [Mapping], or of the first Map that
-// changes its type or version. The Map of its own feature is called first.
+// mapPayload replaces the payload of an event with the result of its [Mapping], or of the first Map
+// that changes its type or version. The Map of its own feature is called first.
 func (a *App) mapPayload(e Event, p *Payload) error {
 	old := Record{Event: e, Type: p.Type, Version: p.Version, Data: p.Data}
 	if m := a.maps[p.Type]; m != nil {
@@ -312,7 +332,8 @@ func (m *typeMap) call(old Record) (Payload, error) {
 }
 
 // Command decodes the command of a record, upgraded to the current version, without applying it. It
-// returns nil if the event is dropped or skipped.
+// returns nil if the event is dropped or skipped. Use it in tests of versions: does this build
+// still read an event?
 func (a *App) Command(r Record) (any, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -327,167 +348,8 @@ func (a *App) Command(r Record) (any, error) {
 	return d.command.value(), nil
 }
 
-// An Upgrader is the type of an older version of a command. Upgrade returns the same command in the
-// next version. It must depend only on its receiver: no clock, no randomness, no I/O.
-type Upgrader[New any] interface {
-	Upgrade() New
-}
+// storable returns a time in the precision of the log, in UTC.
+func storable(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond).Round(0) }
 
-// An Older is an older version of a command, for events in the log that have it.
-type Older struct {
-	version int
-	kind    reflect.Type // type of the data
-	next    reflect.Type // result of Upgrade
-	decode  func(data []byte) (any, error)
-	upgrade func(old any) any
-
-	downgrade func(newer any) any // from next to kind; nil if there is none
-}
-
-// OlderOf returns an older version of a command, whose events have the fields of Old. Upgrade returns
-// the type of the command, or of a later version, which is upgraded in turn:
-//
-//	app.CommandTypeOf[Create]("create", 3, app.OlderOf[CreateV1](1), app.OlderOf[CreateV2](2))
-//
-// An optional function does the opposite of Upgrade: it returns the same command in
-// the older version, as well as the old fields can hold it. It must depend only on its argument. It is
-// the method Downgrade of New:
-//
-//	func (c Create) Downgrade() CreateV1 { return CreateV1{Name: c.Title} }
-//
-//	app.CommandTypeOf[Create]("create", 2, app.OlderOf[CreateV1](1, Create.Downgrade))
-func OlderOf[Old Upgrader[New], New any](version int, downgrade ...func(New) Old) Older {
-	decoder := &strictjson.Decoder{Exact: true}
-	o := Older{
-		version: version,
-		kind:    reflect.TypeFor[Old](),
-		next:    reflect.TypeFor[New](),
-		decode: func(data []byte) (any, error) {
-			var old Old
-			err := decoder.Decode(data, &old)
-			return old, err
-		},
-		upgrade: func(old any) any { return old.(Old).Upgrade() },
-	}
-	if len(downgrade) > 0 {
-		o.downgrade = func(newer any) any { return downgrade[0](newer.(New)) }
-	}
-	return o
-}
-
-// An upgrade converts events of an older version to the current one.
-type upgrade struct {
-	Older
-	later []Older // versions in between, in order
-}
-
-// upgrades returns the upgrades by version. It is an error if one does not lead to the command's type.
-func (c CommandType) upgrades() (map[int]upgrade, error) {
-	byType, byVersion := map[reflect.Type]Older{}, map[int]upgrade{}
-	for _, o := range c.older {
-		switch _, twice := byVersion[o.version]; {
-		case twice:
-			return nil, fmt.Errorf("command %s has version %d twice; remove one OlderOf", c.name, o.version)
-		case o.version < 1 || o.version >= c.version:
-			return nil, fmt.Errorf("command %s has version %d, and %v is for version %d; older versions are from 1 to %d", c.name, c.version, o.kind, o.version, c.version-1)
-		}
-		byVersion[o.version] = upgrade{Older: o}
-		if known, ok := byType[o.kind]; !ok || known.version < o.version {
-			byType[o.kind] = o
-		}
-	}
-	for version, u := range byVersion {
-		for at := u.Older; at.next != c.kind; {
-			next, ok := byType[at.next]
-			if !ok || next.version <= at.version {
-				return nil, fmt.Errorf("command %s: version %d does not lead to %v: Upgrade of %v returns %v, which is not the type of a later version", c.name, version, c.kind, at.kind, at.next)
-			}
-			u.later = append(u.later, next)
-			at = next
-		}
-		byVersion[version] = u
-	}
-	return byVersion, nil
-}
-
-// decodePayload decodes an event of the command, of any version that it can read.
-func (t *registeredType) decodePayload(p Payload) (command, error) {
-	if p.Version == t.version {
-		c, err := t.decode(p.Data)
-		if err != nil {
-			return nil, t.mismatch(t.kind, err)
-		}
-		return c, nil
-	}
-	u := t.upgrades[p.Version]
-	value, err := u.decode(p.Data)
-	if err != nil {
-		return nil, t.mismatch(u.kind, err)
-	}
-	value = u.upgrade(value)
-	for _, o := range u.later {
-		value = o.upgrade(value)
-	}
-	return t.wrap(value), nil
-}
-
-// canRead reports whether events of a version can be read.
-func (t *registeredType) canRead(version int) bool {
-	if version == t.version {
-		return true
-	}
-	_, older := t.upgrades[version]
-	return older
-}
-
-// UpgradeList converts each value of a list. A nil list stays nil.
-func UpgradeList[Old, New any](list []Old, convert func(Old) New) []New {
-	if list == nil {
-		return nil
-	}
-	converted := make([]New, len(list))
-	for i, old := range list {
-		converted[i] = convert(old)
-	}
-	return converted
-}
-
-// UpgradeMap converts each value of a map. A nil map stays nil.
-func UpgradeMap[K comparable, Old, New any](values map[K]Old, convert func(Old) New) map[K]New {
-	if values == nil {
-		return nil
-	}
-	converted := make(map[K]New, len(values))
-	for key, old := range values {
-		converted[key] = convert(old)
-	}
-	return converted
-}
-
-// UpgradeKeys converts the keys of a map to another type of strings. A nil map stays nil.
-func UpgradeKeys[New, Old ~string, Value any](values map[Old]Value) map[New]Value {
-	if values == nil {
-		return nil
-	}
-	converted := make(map[New]Value, len(values))
-	for key, value := range values {
-		converted[New(key)] = value
-	}
-	return converted
-}
-
-// UpgradePointer converts the value of a pointer. A nil pointer stays nil.
-func UpgradePointer[Old, New any](old *Old, convert func(Old) New) *New {
-	if old == nil {
-		return nil
-	}
-	return new(convert(*old))
-}
-
-// UpgradeOr converts the value of a pointer. A nil pointer becomes fallback.
-func UpgradeOr[Old, New any](old *Old, fallback New, convert func(Old) New) New {
-	if old == nil {
-		return fallback
-	}
-	return convert(*old)
-}
+// ownFeature is the feature in the types of the log's own records.
+const ownFeature = "app"

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/petrock/petrock/core/app"
@@ -20,7 +21,7 @@ type Post struct {
 
 // Create adds a post.
 type Create struct {
-	Title string `json:"title" schema:"min=1"` // Title
+	Title string `json:"title" schema:"min=1"`
 }
 
 // Check refuses a title that exists. Refused commands are not in the log.
@@ -40,7 +41,7 @@ func (c Create) Apply(s *Posts, e app.Event) Post {
 	return post
 }
 
-// Many asks for the number of posts.
+// Many returns the number of posts.
 type Many struct{}
 
 // Answer counts them.
@@ -54,6 +55,33 @@ func posts() app.Feature {
 		Commands: []app.CommandType{app.CommandTypeOf[Create]("create", 1)},
 		Queries:  []app.QueryType{app.QueryTypeOf[Many]("many")},
 	}
+}
+
+// State outlives its app: the next app rebuilds it from the log.
+func Example() {
+	log := app.NewMemory()
+	first, err := app.Open(context.Background(), log, app.Options{NewID: func() string { return "a" }}, posts())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := app.With(context.Background(), first) // contexts of workers and tools have the app already
+	made, err := app.Do(ctx, Create{Title: "Hello"})
+	fmt.Println(made.Title, err)
+	_, err = app.Do(ctx, Create{Title: "Hello"})
+	fmt.Println(err, errors.Is(err, app.ErrRefused))
+
+	second, err := app.Open(ctx, log.Share(), app.Options{}, posts())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	many, err := app.Query(app.With(ctx, second), Many{})
+	fmt.Println(many, err)
+	// Output:
+	// Hello <nil>
+	// post "Hello" already exists true
+	// 1 <nil>
 }
 
 // CreateV1 is Create as it was before Name became Title.
@@ -88,29 +116,32 @@ func ExampleOlderOf() {
 	// {"by_id":{"a":{"id":"a","title":"Hello"}}} <nil>
 }
 
-// State outlives its app: the next app rebuilds it from the log.
-func Example() {
+// An event that was a mistake is skipped from now on. It stays in the log.
+func ExampleAdmin_Amend() {
 	ctx := context.Background()
 	log := app.NewMemory()
-	first, err := app.Open(ctx, log, app.Options{NewID: func() string { return "a" }}, posts())
+	server, err := app.Open(ctx, log, app.Options{}, posts())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	made, err := app.DoRaw(ctx, first, Create{Title: "Hello"})
-	fmt.Printf("%s %v\n", made, err)
-	_, err = app.DoRaw(ctx, first, Create{Title: "Hello"})
-	fmt.Println(err)
+	if _, err := app.Do(app.With(ctx, server), Create{Title: "Oops"}); err != nil {
+		fmt.Println(err)
+		return
+	}
 
-	second, err := app.Open(ctx, log.Share(), app.Options{}, posts())
-	if err != nil {
+	admin := app.NewAdmin(log.Share(), app.Options{}, posts()) // in another process
+	skip := app.Amendment{Seq: 1, Skip: true, Reason: "a mistake"}.Edit()
+	if err := admin.TryAmend(ctx, skip); err != nil {
 		fmt.Println(err)
 		return
 	}
-	many, err := app.Query(app.With(ctx, second), Many{})
+	if _, err := admin.Amend(ctx, skip); err != nil {
+		fmt.Println(err)
+		return
+	}
+	many, err := app.Query(app.With(ctx, server), Many{}) // the running server follows
 	fmt.Println(many, err)
 	// Output:
-	// {"id":"a","title":"Hello"} <nil>
-	// post "Hello" already exists
-	// 1 <nil>
+	// 0 <nil>
 }

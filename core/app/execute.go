@@ -29,7 +29,8 @@ func Do[S, Out any](ctx context.Context, c Commander[S, Out]) (out Out, err erro
 	return out, strictjson.Unmarshal(raw, &out)
 }
 
-// DoRaw is [Do] with an explicit app, and returns the output as JSON.
+// DoRaw is [Do] with an explicit app, and returns the output as JSON. Use it to pass the output on
+// without decoding it, as tools do.
 func DoRaw[S, Out any](ctx context.Context, a *App, c Commander[S, Out]) (json.RawMessage, error) {
 	return a.execute(ctx, c)
 }
@@ -92,8 +93,8 @@ func (a *App) execute(ctx context.Context, c any) (json.RawMessage, error) {
 	return a.submit(ctx, p)
 }
 
-// save changes documents. f may be called again after a conflict. If it returns errLost, it has changed
-// nothing; other errors must be of the transaction.
+// save changes documents. f may be called again after a conflict. If it returns errLost, it has
+// changed nothing; other errors must be of the transaction.
 func (a *App) save(ctx context.Context, f func(Tx) error) error {
 	_, err := a.submit(ctx, &pending{ctx: ctx, save: f, wake: make(chan struct{}, 1)})
 	return err
@@ -217,8 +218,8 @@ func (q *queue) abandon(p *pending) bool {
 	return len(p.wake) == 0 && p.progress.CompareAndSwap(waiting, abandoned)
 }
 
-// gather yields to callers that were just answered, so that their next commands can share this commit.
-// It does not block.
+// gather yields to callers that were just answered, so that their next commands can share this
+// commit. It does not block.
 func (q *queue) gather() {
 	for range 8 {
 		q.mu.Lock()
@@ -304,20 +305,7 @@ func (a *App) executeBatch(ctx context.Context) {
 	}
 	switch {
 	case errors.Is(err, errRetry), errors.Is(err, ErrConflict):
-		var rest []*pending
-		for _, p := range batch {
-			if errors.Is(err, ErrConflict) && !p.final {
-				p.tries++
-				p.final = p.tries == maxTries
-				p.err = &StoreError{fmt.Errorf("write to the log: %w", err)}
-			}
-			if p.final {
-				p.answer()
-			} else {
-				rest = append(rest, p)
-			}
-		}
-		a.queue.putBack(rest)
+		a.queue.putBack(retryable(batch, err))
 	case err != nil && !locked && ctx.Err() != nil:
 		// The caller has given up.
 	case err != nil && !locked:
@@ -331,6 +319,24 @@ func (a *App) executeBatch(ctx context.Context) {
 			a.answer(a.queue.take(), &StoreError{fmt.Errorf("write to the log: %w", ErrUnavailable)})
 		}
 	}
+}
+
+// retryable returns the commands of a batch that can be tried again after a conflict or errRetry.
+// It answers the others.
+func retryable(batch []*pending, err error) (rest []*pending) {
+	for _, p := range batch {
+		if errors.Is(err, ErrConflict) && !p.final {
+			p.tries++
+			p.final = p.tries == maxTries
+			p.err = &StoreError{fmt.Errorf("write to the log: %w", err)}
+		}
+		if p.final {
+			p.answer()
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	return rest
 }
 
 // answer wakes the callers of a batch. If err is not nil, it replaces their results.
@@ -456,7 +462,7 @@ func (a *App) executeOne(p *pending) (r Record, err error) {
 		Cause:   p.cause,
 	}
 	changed = true
-	result, err := strictjson.MarshalOutput(p.command.apply(state, r.Event))
+	result, err := a.outputs.Encode(p.command.apply(state, r.Event))
 	if err != nil {
 		return r, fmt.Errorf("encode the output of %s: %w", p.cmdType.eventType, err)
 	}

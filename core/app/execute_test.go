@@ -191,8 +191,8 @@ func TestKeysOfCallers(t *testing.T) {
 	}
 }
 
-// A clock that is set back changes the times of events, but not their order, the replayed state or the
-// results of keys.
+// A clock that is set back changes the times of events, but not their order, the replayed state or
+// the results of keys.
 func TestEventsAndTheClock(t *testing.T) {
 	m, o := app.NewMemory(), quiet()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -320,8 +320,8 @@ func (Own) Apply(_ *State, e app.Event) string { return e.Actor }
 
 func (Own) Answer(ctx context.Context, _ *State) (string, error) { return app.Actor(ctx), nil }
 
-// own returns a feature with Own, whose worker answers each Count with an Own, twice: for itself, and
-// for the actor of the event.
+// own returns a feature with Own, whose worker answers each Count with an Own, twice: for itself,
+// and for the actor of the event.
 func own() app.Feature {
 	f := items()
 	f.Commands = append(f.Commands, app.CommandTypeOf[Own]("own", 1))
@@ -381,7 +381,7 @@ func TestActor(t *testing.T) {
 	if err := a.WorkOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := app.Amend(app.WithActor(t.Context(), "local:ops"), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
+	if err := amend(app.WithActor(t.Context(), "local:ops"), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
 		t.Fatal(err)
 	}
 	var actors []string
@@ -476,8 +476,8 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// A process that learns of events only because it executes a command lets its workers follow them, even
-// if the command is refused.
+// A process that learns of events only because it executes a command lets its workers follow them,
+// even if the command is refused.
 func TestRefusedCommandFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{}

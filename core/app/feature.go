@@ -2,9 +2,7 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 
 	"github.com/petrock/petrock/core/strictjson"
@@ -23,11 +21,11 @@ type Feature struct {
 	// Maps read events of removed commands, of any feature, as commands of this feature.
 	Maps []Mapping
 
-	// Map replaces events that no command and none of Maps can read: those of a removed command, or of
-	// a version without an [Older]. It returns the payload to read instead, which may be of an older
-	// version. For an event that it does not know, it returns [Record.Payload]. To ignore an event, it
-	// returns [ErrDrop]. Map gets events of its own feature, and events that no other Map replaces.
-	// It may be nil.
+	// Map replaces events that no command and none of Maps can read: those of a removed command, or
+	// of a version without an [Older]. It returns the payload to read instead, which may be of an
+	// older version. For an event that it does not know, it returns [Record.Payload]. To ignore an
+	// event, it returns [ErrDrop]. Map gets events of its own feature, and events that no other Map
+	// replaces. It may be nil.
 	Map func(Record) (Payload, error)
 }
 
@@ -42,7 +40,8 @@ type Commander[S, Out any] interface {
 	Applier[S, Out]
 }
 
-// An Applier is a command without Check, which can be replayed, but not executed. See [RetiredTypeOf].
+// An Applier is a command without Check, which can be replayed, but not executed. See
+// [RetiredTypeOf].
 type Applier[S, Out any] interface {
 	// Apply changes the state and returns the output of the command. It must depend only on the
 	// state, the command and the event, so that replay has the same result. It cannot fail: Check
@@ -85,16 +84,16 @@ type CommandType struct {
 	wrap    func(value any) command
 }
 
-// CommandTypeOf returns the type of the command C, whose events have the type FEATURE/name in the log.
-// Events are decoded strictly: an unknown, missing or mistyped field stops the server at startup. If C
-// can no longer read its older events, raise the version and add an [OlderOf]. An optional new field (a
-// pointer, omitempty or omitzero) needs no new version.
+// CommandTypeOf returns the type of the command C, whose events have the type FEATURE/name in the
+// log. Events are decoded strictly: an unknown, missing or mistyped field stops the server at
+// startup. If C can no longer read its older events, raise the version and add an [OlderOf]. An
+// optional new field (a pointer, omitempty or omitzero) needs no new version.
 func CommandTypeOf[C Commander[S, Out], S, Out any](name string, version int, older ...Older) CommandType {
 	return newCommand[C](name, version, older, false)
 }
 
-// RetiredTypeOf is [CommandTypeOf] for a command that is no longer executed. Its events are still replayed, and
-// workers still get them. C needs no Check, which is not called.
+// RetiredTypeOf is [CommandTypeOf] for a command that is no longer executed. Its events are still
+// replayed, and workers still get them. C needs no Check, which is not called.
 func RetiredTypeOf[C Applier[S, Out], S, Out any](name string, version int, older ...Older) CommandType {
 	return newCommand[C](name, version, older, true)
 }
@@ -109,6 +108,32 @@ func newCommand[C Applier[S, Out], S, Out any](name string, version int, older [
 		},
 		func(value any) command { return &typedCommand[C, S, Out]{value.(C)} },
 	}
+}
+
+// A QueryType describes the Go type of a query to its feature. See [QueryTypeOf].
+type QueryType struct {
+	name  string
+	state reflect.Type
+}
+
+// QueryTypeOf returns the type of the query Q.
+func QueryTypeOf[Q Answerer[S, Out], S, Out any](name string) QueryType {
+	return QueryType{name, reflect.TypeFor[S]()}
+}
+
+// A Mapping reads the events of a removed command as another command. See [MapOf].
+type Mapping struct {
+	eventType string
+	kind      reflect.Type // of the result
+	read      func(Record) (any, error)
+}
+
+// MapOf reads events of a type that no feature has any longer, such as scratch/poke, as the command
+// C of the feature, or as an older version of it. read must be deterministic, like Apply. It
+// returns [ErrDrop] to ignore an event. Its result is encoded, and then decoded as strictly as an
+// event of C.
+func MapOf[C any](eventType string, read func(old Record) (C, error)) Mapping {
+	return Mapping{eventType, reflect.TypeFor[C](), func(old Record) (any, error) { return read(old) }}
 }
 
 type command interface {
@@ -127,121 +152,3 @@ func (t *typedCommand[C, S, Out]) check(ctx context.Context, state any) error {
 func (t *typedCommand[C, S, Out]) apply(state any, e Event) any { return t.c.Apply(state.(*S), e) }
 
 func (t *typedCommand[C, S, Out]) value() any { return t.c }
-
-// A Mapping reads the events of a removed command as another command. See [MapOf].
-type Mapping struct {
-	eventType string
-	kind      reflect.Type // of the result
-	read      func(Record) (any, error)
-}
-
-// MapOf reads events of a type that no feature has any longer, such as scratch/poke, as the command C
-// of the feature, or as an older version of it. read must be deterministic, like Apply. It returns
-// [ErrDrop] to ignore an event. Its result is encoded, and then decoded as strictly as an event of C.
-func MapOf[C any](eventType string, read func(old Record) (C, error)) Mapping {
-	return Mapping{eventType, reflect.TypeFor[C](), func(old Record) (any, error) { return read(old) }}
-}
-
-// A QueryType describes the Go type of a query to its feature. See [QueryTypeOf].
-type QueryType struct {
-	name  string
-	state reflect.Type
-}
-
-// QueryTypeOf returns the type of the query Q.
-func QueryTypeOf[Q Answerer[S, Out], S, Out any](name string) QueryType {
-	return QueryType{name, reflect.TypeFor[S]()}
-}
-
-// Query runs a query with the app of ctx: the context of a worker, a check, another query, or a call
-// to a server with features. The query sees everything that any process committed before. The answer
-// is a copy.
-func Query[S, Out any](ctx context.Context, q Answerer[S, Out]) (out Out, err error) {
-	s := scopeOf(ctx)
-	if s.app == nil {
-		return out, fmt.Errorf("query %T: no app in the context; use the context of a worker, a check, a query or a tool call, or app.With", q)
-	}
-	raw, err := QueryRaw(ctx, s.app, q)
-	if err != nil {
-		return out, err
-	}
-	return out, strictjson.Unmarshal(raw, &out)
-}
-
-// QueryRaw is [Query] with an explicit app, and returns the answer as JSON.
-func QueryRaw[S, Out any](ctx context.Context, a *App, q Answerer[S, Out]) (json.RawMessage, error) {
-	return a.read(ctx, reflect.TypeFor[S](), func(ctx context.Context, state any) (any, error) { return q.Answer(ctx, state.(*S)) })
-}
-
-// read calls f with the state of a type, and encodes its result before the state can change.
-func (a *App) read(ctx context.Context, kind reflect.Type, f func(context.Context, any) (any, error)) (json.RawMessage, error) {
-	feature := a.states[kind]
-	if feature == nil {
-		return nil, fmt.Errorf("%v is not the state of any feature", kind)
-	}
-	s := scopeOf(ctx)
-	if !s.holdsLock || s.app != a {
-		if err := a.lockCurrent(ctx); err != nil {
-			return nil, err
-		}
-		defer a.mu.RUnlock()
-		s.app, s.holdsLock = a, true
-		ctx = s.with(ctx)
-	}
-	if stuck := feature.stuck; stuck != nil {
-		if stuck.Stopped || s.inCheck || s.call != nil {
-			return nil, stuck // a command must not depend on an old state
-		}
-		if a.o.OnStale != nil {
-			a.o.OnStale(ctx, stuck)
-		}
-	}
-	out, err := f(ctx, feature.state)
-	if err != nil {
-		return nil, err
-	}
-	return strictjson.MarshalOutput(out)
-}
-
-// lockCurrent locks the states for reading, after applying everything that was committed before.
-func (a *App) lockCurrent(ctx context.Context) error {
-	for {
-		stamp, err := a.store.Stamp(ctx)
-		if err != nil {
-			return fmt.Errorf("read the log: %w", err)
-		}
-		if err := a.lockToRead(ctx); err != nil {
-			return err
-		}
-		if stamp == a.stamp && a.isValid() {
-			return nil
-		}
-		a.mu.RUnlock()
-		if err := a.catchUp(ctx); err != nil {
-			return err
-		}
-		if err := a.lockToRead(ctx); err != nil {
-			return err
-		}
-		if a.isValid() {
-			return nil // the states may be newer by now, but not older
-		}
-		a.mu.RUnlock()
-	}
-}
-
-// isValid reports whether the states include exactly the events up to a.seq. a.mu is held.
-func (a *App) isValid() bool { return !a.stale && !a.behind }
-
-// refresh rebuilds the states if they are not valid.
-func (a *App) refresh(ctx context.Context) error {
-	if err := a.lockToRead(ctx); err != nil {
-		return err
-	}
-	valid := a.isValid()
-	a.mu.RUnlock()
-	if valid {
-		return nil
-	}
-	return a.catchUp(ctx)
-}

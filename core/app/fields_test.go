@@ -69,7 +69,7 @@ func TestSavedFieldsAreExact(t *testing.T) {
 					t.Errorf("noWorkers %v: %v", noWorkers, err)
 				}
 			}
-			discarded, err := app.ResetWorker(t.Context(), m.Share(), "items/mailer")
+			discarded, err := app.NewAdmin(m.Share(), app.Options{}).ResetWorker(t.Context(), "items/mailer")
 			if err != nil || !strings.Contains(string(discarded), `"sent":0`) {
 				t.Errorf("discarded %s, %v", discarded, err)
 			}
@@ -85,7 +85,7 @@ func TestSavedFieldsAreExact(t *testing.T) {
 
 func TestResetWorkerRefuses(t *testing.T) {
 	m := app.NewMemory()
-	if _, err := app.ResetWorker(t.Context(), m, "items/mailer"); err == nil || err.Error() != "reset worker items/mailer: the worker has never run on this data" {
+	if _, err := app.NewAdmin(m, app.Options{}).ResetWorker(t.Context(), "items/mailer"); err == nil || err.Error() != "reset worker items/mailer: the worker has never run on this data" {
 		t.Errorf("got error %v", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestResetWorkerRefuses(t *testing.T) {
 		p := start(t, m, working[Mailer]())
 		defer p.end()
 		time.Sleep(time.Second)
-		if _, err := app.ResetWorker(t.Context(), m.Share(), "items/mailer"); err == nil || !strings.Contains(err.Error(), "runs the worker; stop the process first") {
+		if _, err := app.NewAdmin(m.Share(), app.Options{}).ResetWorker(t.Context(), "items/mailer"); err == nil || !strings.Contains(err.Error(), "runs the worker; stop the process first") {
 			t.Errorf("got error %v", err)
 		}
 	})

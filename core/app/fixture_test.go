@@ -210,3 +210,15 @@ func (f *faulty) Write(ctx context.Context, do func(app.Tx) error) error {
 	f.fail = nil
 	return errors.Join(err, f.after)
 }
+
+// amend records an amendment of one event.
+func amend(ctx context.Context, s app.Store, am app.Amendment) error {
+	_, err := app.NewAdmin(s, app.Options{}).Amend(ctx, am.Edit())
+	return err
+}
+
+// erase erases one event.
+func erase(ctx context.Context, s app.Store, seq int64, reason string) error {
+	_, err := app.NewAdmin(s, app.Options{}).Erase(ctx, app.Erasure{First: seq, Last: seq, Reason: reason})
+	return err
+}

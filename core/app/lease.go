@@ -14,22 +14,23 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A process that runs a worker renews its lease. Another process takes over after the lease expires,
-// as when the process hangs. If the store is a [Monitor], another process takes over as soon as the
-// session of the owner has ended, as when the process is killed.
+// A process that runs a worker renews its lease. Another process takes over after the lease
+// expires, as when the process hangs. If the store is a [Monitor], another process takes over as
+// soon as the session of the owner has ended, as when the process is killed.
 const (
 	leaseDuration = 15 * time.Second
 	renewInterval = leaseDuration / 3
 )
 
-// A session has ended if the store says so three times in a row at this interval. That gives a process
-// that has lost its connections, for example because the database restarts, a second to reconnect.
+// A session has ended if the store says so three times in a row at this interval. That gives a
+// process that has lost its connections, for example because the database restarts, a second to
+// reconnect.
 //
-// If another process takes over although the owner still works, both may handle the same event for a
-// moment, as with a lease that expires while its owner is suspended. That is safe: commands of a worker
-// have idempotency keys, which are the same in both processes, so they are executed once, and the
-// previous owner can save nothing more: saveProgress returns errLost. Only effects outside of the log
-// can be repeated, which [On] allows.
+// If another process takes over although the owner still works, both may handle the same event for
+// a moment, as with a lease that expires while its owner is suspended. That is safe: commands of a
+// worker have idempotency keys, which are the same in both processes, so they are executed once,
+// and the previous owner can save nothing more: saveProgress returns errLost. Only effects outside
+// of the log can be repeated, which [On] allows.
 const (
 	sessionInterval = 500 * time.Millisecond
 	missesToEnd     = 3
@@ -105,32 +106,8 @@ func (a *App) checkFields(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// ResetWorker discards the saved fields of a worker, and returns them. It keeps the position in the
-// log. It fails while a process runs the worker.
-func ResetWorker(ctx context.Context, s Store, worker string) (discarded json.RawMessage, err error) {
-	err = s.Write(ctx, func(tx Tx) error {
-		document, err := tx.Get(workerDocument(worker))
-		if err != nil {
-			return err
-		}
-		if document == nil {
-			return fmt.Errorf("reset worker %s: the worker has never run on this data", worker)
-		}
-		now, err := readProgress(tx, worker)
-		if err != nil {
-			return err
-		}
-		if !now.isFree("", time.Now()) {
-			return fmt.Errorf("reset worker %s: process %s runs the worker; stop the process first", worker, now.Owner)
-		}
-		discarded, now.State = now.State, nil
-		return now.put(tx, worker)
-	})
-	return discarded, err
-}
-
-// initWorkers saves the starting position of new workers, so that they miss no event from now on, even
-// if this process dies.
+// initWorkers saves the starting position of new workers, so that they miss no event from now on,
+// even if this process dies.
 func (a *App) initWorkers(ctx context.Context) error {
 	initial := map[string]progress{}
 	a.mu.RLock()
@@ -169,8 +146,8 @@ func (a *App) initWorkers(ctx context.Context) error {
 	})
 }
 
-// isFree reports whether a process may take the lease of the worker. A lease that ends too far in the
-// future counts as free: the clock was set back, and its owner, if alive, renews it soon.
+// isFree reports whether a process may take the lease of the worker. A lease that ends too far in
+// the future counts as free: the clock was set back, and its owner, if alive, renews it soon.
 func (s progress) isFree(process string, now time.Time) bool {
 	left := s.Until.Sub(now)
 	return s.Owner == "" || s.Owner == process || left < 0 || left > 2*leaseDuration
@@ -183,9 +160,9 @@ func (r *runner) observe(s progress) {
 	}
 }
 
-// mayTake reports whether this process may take the lease of the worker, which it has observed. If the
-// store is a monitor, other processes may run on machines with other clocks. Then a lease has expired
-// if its owner has not renewed it for as long as this process has observed it.
+// mayTake reports whether this process may take the lease of the worker, which it has observed. If
+// the store is a monitor, other processes may run on machines with other clocks. Then a lease has
+// expired if its owner has not renewed it for as long as this process has observed it.
 func (r *runner) mayTake(s progress) bool {
 	a := r.app
 	if a.monitor == nil || s.Session == "" || s.Owner == a.process {
@@ -236,8 +213,8 @@ func (a *App) write(ctx context.Context, f func(Tx) error) (err error) {
 	return err
 }
 
-// saveProgress saves the progress of a worker, renews the lease, and calls more, in one transaction,
-// together with waiting commands. It returns errLost if another process has the lease.
+// saveProgress saves the progress of a worker, renews the lease, and calls more, in one
+// transaction, together with waiting commands. It returns errLost if another process has the lease.
 func (a *App) saveProgress(ctx context.Context, worker string, s *progress, more func(Tx) error) error {
 	return a.save(ctx, func(tx Tx) error {
 		now, err := readProgress(tx, worker)
@@ -291,8 +268,8 @@ func (a *App) removeWaiter(w *waiter) {
 	delete(a.waiters, w)
 }
 
-// watchSessions tells the waiters when their sessions have ended, until ctx ends. One request to the
-// store is for all of them.
+// watchSessions tells the waiters when their sessions have ended, until ctx ends. One request to
+// the store is for all of them.
 func (a *App) watchSessions(ctx context.Context) {
 	ticker := time.NewTicker(sessionInterval)
 	defer ticker.Stop()

@@ -106,7 +106,7 @@ func TestRetryKills(t *testing.T) {
 		execute(t, p.App, Add{Name: "a"})
 		time.Sleep(5 * time.Minute)
 		p.end()
-		if err := app.Retry(t.Context(), m.Share(), "items/mailer", 1); err != nil {
+		if err := app.NewAdmin(m.Share(), app.Options{}).Retry(t.Context(), "items/mailer", 1); err != nil {
 			t.Fatal(err)
 		}
 		killing := &outside{held: make(chan struct{})}
@@ -139,7 +139,7 @@ func TestRetryIsStopped(t *testing.T) {
 		execute(t, p.App, Add{Name: "a"})
 		time.Sleep(5 * time.Minute)
 		p.end()
-		if err := app.Retry(t.Context(), m.Share(), "items/mailer", 1); err != nil {
+		if err := app.NewAdmin(m.Share(), app.Options{}).Retry(t.Context(), "items/mailer", 1); err != nil {
 			t.Fatal(err)
 		}
 		p = start(t, m, mailing(&outside{held: make(chan struct{})}))

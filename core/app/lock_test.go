@@ -25,7 +25,7 @@ func TestRebuildTakesLong(t *testing.T) {
 	a := open(t, m.Share(), f)
 	execute(t, a, Count{1})
 	slow = true
-	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
+	if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
 		t.Fatal(err)
 	}
 	first := make(chan error, 1)

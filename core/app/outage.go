@@ -12,48 +12,8 @@ import (
 	"time"
 )
 
-// ErrUnavailable means that a store cannot be reached, or that it was locked for too long.
-var ErrUnavailable = errors.New("the data is not available")
-
-// ErrFull means that a store has no space.
-var ErrFull = errors.New("the disk with the data is full; free some space")
-
-// A Pinger is a Store whose reads wait for a while if it cannot be reached. Ping does not.
-type Pinger interface {
-	Ping(ctx context.Context) error
-}
-
-// A StoreError is an error of a store. Its text is for operators: it can name hosts, users and files.
-type StoreError struct{ Err error }
-
-func (e *StoreError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the error of the store.
-func (e *StoreError) Unwrap() error { return e.Err }
-
-// ForClient returns the text for the client of a request, which the log has with the whole error.
-func (e *StoreError) ForClient(request string) string {
-	text, remedy := "the data is not available right now", "retry later"
-	switch {
-	case errors.Is(e.Err, ErrOutcomeUnknown):
-		text, remedy = "the command may or may not have been executed", "retry it with the same idempotency key"
-	case errors.Is(e.Err, ErrFull):
-		text = "the server has no space for more data"
-	}
-	return fmt.Sprintf("%s (request ID: %s); %s", text, request, remedy)
-}
-
-// ForClient returns the text for the client of a request. It has nothing of the event's data.
-func (e *StuckError) ForClient(request string) string {
-	effect := "it refuses commands of this feature"
-	if e.Stopped {
-		effect = "this feature has stopped"
-	}
-	return fmt.Sprintf("the server cannot apply event %d of its log (%s, version %d), so %s (request ID: %s); ask its operator", e.Record.Seq, e.Record.Type, e.Record.Version, effect, request)
-}
-
-// A watchedStore is the store of an app. It turns the errors of a store into a [StoreError], logs when
-// failures begin and end, and knows whether the store works.
+// A watchedStore is the store of an app. It turns the errors of a store into a [StoreError], logs
+// when failures begin and end, and knows whether the store works.
 type watchedStore struct {
 	Store
 	app *App
@@ -66,9 +26,6 @@ type watchedStore struct {
 	suspect bool      // the last probe was the first that failed
 	writes  bool      // a Write has failed since
 }
-
-// Store returns the store of the app, to read from.
-func (a *App) Store() Store { return a.store }
 
 // Changed implements [Notifier]. The channel is nil if the store does not notify.
 func (s *watchedStore) Changed() <-chan struct{} {
@@ -140,7 +97,8 @@ func withErrors[T any](all iter.Seq2[T, error], convert func(error) error) iter.
 	}
 }
 
-// check returns the error of a call, as a [StoreError] unless the caller has given up, and records it.
+// check returns the error of a call, as a [StoreError] unless the caller has given up, and records
+// it.
 func (s *watchedStore) check(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, ErrConflict) || ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		return err
@@ -255,8 +213,8 @@ func (a *App) watchStore(ctx context.Context) {
 	}
 }
 
-// probe tries the store. A failure begins with the second probe that fails, because calls do not notice
-// short ones. It ends if a probe succeeds and no call has failed since the last one.
+// probe tries the store. A failure begins with the second probe that fails, because calls do not
+// notice short ones. It ends if a probe succeeds and no call has failed since the last one.
 func (s *watchedStore) probe(ctx context.Context) {
 	s.mu.Lock()
 	works, writes := s.reason == "", s.writes
@@ -309,8 +267,8 @@ func (s *watchedStore) tryWrite(ctx context.Context) error {
 	return s.Store.Write(ctx, func(tx Tx) error { return tx.Put(probeDocument, nil) })
 }
 
-// logError logs an error of background work, at level debug if the store does not work, which is logged
-// once.
+// logError logs an error of background work, at level debug if the store does not work, which is
+// logged once.
 func (a *App) logError(level slog.Level, message string, err error, args ...any) {
 	if isFailure(err) || errors.Is(err, context.DeadlineExceeded) && a.store.failure() != "" {
 		level = slog.LevelDebug

@@ -93,8 +93,8 @@ func (b *broken) Write(ctx context.Context, f func(app.Tx) error) error {
 	})
 }
 
-// A failure of the store, with or without calls, is one line of the log when it begins and one when it
-// ends, although workers and callers go on. Health has the reason meanwhile.
+// A failure of the store, with or without calls, is one line of the log when it begins and one when
+// it ends, although workers and callers go on. Health has the reason meanwhile.
 func TestOutage(t *testing.T) {
 	for _, test := range []struct {
 		name          string

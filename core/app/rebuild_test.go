@@ -93,7 +93,8 @@ func tags() app.Feature {
 	}
 }
 
-// A command that is retried, because a later one in its batch broke the states, is logged unchanged.
+// A command that is retried, because a later one in its batch broke the states, is logged
+// unchanged.
 func TestExecutedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()
@@ -137,7 +138,7 @@ func TestStateCannotBeMade(t *testing.T) {
 		execute(t, a, Count{1})
 		other := m.Share()
 		broken = true
-		if err := app.Amend(t.Context(), other, app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
+		if err := amend(t.Context(), other, app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {

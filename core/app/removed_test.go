@@ -93,7 +93,7 @@ func TestRetiredFollowed(t *testing.T) {
 	if err := a.WorkOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	all, err := app.Workers(t.Context(), m.Share())
+	all, err := app.NewAdmin(m.Share(), app.Options{}).Workers(t.Context())
 	if err != nil || len(all) != 1 || all[0].Position != 3 || len(all[0].Aside) > 0 || w.Seen != 7 {
 		t.Errorf("got %+v, %d: %v", all, w.Seen, err)
 	}

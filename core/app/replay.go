@@ -1,14 +1,11 @@
 package app
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
-	"maps"
 	"slices"
 	"time"
 )
@@ -92,6 +89,7 @@ func (a *App) follow(from View, stamp int64) (err error) {
 			return fmt.Errorf("read the log: %w, but document %s lacks the amendment", err, indexDocument)
 		}
 	}
+	a.publishHealth()
 	if err == nil {
 		if a.behind {
 			a.logRecovery()
@@ -171,65 +169,24 @@ func (a *App) applyEach(from View) error {
 	return nil
 }
 
-// maxBatchBytes is the size at which a batch of records ends.
-const maxBatchBytes = 1 << 20
-
 // replay applies records in batches. A second goroutine reads and decodes them.
 func (a *App) replay(from View) error {
-	const maxBatch = 256
-	bytes := 0
-	batches := make(chan []decodedEvent, 8)
-	free := make(chan []decodedEvent, 8)
-	stop := make(chan struct{})
-	var failed error
-	go func() {
-		defer close(batches)
-		reader := newAmendmentReader(from, a.amendments, false)
-		defer reader.Close()
-		batch := make([]decodedEvent, 0, maxBatch)
-		send := func() bool {
-			select {
-			case batches <- batch:
-			case <-stop:
-				return false
-			}
-			select {
-			case batch = <-free:
-			default:
-				batch = make([]decodedEvent, 0, maxBatch)
-			}
-			bytes = 0
-			return true
-		}
-		for r, err := range from.Records(a.replayStart()) {
-			if err != nil {
-				failed = fmt.Errorf("read the log: %w", err)
-				break
-			}
-			batch = append(batch, decodedEvent{Record: r})
-			if failed = a.decode(reader, &batch[len(batch)-1]); failed != nil {
-				batch = batch[:len(batch)-1]
-				break
-			}
-			bytes += len(r.Data)
-			if (len(batch) == maxBatch || bytes > maxBatchBytes) && !send() {
-				return
-			}
-		}
-		if len(batch) > 0 {
-			send()
-		}
-	}()
+	d := &batchDecoder{
+		batches: make(chan []decodedEvent, 8),
+		free:    make(chan []decodedEvent, 8),
+		stop:    make(chan struct{}),
+	}
+	go d.run(a, from)
 	const minEvents = 10_000 // for a reliable time
 	begin, start := time.Now(), a.seq
 	next := begin.Add(time.Second)
 	var err error
-	for batch := range batches {
+	for batch := range d.batches {
 		if err != nil {
 			continue // drain
 		}
 		if err = a.apply(batch); err != nil {
-			close(stop)
+			close(d.stop)
 			continue
 		}
 		if now := time.Now(); now.After(next) {
@@ -237,17 +194,78 @@ func (a *App) replay(from View) error {
 			a.reportProgress(a.seq - start)
 		}
 		select {
-		case free <- batch[:0]:
+		case d.free <- batch[:0]:
 		default:
 		}
 	}
 	if err == nil {
-		err = failed
+		err = d.err
 	}
 	if n := a.seq - start; err == nil && n >= minEvents {
 		a.eventCost = time.Since(begin) / time.Duration(n)
 	}
 	return err
+}
+
+// A batchDecoder reads and decodes events in batches.
+type batchDecoder struct {
+	batches chan []decodedEvent // closed at the end
+	free    chan []decodedEvent // batches that were applied, to be used again
+	stop    chan struct{}       // closed to stop early
+	err     error               // why reading has ended early; valid after batches is closed
+}
+
+// A batch ends at this number of events, or this size of their data.
+const (
+	maxBatchEvents = 256
+	maxBatchBytes  = 1 << 20
+)
+
+func (d *batchDecoder) run(a *App, from View) {
+	defer close(d.batches)
+	reader := newAmendmentReader(from, a.amendments, false)
+	defer reader.Close()
+	batch, bytes := make([]decodedEvent, 0, maxBatchEvents), 0
+	for r, err := range from.Records(a.replayStart()) {
+		if err != nil {
+			d.err = fmt.Errorf("read the log: %w", err)
+			break
+		}
+		batch = append(batch, decodedEvent{Record: r})
+		if d.err = a.decode(reader, &batch[len(batch)-1]); d.err != nil {
+			batch = batch[:len(batch)-1]
+			break
+		}
+		if bytes += len(r.Data); len(batch) == maxBatchEvents || bytes > maxBatchBytes {
+			if !d.send(batch) {
+				return
+			}
+			batch, bytes = d.next(), 0
+		}
+	}
+	if len(batch) > 0 {
+		d.send(batch)
+	}
+}
+
+// send sends a batch, and reports whether to go on.
+func (d *batchDecoder) send(batch []decodedEvent) bool {
+	select {
+	case d.batches <- batch:
+		return true
+	case <-d.stop:
+		return false
+	}
+}
+
+// next returns an empty batch.
+func (d *batchDecoder) next() []decodedEvent {
+	select {
+	case batch := <-d.free:
+		return batch
+	default:
+		return make([]decodedEvent, 0, maxBatchEvents)
+	}
 }
 
 func (a *App) reportProgress(done int64) {
@@ -258,8 +276,8 @@ func (a *App) reportProgress(done int64) {
 	a.o.Logger.Info("replaying the log", "events", done)
 }
 
-// apply applies decoded events. For an event that cannot be applied it returns an error at startup; in
-// a running process it stops only the event's feature.
+// apply applies decoded events. For an event that cannot be applied it returns an error at startup;
+// in a running process it stops only the event's feature.
 func (a *App) apply(batch []decodedEvent) error {
 	for len(batch) > 0 {
 		done, err := a.applyUntilPanic(batch)
@@ -322,147 +340,4 @@ func (a *App) markStuck(r Record, f *feature, cause error, stopped bool) error {
 		a.o.Logger.Error("feature "+stuck.state(), "feature", f.Name, "error", stuck)
 	}
 	return nil
-}
-
-// A SnapshotCheck is the result of comparing the snapshot of a feature with the log.
-type SnapshotCheck struct {
-	Feature string         `json:"feature"`
-	Seq     int64          `json:"seq,omitempty"` // last event in the snapshot
-	Result  SnapshotResult `json:"result"`
-	Detail  string         `json:"detail,omitempty"`
-}
-
-// A SnapshotResult is the result of comparing a snapshot.
-type SnapshotResult string
-
-const (
-	SnapshotMatches SnapshotResult = "matches" // replay leads to the same state
-	SnapshotDiffers SnapshotResult = "differs" // replay leads to a different state
-	SnapshotDamaged SnapshotResult = "damaged" // not readable, and not used
-	SnapshotUnused  SnapshotResult = "unused"  // not used, because earlier events were amended since
-	SnapshotNone    SnapshotResult = "none"    // this code has not taken a snapshot
-)
-
-// Replay opens an app without using snapshots. It compares the snapshot of each feature that the
-// same code has taken with the state after replay.
-func Replay(ctx context.Context, store Store, o Options, features ...Feature) (*App, []SnapshotCheck, error) {
-	o.NoSnapshot = true
-	s := &limitedStore{Store: store}
-	a, err := newApp(s, o, features...)
-	if err != nil {
-		return nil, nil, err
-	}
-	if a.amendments, err = readAmendments(storeReader{ctx, store}); err != nil {
-		return nil, nil, err
-	}
-	checks, heads := make([]SnapshotCheck, len(a.features)), map[int]snapshotHead{}
-	for i, f := range a.features {
-		checks[i] = a.findSnapshot(ctx, f, func(head snapshotHead) { heads[i] = head })
-	}
-	bySeq := slices.SortedFunc(maps.Keys(heads), func(i, j int) int { return cmp.Compare(heads[i].Seq, heads[j].Seq) })
-	for _, i := range bySeq {
-		s.limit = heads[i].Seq
-		if err := a.catchUp(ctx); err != nil {
-			return nil, nil, err
-		}
-		err := a.compareSnapshot(ctx, a.features[i], heads[i])
-		switch {
-		case err == nil:
-			checks[i].Result = SnapshotMatches
-		case errors.Is(err, errDiffers):
-			checks[i].Result = SnapshotDiffers
-		default:
-			checks[i].Result, checks[i].Detail = SnapshotDamaged, err.Error()
-		}
-	}
-	s.limit = 0
-	if err := a.open(ctx); err != nil {
-		return nil, nil, err
-	}
-	return a, checks, nil
-}
-
-// findSnapshot calls found with the head of the snapshot of a feature. Otherwise the check is complete.
-func (a *App) findSnapshot(ctx context.Context, f *feature, found func(snapshotHead)) SnapshotCheck {
-	check := SnapshotCheck{Feature: f.Name, Result: SnapshotNone}
-	if a.fingerprint(f) == "" {
-		return check
-	}
-	head, ok, err := a.storedSnapshot(storeReader{ctx, a.store}, f)
-	check.Seq = head.Seq
-	switch {
-	case errors.Is(err, errUnused):
-		check.Result = SnapshotUnused
-	case err != nil:
-		check.Result, check.Detail = SnapshotDamaged, err.Error()
-	case ok && !head.Slow:
-		found(head)
-	}
-	return check
-}
-
-// errDiffers means that a snapshot is not the state.
-var errDiffers = errors.New("differs from the replayed state")
-
-// compareSnapshot compares the state of a feature with its snapshot.
-func (a *App) compareSnapshot(ctx context.Context, f *feature, head snapshotHead) error {
-	chunks := a.readChunks(storeReader{ctx, a.store}, f, head)
-	defer chunks.Close()
-	stored := &comparer{in: chunks}
-	if err := writeState(stored, f.state); err != nil {
-		return err
-	}
-	if n, err := chunks.Read(make([]byte, 1)); n > 0 || err != io.EOF {
-		return cmp.Or(err, errDiffers)
-	}
-	return nil
-}
-
-// A comparer compares what is written to it with a reader.
-type comparer struct {
-	in     io.Reader
-	buffer []byte
-}
-
-func (c *comparer) Write(p []byte) (int, error) {
-	c.buffer = slices.Grow(c.buffer[:0], len(p))[:len(p)]
-	if _, err := io.ReadFull(c.in, c.buffer); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return 0, errDiffers
-	} else if err != nil {
-		return 0, err
-	}
-	if !bytes.Equal(p, c.buffer) {
-		return 0, errDiffers
-	}
-	return len(p), nil
-}
-
-// A limitedStore hides the events after limit. 0 means no limit.
-type limitedStore struct {
-	Store
-	limit int64
-}
-
-func (s *limitedStore) Records(ctx context.Context, after int64) iter.Seq2[Record, error] {
-	if s.limit == 0 {
-		return s.Store.Records(ctx, after)
-	}
-	return func(yield func(Record, error) bool) {
-		if after >= s.limit {
-			return
-		}
-		for r, err := range s.Store.Records(ctx, after) {
-			if !yield(r, err) || r.Seq == s.limit {
-				return
-			}
-		}
-	}
-}
-
-// Stamp returns a different value for each limit.
-func (s *limitedStore) Stamp(ctx context.Context) (int64, error) {
-	if s.limit != 0 {
-		return -s.limit, nil
-	}
-	return s.Store.Stamp(ctx)
 }

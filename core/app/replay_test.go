@@ -20,7 +20,8 @@ type Tally struct {
 func (c Tally) Check(context.Context, *State) error { return nil }
 func (c Tally) Apply(s *State, _ app.Event) int     { s.Total += c.Amount; return s.Total }
 
-// newer is the feature items of another build: count is called tally, add is of version 2, break is removed.
+// newer is the feature items of another build: count is called tally, add is of version 2, break is
+// removed.
 func newer(maps func(app.Record) (app.Payload, error)) app.Feature {
 	return app.Feature{
 		Name:     "items",
@@ -90,8 +91,8 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// A process of an older build refuses commands and answers queries as of the last event that it can read,
-// until the event of the newer build is amended.
+// A process of an older build refuses commands and answers queries as of the last event that it can
+// read, until the event of the newer build is amended.
 func TestOlderBuildBesideNewer(t *testing.T) {
 	m := app.NewMemory()
 	old, fresh := open(t, m.Share()), open(t, m.Share(), newer(mapAll))
@@ -113,7 +114,7 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 		{Seq: 2, Type: "items/count", Data: json.RawMessage(`{"by":10}`), Reason: "the same"},
 		{Seq: 3, Skip: true, Reason: "never mind"},
 	} {
-		if err := app.Amend(t.Context(), m.Share(), am); err != nil {
+		if err := amend(t.Context(), m.Share(), am); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,12 +128,12 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 	if n := total(t, fresh); n != 1011 {
 		t.Errorf("then the total is %d", n)
 	}
-	am, err := app.FindAmendment(t.Context(), m, 3)
+	am, err := app.NewAdmin(m, app.Options{}).FindAmendment(t.Context(), 3)
 	if err != nil || am == nil || am.Reason != "never mind" || am.Time.IsZero() {
 		t.Errorf("%+v, %v", am, err)
 	}
 	for _, am := range []app.Amendment{{Seq: 99, Skip: true, Reason: "x"}, {Seq: 1, Skip: true}, {Skip: true, Reason: "x"}} {
-		if err := app.Amend(t.Context(), m.Share(), am); err == nil {
+		if err := amend(t.Context(), m.Share(), am); err == nil {
 			t.Errorf("%+v was recorded", am)
 		}
 	}
@@ -156,7 +157,7 @@ func TestPanicAtReplay(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "panic: in apply (fixture_test.go:") {
 		t.Fatalf("got error %v", err)
 	}
-	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "it was a mistake"}); err != nil {
+	if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "it was a mistake"}); err != nil {
 		t.Fatal(err)
 	}
 	if n := total(t, open(t, m.Share(), changed)); n != 1 {

@@ -73,8 +73,8 @@ func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
 	}
 }
 
-// waitForLease waits until the lease of another process may be free: for a while, or until the session
-// of its owner has ended.
+// waitForLease waits until the lease of another process may be free: for a while, or until the
+// session of its owner has ended.
 func (r *runner) waitForLease(ctx context.Context) {
 	wait := renewInterval
 	if r.app.monitor != nil {
@@ -205,6 +205,55 @@ func (r *runner) handlePending(ctx context.Context) error {
 	return nil
 }
 
+// tick calls the periodic methods that are due.
+func (r *runner) tick(ctx context.Context) error {
+	for i, p := range r.worker.periodic {
+		now := r.app.o.Now()
+		if r.LastTick[i].After(now) {
+			r.LastTick[i] = storable(now) // the clock was set back
+		}
+		if now.Before(r.LastTick[i].Add(p.interval)) {
+			continue
+		}
+		if err := r.tickOnce(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tickOnce calls a periodic method once. It saves and logs errors, and does not retry.
+//
+// Ticks are numbered, and the number is part of the idempotency keys. If the process dies before it
+// saves a tick, the tick is repeated with the same number, so its commands are not executed again.
+// A number, unlike a time, does not change with the clock or with the interval of another build.
+func (r *runner) tickOnce(ctx context.Context, i int) error {
+	if err := r.renew(ctx); err != nil {
+		return err
+	}
+	due := r.LastTick[i].Add(r.worker.periodic[i].interval)
+	if now := storable(r.app.o.Now()); due.After(now) { // WorkOnce does not wait
+		due = now
+	}
+	in := scope{app: r.app, actor: r.actor(), call: &workerCall{due: due, cause: Cause{Worker: r.name}, prefix: r.keyPrefix(fmt.Sprintf("every/%d/%d", i, r.TickNumber[i]+1)), byData: true}}
+	err := r.callLeased(ctx, func(ctx context.Context) error { return r.worker.periodic[i].method(r.instance, in.with(ctx)) })
+	if ctx.Err() != nil || errors.Is(err, errLost) {
+		return errors.Join(ctx.Err(), err)
+	}
+	r.LastTick[i] = storable(r.app.o.Now())
+	r.TickNumber[i]++
+	if r.Trying == 0 {
+		r.Error = ""
+	}
+	if err != nil {
+		r.app.logError(slog.LevelWarn, "worker failed", err, "worker", r.name, "every", r.worker.periodic[i].interval)
+		if !isFailure(err) {
+			r.Error = err.Error()
+		}
+	}
+	return r.save(ctx)
+}
+
 // handleNext handles the next batch of events, and reports whether there may be more. It reads the
 // batch first, so that the log is not open while a slow worker runs.
 func (r *runner) handleNext(ctx context.Context) (more bool, err error) {
@@ -242,8 +291,9 @@ func (r *runner) handleNext(ctx context.Context) (more bool, err error) {
 }
 
 // handlerFor returns a function that calls the worker for an event and renews the lease during the
-// call; nil if the worker does not follow the event. If the worker follows a stuck feature, handlerFor
-// returns the error of that feature for the event at which it is stuck, and for all later events.
+// call; nil if the worker does not follow the event. If the worker follows a stuck feature,
+// handlerFor returns the error of that feature for the event at which it is stuck, and for all
+// later events.
 func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(context.Context) error, err error) {
 	if err := r.lockFor(ctx, record); err != nil {
 		return nil, err
@@ -277,8 +327,9 @@ func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(con
 	}, nil
 }
 
-// lockFor locks the states for reading. They include the event, and are current, or were so at the last
-// save, if that was a moment ago: a worker that follows one event after another need not ask the store.
+// lockFor locks the states for reading. They include the event, and are current, or were so at the
+// last save, if that was a moment ago: a worker that follows one event after another need not ask
+// the store.
 func (r *runner) lockFor(ctx context.Context, record Record) error {
 	a := r.app
 	if r.Trying != record.Seq && time.Since(r.savedAt) < sessionInterval {
@@ -301,104 +352,6 @@ func (r *runner) follows(f *feature) bool {
 		}
 	}
 	return false
-}
-
-// handleWithRetry retries an event until it succeeds or is set aside. Each try is saved first, so that
-// an event that kills the process is not retried forever.
-func (r *runner) handleWithRetry(ctx context.Context, record Record, handle func(context.Context) error) error {
-	for {
-		if r.Trying != record.Seq {
-			r.Trying, r.Tries, r.Error = record.Seq, 0, ""
-		}
-		if r.Tries > 0 { // the event may have been amended or erased since the last try
-			var err error
-			if record, err = Find(ctx, r.app.store, record.Seq); err != nil {
-				return err
-			}
-			if handle, err = r.handlerFor(ctx, record); err != nil {
-				return err
-			}
-			if handle == nil {
-				r.Trying, r.Tries, r.Error, r.unsaved = 0, 0, "", true
-				return nil
-			}
-		}
-		if r.Tries >= r.app.o.Tries {
-			return r.setAside(ctx, record)
-		}
-		r.Tries++
-		saved, err := r.beginTry(ctx)
-		if err != nil {
-			return err
-		}
-		err = handle(ctx)
-		if saveErr := saved(); errors.Is(saveErr, errLost) || saveErr != nil && err != nil {
-			return saveErr // otherwise the next save finds out whether the store still fails
-		}
-		if err == nil {
-			r.Trying, r.Tries, r.Error, r.unsaved = 0, 0, "", true
-			return nil
-		}
-		if ctx.Err() != nil {
-			r.Tries-- // interrupted
-			return ctx.Err()
-		}
-		if errors.Is(err, errLost) {
-			return err // the other process handles it
-		}
-		if isFailure(err) {
-			r.Tries-- // the store does not work
-			return err
-		}
-		r.Error = err.Error()
-		if _, stuck := errors.AsType[*StuckError](err); stuck {
-			r.Tries-- // a feature that the worker uses is stuck
-			return err
-		}
-		r.app.o.Logger.Warn("worker failed", "worker", r.name, "event", record.Seq, "try", r.Tries, "error", err)
-		if r.Tries >= r.app.o.Tries {
-			continue
-		}
-		if err := r.pause(ctx, r.app.o.Backoff(r.Tries)); err != nil {
-			return err
-		}
-	}
-}
-
-// beginTry saves the progress before a try, and returns a function that returns the error of the save.
-//
-// If the worker follows one event after another, the save goes on during the try, so that a command of
-// the try shares its commit. That is safe right after the previous save: no other process can have taken
-// over since (see missesToEnd). And of the first two events since start, which may have killed another
-// process before it could save the try, each try is saved first.
-func (r *runner) beginTry(ctx context.Context) (saved func() error, err error) {
-	if r.Tries == 1 {
-		r.tried++
-	}
-	if saved, err = r.beginSave(ctx, nil); err != nil {
-		return nil, err
-	}
-	if r.tried > 2 && r.Tries == 1 && time.Since(r.savedAt) < sessionInterval {
-		return saved, nil
-	}
-	return func() error { return nil }, saved()
-}
-
-// pause waits, and renews the lease meanwhile.
-func (r *runner) pause(ctx context.Context, wait time.Duration) error {
-	for left := wait; ; left -= renewInterval {
-		if err := r.save(ctx); err != nil {
-			return err
-		}
-		if left <= 0 {
-			return nil
-		}
-		select {
-		case <-time.After(min(left, renewInterval)):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // actor returns the actor of the commands that the worker executes.
@@ -455,7 +408,8 @@ func (r *runner) saveWith(ctx context.Context, more func(Tx) error) error {
 	return saved()
 }
 
-// beginSave starts to save the progress as it is now, and returns a function that waits for the end.
+// beginSave starts to save the progress as it is now, and returns a function that waits for the
+// end.
 func (r *runner) beginSave(ctx context.Context, more func(Tx) error) (saved func() error, err error) {
 	if err := r.encodeFields(); err != nil {
 		return nil, err
@@ -501,14 +455,63 @@ func (r *runner) encodeFields() (err error) {
 	return nil
 }
 
-// processEnded is the error of an event during which the process ended.
-const processEnded = "the process ended while it handled the event"
+// WorkOnce makes all workers call their periodic methods once, due or not, and handle all events.
+// It is for tests: it returns the first error instead of retrying, and no other process may run the
+// workers.
+func (a *App) WorkOnce(ctx context.Context) error {
+	var runners []*runner
+	for _, f := range a.features {
+		for _, w := range f.Workers {
+			r := &runner{app: a, worker: w, name: f.Name + "/" + w.name}
+			if ok, err := r.start(ctx); !ok {
+				return fmt.Errorf("worker %s: %w", r.name, cmp.Or(err, errLost))
+			}
+			defer r.stop(ctx)
+			runners = append(runners, r)
+		}
+	}
+	for _, r := range runners {
+		for i := range r.worker.periodic {
+			err := r.tickOnce(ctx, i)
+			if err == nil && r.Error != "" {
+				err = errors.New(r.Error)
+			}
+			if err != nil {
+				return fmt.Errorf("worker %s: %w", r.name, err)
+			}
+		}
+	}
+	for moved := true; moved; {
+		moved = false
+		for _, r := range runners {
+			before := r.Position
+			if err := r.handleExisting(ctx); err != nil {
+				return fmt.Errorf("worker %s: %w", r.name, err)
+			}
+			moved = moved || r.Position > before
+		}
+	}
+	return nil
+}
 
-// setAside records that the worker has stopped trying an event, and moves on to the next.
-func (r *runner) setAside(ctx context.Context, record Record) error {
-	text := cmp.Or(r.Error, processEnded)
-	aside := SetAside{Seq: record.Seq, Time: storable(r.app.o.Now()), Tries: r.Tries, Error: text}
-	r.app.o.Logger.Error("worker set event aside", "worker", r.name, "event", record.Seq, "error", text)
-	r.Position, r.Trying, r.Tries, r.Error = record.Seq, 0, 0, ""
-	return r.saveWith(ctx, func(tx Tx) error { return aside.put(tx, r.name) })
+// handleExisting handles the events after r.Position that exist now. It stops at the first error.
+func (r *runner) handleExisting(ctx context.Context) error {
+	var records []Record
+	for record, err := range r.app.store.Records(ctx, r.Position) {
+		if err != nil {
+			return err
+		}
+		records = append(records, record)
+	}
+	for _, record := range records {
+		handle, err := r.handlerFor(ctx, record)
+		if err == nil && handle != nil {
+			err = handle(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("event %d: %w", record.Seq, err)
+		}
+		r.Position = record.Seq
+	}
+	return r.save(ctx)
 }

@@ -72,7 +72,7 @@ func TestSnapshot(t *testing.T) {
 	}
 
 	// Snapshots from before an amendment are not used.
-	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 5, Skip: true, Reason: "never mind"}); err != nil {
+	if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 5, Skip: true, Reason: "never mind"}); err != nil {
 		t.Fatal(err)
 	}
 	amended, read := withFingerprint(t, m, "same")
@@ -154,7 +154,8 @@ func documents(t *testing.T, m *app.Memory) []string {
 	return names
 }
 
-// rewrite changes a document, in which the first line is the checksum. A sealed one has the right one.
+// rewrite changes a document, in which the first line is the checksum. A sealed one has the right
+// one.
 func rewrite(t *testing.T, m *app.Memory, name string, sealed bool, change func(string) string) {
 	t.Helper()
 	err := m.Share().Write(t.Context(), func(tx app.Tx) error {
@@ -236,7 +237,7 @@ func TestBadSnapshot(t *testing.T) {
 			if got := strings.ReplaceAll(log.String(), `\`, ``); !strings.Contains(got, test.says) || !strings.Contains(got, "snapshot ignored") {
 				t.Errorf("warning: %s", got)
 			}
-			_, checks, err := app.Replay(t.Context(), m.Share(), quiet(), items())
+			_, checks, err := app.NewAdmin(m.Share(), quiet(), items()).Replay(t.Context())
 			if err != nil || len(checks) != 1 || checks[0].Result == app.SnapshotMatches {
 				t.Errorf("replay says %+v, %v", checks, err)
 			}
@@ -251,7 +252,7 @@ func TestReplayComparesSnapshots(t *testing.T) {
 	a := open(t, m, both...)
 	check := func(want ...app.SnapshotCheck) *app.App {
 		t.Helper()
-		a, checks, err := app.Replay(t.Context(), m.Share(), quiet(), both...)
+		a, checks, err := app.NewAdmin(m.Share(), quiet(), both...).Replay(t.Context())
 		if err != nil || !slices.Equal(checks, want) {
 			t.Fatalf("got checks %+v, %v", checks, err)
 		}
@@ -282,7 +283,7 @@ func TestReplayComparesSnapshots(t *testing.T) {
 	}
 	check(app.SnapshotCheck{Feature: "items", Seq: 13, Result: app.SnapshotMatches}, app.SnapshotCheck{Feature: "tags", Seq: 13, Result: app.SnapshotMatches})
 
-	if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
+	if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
 		t.Fatal(err)
 	}
 	check(app.SnapshotCheck{Feature: "items", Seq: 13, Result: app.SnapshotUnused}, app.SnapshotCheck{Feature: "tags", Seq: 13, Result: app.SnapshotUnused})
@@ -347,8 +348,8 @@ func (w *watched) Write(ctx context.Context, f func(app.Tx) error) error {
 	return w.Memory.Write(ctx, f)
 }
 
-// Snapshots of a large state are many chunks. If one is not finished, for whatever reason, the previous
-// one stays, and the next one removes what was written.
+// Snapshots of a large state are many chunks. If one is not finished, for whatever reason, the
+// previous one stays, and the next one removes what was written.
 func TestSnapshotInterrupted(t *testing.T) {
 	m := app.NewMemory()
 	s := &watched{Memory: m.Share()}
@@ -430,8 +431,8 @@ func TestSnapshotInterrupted(t *testing.T) {
 	}
 }
 
-// Servers take snapshots that are due before they are ready and when they have served, and only those
-// that need little time while they serve.
+// Servers take snapshots that are due before they are ready and when they have served, and only
+// those that need little time while they serve.
 func TestSnapshotsWhenDue(t *testing.T) {
 	for _, test := range []struct {
 		name          string
@@ -505,7 +506,7 @@ func TestSnapshotsWhenDue(t *testing.T) {
 				check("damaged", 0)
 				a.SnapshotDue(t.Context())
 				check("replaced", 21_000)
-				if _, checks, err := app.Replay(t.Context(), m.Share(), o, feature); err != nil || checks[0].Result != app.SnapshotMatches {
+				if _, checks, err := app.NewAdmin(m.Share(), o, feature).Replay(t.Context()); err != nil || checks[0].Result != app.SnapshotMatches {
 					t.Errorf("%+v, %v", checks, err)
 				}
 			})

@@ -19,8 +19,9 @@ import (
 	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
-// A state stream is a state as lines, which are encoded and decoded one by one. A value whose JSON is
-// short is one line. Any other is a line "(" with its number of parts, the parts, and a line ")":
+// A state stream is a state as lines, which are encoded and decoded one by one. A value whose JSON
+// is short is one line. Any other is a line "(" with its number of parts, the parts, and a line
+// ")":
 //
 //   - for each field of a struct, in order, a line {"KEY":VALUE}, or a line "KEY" and a long value;
 //   - for the entries of a map, sorted, lines {"KEY":VALUE,…}, or a line "KEY" and a long value;
@@ -402,8 +403,8 @@ func (b *batch) decode(d *strictjson.Decoder) {
 	b.done <- d.Decode(b.line, b.into.Interface())
 }
 
-// batches decodes lines that start with a bracket into values of type t, and calls add with each, in
-// order. It returns the line after them.
+// batches decodes lines that start with a bracket into values of type t, and calls add with each,
+// in order. It returns the line after them.
 func (r *stateReader) batches(t reflect.Type, bracket byte, add func(parts reflect.Value) error) (line []byte, err error) {
 	ahead := runtime.GOMAXPROCS(0) + 1
 	var pending, free []*batch

@@ -4,9 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
+	"maps"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/petrock/petrock/core/strictjson"
@@ -30,7 +29,8 @@ type FeatureStatus struct {
 	Stale    bool     `json:"stale,omitempty"`  // queries answer as of the event before the one in Stuck
 }
 
-// Status applies all committed events, and returns the status of the app.
+// Status applies all committed events, and returns the status of the app, for people. For a health
+// check, which must not wait, use [App.Health].
 func (a *App) Status(ctx context.Context) (Status, error) {
 	if err := a.lockCurrent(ctx); err != nil {
 		return Status{}, err
@@ -61,8 +61,8 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-// Dump applies all committed events, and returns the states as JSON, by feature. It fails if a feature
-// is stuck.
+// Dump applies all committed events, and returns the states as JSON, by feature. It fails if a
+// feature is stuck. Use it in tests, to compare states.
 func (a *App) Dump(ctx context.Context) (map[string]json.RawMessage, error) {
 	if err := a.lockCurrent(ctx); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ type WorkerStatus struct {
 	Aside    []SetAside `json:"aside"`             // events that the worker has stopped trying
 }
 
-// A SetAside is an event that a worker has stopped trying. See [Retry].
+// A SetAside is an event that a worker has stopped trying. See [Admin.Retry].
 type SetAside struct {
 	Seq   int64     `json:"seq"`
 	Time  time.Time `json:"time"` // of the last try
@@ -111,9 +111,12 @@ func (s SetAside) put(tx Tx, worker string) error {
 	return tx.Put(asideDocument(worker, s.Seq), document)
 }
 
-// Workers returns the status of all workers that ever ran on a store. Positions can lag for workers
-// that ignore most events.
-func Workers(ctx context.Context, s Store) ([]WorkerStatus, error) {
+// Workers returns the status of all workers that ever ran on the log, in any process. Positions can
+// lag for workers that ignore most events.
+func (a *App) Workers(ctx context.Context) ([]WorkerStatus, error) { return readWorkers(ctx, a.store) }
+
+// readWorkers returns the status of all workers that ever ran on a store.
+func readWorkers(ctx context.Context, s Store) ([]WorkerStatus, error) {
 	names, err := s.Names(ctx, workerDocument(""))
 	if err != nil {
 		return nil, err
@@ -162,165 +165,32 @@ func setAsides(ctx context.Context, s Store, worker string) ([]SetAside, error) 
 	return all, nil
 }
 
-// Retry asks a worker to retry an event that it has set aside. The process that runs the worker picks
-// up the request.
-func Retry(ctx context.Context, s Store, worker string, seq int64) error {
-	return s.Write(ctx, func(tx Tx) error {
-		aside, err := tx.Get(asideDocument(worker, seq))
-		if err != nil {
-			return err
-		}
-		if aside == nil {
-			return fmt.Errorf("worker %s has not set event %d aside", worker, seq)
-		}
-		return tx.Put(retryDocument(worker, seq), []byte("true"))
-	})
+// A Health says whether an app can answer calls. It comes from what the app last saw; asking for it
+// does not use the store.
+type Health struct {
+	Store    string            // why the store does not work: unreachable, full or failed; empty if it does
+	Features map[string]string // "stale" or "stopped" for features that do not follow the log, by name
 }
 
-// pollInterval is how often an idle process checks for commits of other processes.
-const pollInterval = 250 * time.Millisecond
-
-// A watch notifies goroutines and watchers of changes.
-type watch struct {
-	mu       sync.Mutex
-	grown    chan struct{} // closed when the log grows, and replaced
-	rebuilt  chan struct{} // closed when the states were rebuilt, and replaced
-	count    int           // number of changes
-	watchers []func()
-}
-
-// signalGrowth notifies that the log has grown.
-func (a *App) signalGrowth() {
-	a.watch.mu.Lock()
-	defer a.watch.mu.Unlock()
-	close(a.watch.grown)
-	a.watch.grown = make(chan struct{})
-	a.watch.count++
-}
-
-// signalRebuilt notifies that the states were rebuilt, for example after an amendment.
-func (a *App) signalRebuilt() {
-	a.watch.mu.Lock()
-	defer a.watch.mu.Unlock()
-	close(a.watch.rebuilt)
-	a.watch.rebuilt = make(chan struct{})
-}
-
-// rebuilds returns a channel that is closed when the states were rebuilt.
-func (a *App) rebuilds() <-chan struct{} {
-	a.watch.mu.Lock()
-	defer a.watch.mu.Unlock()
-	return a.watch.rebuilt
-}
-
-// signalProgress notifies watchers of other changes, such as the progress of a worker.
-func (a *App) signalProgress() {
-	a.watch.mu.Lock()
-	defer a.watch.mu.Unlock()
-	a.watch.count++
-}
-
-// changes returns a channel that is closed when the log grows, and the number of changes so far.
-func (a *App) changes() (<-chan struct{}, int) {
-	a.watch.mu.Lock()
-	defer a.watch.mu.Unlock()
-	return a.watch.grown, a.watch.count
-}
-
-// Watch makes [App.Run] call f after the log has grown or a worker has made progress, in any process.
-// f must not block.
-func (a *App) Watch(f func()) {
-	a.watch.mu.Lock()
-	defer a.watch.mu.Unlock()
-	a.watch.watchers = append(a.watch.watchers, f)
-}
-
-// Run follows the commits of other processes and, unless the app is read-only, takes snapshots and
-// runs the workers that no other process runs. When ctx ends, it takes snapshots that are due, for a few
-// seconds at most, and returns. Callers should have stopped executing commands by then.
-func (a *App) Run(ctx context.Context) {
-	var group sync.WaitGroup
-	defer group.Wait()
-	group.Go(func() { a.watchStore(ctx) })
-	if a.o.ReadOnly != "" {
-		a.pollStore(ctx)
-		return
+// Health returns the health of the app. It does not wait for commands, nor for a rebuild of the
+// states: meanwhile, features are as they were.
+func (a *App) Health() Health {
+	h := Health{Store: a.store.failure(), Features: map[string]string{}}
+	if features := a.featureHealth.Load(); features != nil {
+		h.Features = maps.Clone(*features)
 	}
-	defer func() {
-		group.Wait()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainBudget)
-		defer cancel()
-		a.SnapshotDue(ctx)
-	}()
-	group.Go(func() { a.takeSnapshots(ctx) })
+	return h
+}
+
+// publishHealth makes [App.Health] return the features as they are now. a.mu is held.
+func (a *App) publishHealth() {
+	features := map[string]string{}
 	for _, f := range a.features {
-		for _, w := range f.Workers {
-			group.Go(func() { a.runWorker(ctx, f, w) })
+		if f.stuck != nil {
+			features[f.Name] = f.stuck.state()
 		}
 	}
-	if a.monitor != nil {
-		group.Go(func() { a.watchSessions(ctx) })
+	if len(features) > 0 || a.featureHealth.Load() != nil {
+		a.featureHealth.Store(&features)
 	}
-	a.pollStore(ctx)
-}
-
-// pollStore applies the commits of other processes, and calls the watchers after changes.
-func (a *App) pollStore(ctx context.Context) {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	var lastStamp int64
-	var visible string
-	var visibleAt time.Time      // when visible was read
-	check, unseen := true, false // whether to read the stamp; whether visible is outdated
-	_, notified := a.changes()
-	changed := a.store.Changed() // nil if the store does not notify
-	for {
-		grown, count := a.changes()
-		if check {
-			if stamp, err := a.store.Stamp(ctx); err == nil && stamp != lastStamp {
-				lastStamp, unseen = stamp, true
-				if err := a.catchUpTo(ctx, stamp); err != nil && ctx.Err() == nil {
-					a.logError(slog.LevelError, "follow log", err)
-				}
-			}
-		}
-		if unseen && time.Since(visibleAt) > pollInterval/2 { // a notifier may wake this loop often
-			unseen, visibleAt = false, time.Now()
-			if now, err := a.visibleState(ctx); err != nil || now != visible {
-				visible, notified = now, -1
-			}
-		}
-		if count != notified {
-			notified = count
-			a.watch.mu.Lock()
-			watchers := a.watch.watchers
-			a.watch.mu.Unlock()
-			for _, f := range watchers {
-				f()
-			}
-		}
-		check = true
-		select {
-		case <-grown:
-			check = false // by this process, or by catchUpTo
-		case <-changed:
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// visibleState returns a text that changes with everything that watchers show, but not with leases.
-func (a *App) visibleState(ctx context.Context) (string, error) {
-	last, err := a.store.Last(ctx)
-	if err != nil {
-		return "", err
-	}
-	workers, err := Workers(ctx, a.store)
-	if err != nil {
-		return "", err
-	}
-	text, err := strictjson.Marshal(workers)
-	return fmt.Sprintf("%d %s", last, text), err
 }

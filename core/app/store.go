@@ -1,21 +1,15 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
-	"slices"
-	"strings"
-	"sync"
-	"time"
 )
 
-// A Store holds the log, and documents: small named values such as the position of a worker. Several
-// processes can open the same store. A Store is safe for concurrent use. Package storetest tests
-// implementations.
+// A Store holds the log, and documents: small named values such as the position of a worker.
+// Several processes can open the same store. A Store is safe for concurrent use. Package storetest
+// tests implementations.
 type Store interface {
 	// Records yields, in order, the records after a sequence number that were committed when the
 	// iteration began. It stops at an error. The caller owns the bytes of a record. Records, Last,
@@ -34,15 +28,15 @@ type Store interface {
 	Get(ctx context.Context, name string) ([]byte, error)
 	Names(ctx context.Context, prefix string) ([]string, error)
 
-	// Documents yields the documents whose names start with a prefix and, unless after is empty, are
-	// greater than after, in the order of their names. It reads them in pages, so later ones may be
-	// newer.
+	// Documents yields the documents whose names start with a prefix and, unless after is empty,
+	// are greater than after, in the order of their names. It reads them in pages, so later ones
+	// may be newer.
 	Documents(ctx context.Context, prefix, after string) iter.Seq2[Document, error]
 
 	// Write calls f while no other writer, in any process, writes to the store. It returns when the
 	// changes of f are durable. If Write returns an error, or f panics, nothing is changed. The
-	// exception is [ErrOutcomeUnknown]: the changes may have been committed. Write stops waiting for
-	// its turn when ctx ends, and ignores ctx once f is called.
+	// exception is [ErrOutcomeUnknown]: the changes may have been committed. Write stops waiting
+	// for its turn when ctx ends, and ignores ctx once f is called.
 	Write(ctx context.Context, f func(Tx) error) error
 
 	// View calls f with the store as it is at one moment. Writers do not wait for f.
@@ -55,23 +49,32 @@ type Store interface {
 	Close() error
 }
 
-// A Notifier is a Store that learns of commits. Changed returns a channel with a buffer of one, which
-// receives a value soon after another Store has committed. Values can be missing or superfluous.
+// An OpenMode says what opening a store does if the log does not exist.
+type OpenMode int
+
+const (
+	OpenExisting OpenMode = iota // fail, with an error that matches [fs.ErrNotExist]
+	OpenOrCreate                 // create it
+)
+
+// A Notifier is a Store that learns of commits. Changed returns a channel with a buffer of one,
+// which receives a value soon after another Store has committed. Values can be missing or
+// superfluous.
 type Notifier interface {
 	Changed() <-chan struct{}
 }
 
-// A Monitor is a Store that notices when another Store of the same log ends, because it is closed or
-// its process ends. Session identifies this Store; it is empty if others cannot notice its end. Ended
-// returns those sessions of other Stores that have ended. A session that has only lost its connections
-// may be among them until it has reconnected.
+// A Monitor is a Store that notices when another Store of the same log ends, because it is closed
+// or its process ends. Session identifies this Store; it is empty if others cannot notice its end.
+// Ended returns those sessions of other Stores that have ended. A session that has only lost its
+// connections may be among them until it has reconnected.
 type Monitor interface {
 	Session() string
 	Ended(ctx context.Context, sessions []string) ([]string, error)
 }
 
-// A View reads the records and documents of a store, like the methods of [Store] of the same names. It
-// is valid until f returns, and not safe for concurrent use. Its methods can be called during an
+// A View reads the records and documents of a store, like the methods of [Store] of the same names.
+// It is valid until f returns, and not safe for concurrent use. Its methods can be called during an
 // iteration.
 type View interface {
 	Records(after int64) iter.Seq2[Record, error]
@@ -96,7 +99,8 @@ type Tx interface {
 	// Append adds records. The first must follow the last one of the log.
 	Append(records ...Record) error
 
-	// Replace replaces the records that have the same numbers. Their keys must be empty or unchanged.
+	// Replace replaces the records that have the same numbers. Their keys must be empty or
+	// unchanged.
 	Replace(records ...Record) error
 
 	Put(name string, value []byte) error // nil removes the document
@@ -109,300 +113,34 @@ var ErrOutcomeUnknown = errors.New("commit outcome unknown")
 // store's lock.
 var ErrConflict = errors.New("another writer has changed the log")
 
-// A Memory is a store in memory, for tests.
-type Memory struct {
-	shared  *memory
-	commits int64 // of this handle; guarded by shared.mu
+// ErrUnavailable means that a store cannot be reached, or that it was locked for too long.
+var ErrUnavailable = errors.New("the data is not available")
+
+// ErrFull means that a store has no space.
+var ErrFull = errors.New("the disk with the data is full; free some space")
+
+// A Pinger is a Store whose reads wait for a while if it cannot be reached. Ping does not.
+type Pinger interface {
+	Ping(ctx context.Context) error
 }
 
-// A memory is the data that several handles share.
-type memory struct {
-	writing chan struct{} // held by the writer
+// A StoreError is an error of a store. Its text is for operators: it can name hosts, users and
+// files.
+type StoreError struct{ Err error }
 
-	mu        sync.RWMutex
-	log       []Record // readers share the elements, so they are never changed
-	keys      map[string]int64
-	documents map[string][]byte
-	commits   int64
-}
+func (e *StoreError) Error() string { return e.Err.Error() }
 
-// NewMemory returns an empty store.
-func NewMemory() *Memory {
-	return &Memory{shared: &memory{writing: make(chan struct{}, 1), keys: map[string]int64{}, documents: map[string][]byte{}}}
-}
+// Unwrap returns the error of the store.
+func (e *StoreError) Unwrap() error { return e.Err }
 
-// Share returns another handle on the same store, which acts like another process.
-func (m *Memory) Share() *Memory { return &Memory{shared: m.shared} }
-
-// Records implements [Store].
-func (m *Memory) Records(ctx context.Context, after int64) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		m.shared.mu.RLock()
-		log := m.shared.log
-		m.shared.mu.RUnlock()
-		for _, r := range log[min(max(after, 0), int64(len(log))):] {
-			if err := ctx.Err(); err != nil {
-				yield(Record{}, err)
-				return
-			}
-			if !yield(cloned(r), nil) {
-				return
-			}
-		}
+// ForClient returns the text for the client of a request, which the log has with the whole error.
+func (e *StoreError) ForClient(request string) string {
+	text, remedy := "the data is not available right now", "retry later"
+	switch {
+	case errors.Is(e.Err, ErrOutcomeUnknown):
+		text, remedy = "the command may or may not have been executed", "retry it with the same idempotency key"
+	case errors.Is(e.Err, ErrFull):
+		text = "the server has no space for more data"
 	}
-}
-
-func cloned(r Record) Record {
-	r.Data, r.Result, r.Cause = bytes.Clone(r.Data), bytes.Clone(r.Result), bytes.Clone(r.Cause)
-	return r
-}
-
-// Last implements [Store].
-func (m *Memory) Last(context.Context) (int64, error) {
-	m.shared.mu.RLock()
-	defer m.shared.mu.RUnlock()
-	return int64(len(m.shared.log)), nil
-}
-
-// Stamp implements [Store].
-func (m *Memory) Stamp(context.Context) (int64, error) {
-	m.shared.mu.RLock()
-	defer m.shared.mu.RUnlock()
-	return m.shared.commits - m.commits, nil
-}
-
-// Get implements [Store].
-func (m *Memory) Get(_ context.Context, name string) ([]byte, error) {
-	m.shared.mu.RLock()
-	defer m.shared.mu.RUnlock()
-	return bytes.Clone(m.shared.documents[name]), nil
-}
-
-// Names implements [Store].
-func (m *Memory) Names(_ context.Context, prefix string) ([]string, error) {
-	m.shared.mu.RLock()
-	defer m.shared.mu.RUnlock()
-	names := slices.Sorted(maps.Keys(m.shared.documents))
-	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) }), nil
-}
-
-// Documents implements [Store].
-func (m *Memory) Documents(ctx context.Context, prefix, after string) iter.Seq2[Document, error] {
-	return documents(storeReader{ctx, m}, prefix, after)
-}
-
-// documents implements Documents for views in memory.
-func documents(v View, prefix, after string) iter.Seq2[Document, error] {
-	return func(yield func(Document, error) bool) {
-		names, err := v.Names(prefix)
-		if err != nil {
-			yield(Document{}, err)
-			return
-		}
-		at, found := slices.BinarySearch(names, after)
-		if found && after != "" {
-			at++
-		}
-		for _, name := range names[at:] {
-			value, err := v.Get(name)
-			if value == nil && err == nil {
-				continue // removed meanwhile
-			}
-			if !yield(Document{name, value}, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// Write implements [Store].
-func (m *Memory) Write(ctx context.Context, f func(Tx) error) error {
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
-	}
-	select {
-	case m.shared.writing <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	defer func() { <-m.shared.writing }()
-	tx := &memoryTx{m: m, replaced: map[int64]Record{}, puts: map[string][]byte{}}
-	if err := f(tx); err != nil {
-		return err
-	}
-	if len(tx.log)+len(tx.puts)+len(tx.replaced) == 0 {
-		return nil
-	}
-	m.shared.mu.Lock()
-	defer m.shared.mu.Unlock()
-	if len(tx.replaced) > 0 {
-		m.shared.log = slices.Clone(m.shared.log)
-	}
-	for seq, r := range tx.replaced {
-		delete(m.shared.keys, m.shared.log[seq-1].Key)
-		m.shared.log[seq-1] = r
-		if r.Key != "" {
-			m.shared.keys[r.Key] = seq
-		}
-	}
-	for _, r := range tx.log {
-		m.shared.log = append(m.shared.log, r)
-		if r.Key != "" {
-			m.shared.keys[r.Key] = r.Seq
-		}
-	}
-	for name, value := range tx.puts {
-		m.shared.documents[name] = value
-		if value == nil {
-			delete(m.shared.documents, name)
-		}
-	}
-	m.shared.commits++
-	m.commits++
-	return nil
-}
-
-// View implements [Store].
-func (m *Memory) View(ctx context.Context, f func(View) error) error {
-	m.shared.mu.RLock()
-	moment := &Memory{shared: &memory{log: m.shared.log, documents: maps.Clone(m.shared.documents)}}
-	m.shared.mu.RUnlock()
-	return f(storeReader{ctx, moment})
-}
-
-// Scrub implements [Store].
-func (m *Memory) Scrub(context.Context) error { return nil }
-
-// Close implements [Store]. It keeps the data for other handles.
-func (m *Memory) Close() error { return nil }
-
-// A memoryTx collects changes until Write commits them.
-type memoryTx struct {
-	m        *Memory
-	log      []Record
-	replaced map[int64]Record // committed records
-	puts     map[string][]byte
-}
-
-func (tx *memoryTx) Records(after int64) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		for r, err := range tx.m.Records(context.Background(), after) {
-			if replaced, ok := tx.replaced[r.Seq]; ok {
-				r = cloned(replaced)
-			}
-			if !yield(r, err) {
-				return
-			}
-		}
-		for _, r := range tx.log {
-			if r.Seq > after && !yield(cloned(r), nil) {
-				return
-			}
-		}
-	}
-}
-
-func (tx *memoryTx) Last() (int64, error) {
-	last, err := tx.m.Last(context.Background())
-	return last + int64(len(tx.log)), err
-}
-
-func (tx *memoryTx) Stamp() (int64, error) { return tx.m.Stamp(context.Background()) }
-
-func (tx *memoryTx) Find(keys ...string) (map[string]Record, error) {
-	tx.m.shared.mu.RLock()
-	defer tx.m.shared.mu.RUnlock()
-	found := map[string]Record{}
-	for _, key := range keys {
-		if seq, ok := tx.m.shared.keys[key]; ok {
-			r, ok := tx.replaced[seq]
-			if !ok {
-				r = tx.m.shared.log[seq-1]
-			}
-			if r.Key == key {
-				found[key] = cloned(r)
-			}
-		}
-	}
-	for _, r := range tx.log {
-		if r.Key != "" && slices.Contains(keys, r.Key) {
-			found[r.Key] = cloned(r)
-		}
-	}
-	return found, nil
-}
-
-func (tx *memoryTx) Append(records ...Record) error {
-	next, err := tx.m.Last(context.Background())
-	if err != nil {
-		return err
-	}
-	before := tx.log
-	next += int64(len(tx.log))
-	for _, r := range records {
-		next++
-		found, err := tx.Find(r.Key)
-		switch {
-		case err != nil:
-		case r.Seq < next, len(found) > 0:
-			err = fmt.Errorf("event %d: %w", r.Seq, ErrConflict)
-		case r.Seq > next:
-			err = fmt.Errorf("event %d does not follow event %d", r.Seq, next-1)
-		}
-		if err != nil {
-			tx.log = before
-			return err
-		}
-		r = cloned(r)
-		r.Time = r.Time.UTC().Truncate(time.Microsecond)
-		tx.log = append(tx.log, r)
-	}
-	return nil
-}
-
-func (tx *memoryTx) Replace(records ...Record) error {
-	last, err := tx.m.Last(context.Background())
-	for _, r := range records {
-		r = cloned(r)
-		r.Time = r.Time.UTC().Truncate(time.Microsecond)
-		switch {
-		case err != nil:
-			return err
-		case r.Seq < 1 || r.Seq > last+int64(len(tx.log)):
-			return fmt.Errorf("replace event %d: it does not exist", r.Seq)
-		case r.Seq > last:
-			tx.log[r.Seq-last-1] = r
-		default:
-			tx.replaced[r.Seq] = r
-		}
-	}
-	return nil
-}
-
-func (tx *memoryTx) Documents(prefix, after string) iter.Seq2[Document, error] {
-	return documents(tx, prefix, after)
-}
-
-func (tx *memoryTx) Names(prefix string) ([]string, error) {
-	names, err := tx.m.Names(context.Background(), prefix)
-	for name, value := range tx.puts {
-		names = slices.DeleteFunc(names, func(n string) bool { return n == name })
-		if value != nil && strings.HasPrefix(name, prefix) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names, err
-}
-
-func (tx *memoryTx) Get(name string) ([]byte, error) {
-	if value, ok := tx.puts[name]; ok {
-		return bytes.Clone(value), nil
-	}
-	return tx.m.Get(context.Background(), name)
-}
-
-func (tx *memoryTx) Put(name string, value []byte) error {
-	tx.puts[name] = bytes.Clone(value)
-	return nil
+	return fmt.Sprintf("%s (request ID: %s); %s", text, request, remedy)
 }

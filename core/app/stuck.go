@@ -1,19 +1,19 @@
 package app
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
-	"time"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
 
 // A StuckError is the error for an event that cannot be applied. [Open] returns it at startup. In a
-// running process, commands of the event's feature return it until the event is amended or the process
-// is restarted. Queries of the feature return it only if Stopped is set, or if a check or a worker asks.
+// running process, commands of the event's feature return it until the event is amended or the
+// process is restarted. Queries of the feature return it only if Stopped is set, or if a check or a
+// worker asks.
 type StuckError struct {
 	Record  Record
 	Program string  // name of the program, for the log commands
@@ -59,6 +59,15 @@ func (e *StuckError) state() string {
 // Unwrap returns the cause.
 func (e *StuckError) Unwrap() error { return e.Err }
 
+// ForClient returns the text for the client of a request. It has nothing of the event's data.
+func (e *StuckError) ForClient(request string) string {
+	effect := "it refuses commands of this feature"
+	if e.Stopped {
+		effect = "this feature has stopped"
+	}
+	return fmt.Sprintf("the server cannot apply event %d of its log (%s, version %d), so %s (request ID: %s); ask its operator", e.Record.Seq, e.Record.Type, e.Record.Version, effect, request)
+}
+
 // stuckAt returns the error for an event that cannot be applied.
 func (a *App) stuckAt(r Record, err error) *StuckError {
 	stuck := &StuckError{Record: r, Program: a.o.Program, Late: a.opened.Load(), Err: err}
@@ -98,29 +107,20 @@ func (t *registeredType) mismatch(kind reflect.Type, err error) error {
 	return &unreadableError{"does not fit " + kind.String(), remedy, err}
 }
 
-// ownFeature is the feature in the types of the log's own records.
-const ownFeature = "app"
-
-// Find returns an event of a store.
-func Find(ctx context.Context, s Store, seq int64) (Record, error) {
-	for r, err := range s.Records(ctx, seq-1) {
-		if err != nil {
-			return Record{}, fmt.Errorf("read the log: %w", err)
+// panicError returns an error for a recovered panic, with its file and line. The deferred function
+// that recovers must call it.
+func panicError(p any) error {
+	var calls [64]uintptr
+	frames := runtime.CallersFrames(calls[:runtime.Callers(2, calls[:])])
+	seen := false
+	for {
+		frame, more := frames.Next()
+		if seen && !strings.HasPrefix(frame.Function, "runtime.") {
+			return fmt.Errorf("panic: %v (%s:%d)", p, frame.File[strings.LastIndexByte(frame.File, '/')+1:], frame.Line)
 		}
-		if r.Seq == seq {
-			return r, nil
+		seen = seen || frame.Function == "runtime.gopanic"
+		if !more {
+			return fmt.Errorf("panic: %v", p)
 		}
-		break
 	}
-	last, err := s.Last(ctx)
-	if err != nil {
-		return Record{}, fmt.Errorf("read the log: %w", err)
-	}
-	if last == 0 {
-		return Record{}, fmt.Errorf("event %d does not exist; the log is empty", seq)
-	}
-	return Record{}, fmt.Errorf("event %d does not exist; the last event is %d", seq, last)
 }
-
-// storable returns a time in the precision of the log, in UTC.
-func storable(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond).Round(0) }

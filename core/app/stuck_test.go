@@ -64,8 +64,9 @@ func builds() []app.Feature {
 	return []app.Feature{f, g}
 }
 
-// A running process that cannot apply an event refuses the commands of its feature. It answers queries as of
-// the event before, and marks them as stale, unless Apply panicked. An amendment lets the feature continue.
+// A running process that cannot apply an event refuses the commands of its feature. It answers
+// queries as of the event before, and marks them as stale, unless Apply panicked. An amendment lets
+// the feature continue.
 func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 	for _, test := range []struct {
 		name, kind string
@@ -151,7 +152,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 				t.Errorf("at the start: %v", err)
 			}
 
-			if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "a test"}); err != nil {
+			if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "a test"}); err != nil {
 				t.Fatal(err)
 			}
 			if n := total(t, a); n != 105 {
@@ -237,8 +238,8 @@ func tagging(world *outside) []app.Feature {
 	return both
 }
 
-// A worker that follows or asks a stuck feature waits, and continues after an amendment. Nothing is set
-// aside.
+// A worker that follows or asks a stuck feature waits, and continues after an amendment. Nothing is
+// set aside.
 func TestWorkersWaitForAStuckFeature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, world := app.NewMemory(), &outside{}
@@ -255,7 +256,7 @@ func TestWorkersWaitForAStuckFeature(t *testing.T) {
 		if got := world.list(); got != "count" {
 			t.Errorf("they have done %s", got)
 		}
-		all, err := app.Workers(t.Context(), m.Share())
+		all, err := app.NewAdmin(m.Share(), app.Options{}).Workers(t.Context())
 		if err != nil || len(all) != 2 {
 			t.Fatalf("%+v, %v", all, err)
 		}
@@ -268,7 +269,7 @@ func TestWorkersWaitForAStuckFeature(t *testing.T) {
 		world.sent = nil
 		world.mu.Unlock()
 		time.Sleep(time.Hour + time.Millisecond) // then no timer of a worker ends
-		if err := app.Amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "a test"}); err != nil {
+		if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "a test"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second) // less than a worker waits after an error
@@ -277,7 +278,7 @@ func TestWorkersWaitForAStuckFeature(t *testing.T) {
 		}
 		cancel()
 		<-done
-		all, err = app.Workers(t.Context(), m.Share())
+		all, err = app.NewAdmin(m.Share(), app.Options{}).Workers(t.Context())
 		if err != nil || all[0].Error+all[1].Error != "" || all[0].Behind+all[1].Behind != 0 {
 			t.Errorf("%+v, %v", all, err)
 		}

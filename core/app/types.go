@@ -13,16 +13,16 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A TypeView is a [View] that finds records by type and version. Without an index, which would slow down
-// writers, both methods read the log.
+// A TypeView is a [View] that finds records by type and version, for [StoredTypes] and [Sample].
+// Without an index, which would slow down writers, Types and OfType read the log.
 type TypeView interface {
 	View
 
 	// Types returns the types and versions of the records after a sequence number.
 	Types(after int64) ([]TypeCount, error)
 
-	// OfType yields the numbers of the records of a type and version, in order. The view must not be
-	// used meanwhile.
+	// OfType yields the numbers of the records of a type and version, in order. The view must not
+	// be used meanwhile.
 	OfType(eventType string, version int) iter.Seq2[int64, error]
 
 	// Record returns the record with a number.
@@ -44,8 +44,8 @@ type typeKey struct {
 	version   int
 }
 
-// A typeSummary counts the events of a log up to one of them, so that few are left to read. It is stored
-// like a snapshot: builds that do not know it remove it when they erase an event.
+// A typeSummary counts the events of a log up to one of them, so that few are left to read. It is
+// stored like a snapshot: builds that do not know it remove it when they erase an event.
 type typeSummary struct {
 	Through int64       `json:"through"` // sequence number
 	Types   []TypeCount `json:"types"`
@@ -102,8 +102,8 @@ func sortedTypes(counts map[typeKey]*TypeCount) []TypeCount {
 	return types
 }
 
-// storeSummary stores a new summary if the store has many events after the old one, and returns the last
-// event that is in it.
+// storeSummary stores a new summary if the store has many events after the old one, and returns the
+// last event that is in it.
 func (a *App) storeSummary(ctx context.Context) (through int64, err error) {
 	var next typeSummary
 	var document []byte // nil if the summary is recent
@@ -166,9 +166,9 @@ func (a *App) summarize(ctx context.Context, through int64) int64 {
 // lastSeq is above all sequence numbers.
 const lastSeq = 1<<63 - 1
 
-// StoredTypes returns the types and versions of events that a build must be able to read, sorted. It
-// counts amended events by their amendments. It leaves out events that are skipped or erased, and the
-// log's own.
+// StoredTypes returns the types and versions of events that a build must be able to read, sorted.
+// It counts amended events by their amendments. It leaves out events that are skipped or erased,
+// and the log's own. Use it before a change of the code, to find out what is in a log.
 func StoredTypes(v TypeView) ([]TypeCount, error) {
 	summary, err := storedSummary(v)
 	if err == nil {
@@ -271,8 +271,8 @@ func (t *TypeCount) skipAmended(v TypeView, amended []int64) error {
 	return nil
 }
 
-// Sample yields up to limit events of a type and version, with their amendments, in order: the first, the
-// last, and others at equal distances.
+// Sample yields up to limit events of a type and version, with their amendments, in order: the
+// first, the last, and others at equal distances.
 func Sample(v TypeView, eventType string, version, limit int) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		v, err := withRows(v)

@@ -106,7 +106,7 @@ func start(t *testing.T, m *app.Memory, f app.Feature) program {
 
 func worker(t *testing.T, m *app.Memory) app.WorkerStatus {
 	t.Helper()
-	all, err := app.Workers(t.Context(), m.Share())
+	all, err := app.NewAdmin(m.Share(), app.Options{}).Workers(t.Context())
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%+v, %v", all, err)
 	}
@@ -210,11 +210,11 @@ func TestWorkerSetsAside(t *testing.T) {
 				if len(w.Aside) != 1 || w.Aside[0].Seq != 1 || w.Aside[0].Tries != 6 || !strings.Contains(w.Aside[0].Error, "no such address") || w.Trying != 0 || w.Behind != 0 {
 					t.Errorf("%+v", w)
 				}
-				if err := app.Retry(t.Context(), m.Share(), "items/mailer", 2); err == nil {
+				if err := app.NewAdmin(m.Share(), app.Options{}).Retry(t.Context(), "items/mailer", 2); err == nil {
 					t.Error("what was not set aside is tried again")
 				}
 				for _, mended = range []bool{false, true} {
-					if err := app.Retry(t.Context(), m.Share(), "items/mailer", 1); err != nil {
+					if err := app.NewAdmin(m.Share(), app.Options{}).Retry(t.Context(), "items/mailer", 1); err != nil {
 						t.Error(err)
 					}
 					time.Sleep(time.Minute)

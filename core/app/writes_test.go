@@ -49,15 +49,15 @@ func reads(writes int, older app.Older) app.Feature {
 
 func lastRecord(t *testing.T, m *app.Memory) app.Record {
 	t.Helper()
-	r, err := app.Find(t.Context(), m, last(t, m))
+	r, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), last(t, m))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// A new field is deployed in two steps: first a build that reads the new version and writes the old one,
-// then a build that writes the new one. No server of an earlier step becomes stale.
+// A new field is deployed in two steps: first a build that reads the new version and writes the old
+// one, then a build that writes the new one. No server of an earlier step becomes stale.
 func TestDeployANewField(t *testing.T) {
 	m := app.NewMemory()
 	older := app.OlderOf[CountInV1](1, CountIn.Downgrade)
@@ -136,8 +136,8 @@ func TestWritesDowngrade(t *testing.T) {
 	}
 }
 
-// A command that another build stored in another version has the same idempotency key only if it is the
-// same command.
+// A command that another build stored in another version has the same idempotency key only if it is
+// the same command.
 func TestRepeatedInAnotherVersion(t *testing.T) {
 	m := app.NewMemory()
 	older := app.OlderOf[CountInV1](1, CountIn.Downgrade)

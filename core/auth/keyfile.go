@@ -66,9 +66,15 @@ func parseKey(line string) (*Key, error) {
 	return k, k.check()
 }
 
-// ReadKeys returns the keys in a file, in its order, and its text. Users other than its owner must not be able to change
-// it, and only those of its group may read it, because Kubernetes gives secrets to a group.
-func ReadKeys(file string) (keys []Key, text string, err error) {
+// ReadKeys returns the keys in a file, in its order. Users other than its owner must not be able to
+// change it, and only those of its group may read it, because Kubernetes gives secrets to a group.
+func ReadKeys(file string) ([]Key, error) {
+	keys, _, err := readKeys(file)
+	return keys, err
+}
+
+// readKeys also returns the text of the file.
+func readKeys(file string) (keys []Key, text string, err error) {
 	info, err := os.Stat(file)
 	if err == nil && runtime.GOOS != "windows" && info.Mode()&0o027 != 0 {
 		err = fmt.Errorf("%s has mode %04o, so other users can read or change it; run chmod 600 %s", file, info.Mode().Perm(), file)
@@ -137,7 +143,7 @@ func rewriteKeys(file string, edit func(text string) (string, error)) error {
 	} else if err != nil {
 		return fmt.Errorf("change keys: %w", err)
 	}
-	_, text, err := ReadKeys(file)
+	_, text, err := readKeys(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	} else if err == nil && copyOwner(next, file) != nil {

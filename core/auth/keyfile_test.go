@@ -76,7 +76,7 @@ func TestKeyFile(t *testing.T) {
 		t.Errorf("the mode is now %v: %v", info.Mode(), err)
 	}
 
-	keys, _, err := auth.ReadKeys(file)
+	keys, err := auth.ReadKeys(file)
 	if err != nil || len(keys) != 3 {
 		t.Fatalf("the keys are %v, %v", keys, err)
 	}
@@ -223,7 +223,7 @@ func TestWatch(t *testing.T) {
 		if identify(gate, next).Principal() != identify(gate, old).Principal() || ofOld.Err() != nil {
 			t.Error("the new key is not one of the same caller")
 		}
-		keys, _, err := auth.ReadKeys(file)
+		keys, err := auth.ReadKeys(file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -138,7 +138,7 @@ func (g *KeyGate) Watch(ctx context.Context, log *slog.Logger) {
 
 // reload reads the file again, and reports whether its text or the error has changed.
 func (g *KeyGate) reload() (changed bool, err error) {
-	keys, text, err := ReadKeys(g.file)
+	keys, text, err := readKeys(g.file)
 	if err == nil {
 		err = g.replace(keys)
 	} else {
@@ -182,7 +182,8 @@ func (g *KeyGate) Authenticate(r *http.Request) (*Identity, error) {
 
 func (g *KeyGate) find(key string) *Identity { return (*g.keys.Load())[sha256.Sum256([]byte(key))] }
 
-// CutBearer returns the token of an Authorization header, and whether its scheme is Bearer.
+// CutBearer returns the token of an Authorization header, and whether its scheme is Bearer. It is for
+// gates of your own.
 func CutBearer(value string) (token string, ok bool) {
 	scheme, token, ok := strings.Cut(value, " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {

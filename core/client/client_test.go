@@ -95,7 +95,7 @@ func TestClientCalls(t *testing.T) {
 		if _, err := c.CallTool(t.Context(), "add", map[string]any{"a": 1, "b": 2}, client.KeepResult(&raw)); err != nil || !strings.Contains(string(raw), `"text":"{\"sum\":3}"`) {
 			t.Errorf("as it was sent it is %s, %v", raw, err)
 		}
-		entries, err := c.Entries(t.Context(), "tools/list", "tools", "tools")
+		entries, err := c.Entries(t.Context(), "tools/list", "tools")
 		if err != nil || len(entries) != len(tools) || !strings.Contains(string(entries[0]), `"name":"add"`) {
 			t.Errorf("as they were sent the tools are %s, %v", entries, err)
 		}
@@ -190,9 +190,15 @@ func TestClientPrompts(t *testing.T) {
 		if _, err := c.GetPrompt(t.Context(), "greet", nil); !errors.Is(err, jsonrpc.InvalidParams) {
 			t.Errorf("without its argument: %v", err)
 		}
-		values, err := c.CompletePrompt(t.Context(), "greet", "name", "x", map[string]string{"tone": "low"})
-		if err != nil || strings.Join(values, " ") != "xa xb" {
-			t.Errorf("completing gives %v, %v", values, err)
+		var result struct {
+			Completion struct {
+				Values []string `json:"values"`
+			} `json:"completion"`
+		}
+		params := map[string]any{"ref": map[string]string{"type": "ref/prompt", "name": "greet"}, "argument": map[string]string{"name": "name", "value": "x"}}
+		err = c.Request(t.Context(), "completion/complete", params, &result)
+		if got := strings.Join(result.Completion.Values, " "); err != nil || got != "xa xb" {
+			t.Errorf("completion/complete = %q, %v, want xa xb", got, err)
 		}
 	})
 }

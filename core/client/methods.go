@@ -51,7 +51,7 @@ func (c *Client) CallTool(ctx context.Context, name string, arguments any, optio
 // Tools lists all tools. Over HTTP, from revision 2026-07-28 on, it omits tools with an invalid
 // x-mcp-header, as the protocol requires.
 func (c *Client) Tools(ctx context.Context) ([]mcp.Tool, error) {
-	all, err := listAll[mcp.Tool](ctx, c, "tools/list", "tools", "tools")
+	all, err := listAll[mcp.Tool](ctx, c, "tools/list", "tools")
 	return c.transport.FilterTools(&c.session.Load().Session, all), err
 }
 
@@ -87,17 +87,17 @@ func (e *NotFoundError) Error() string {
 
 // Resources lists all resources.
 func (c *Client) Resources(ctx context.Context) ([]mcp.Resource, error) {
-	return listAll[mcp.Resource](ctx, c, "resources/list", "resources", "resources")
+	return listAll[mcp.Resource](ctx, c, "resources/list", "resources")
 }
 
 // ResourceTemplates lists all resource templates.
 func (c *Client) ResourceTemplates(ctx context.Context) ([]mcp.ResourceTemplate, error) {
-	return listAll[mcp.ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", "resources")
+	return listAll[mcp.ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates")
 }
 
 // Prompts lists all prompts.
 func (c *Client) Prompts(ctx context.Context) ([]mcp.Prompt, error) {
-	return listAll[mcp.Prompt](ctx, c, "prompts/list", "prompts", "prompts")
+	return listAll[mcp.Prompt](ctx, c, "prompts/list", "prompts")
 }
 
 // ReadResource reads a resource.
@@ -122,25 +122,6 @@ func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[strin
 	return result, nil
 }
 
-// CompletePrompt returns completions of prefix for an argument of a prompt. known has the values of
-// other arguments.
-func (c *Client) CompletePrompt(ctx context.Context, prompt, argument, prefix string, known map[string]string) ([]string, error) {
-	params := map[string]any{
-		"ref":      map[string]string{"type": "ref/prompt", "name": prompt},
-		"argument": map[string]string{"name": argument, "value": prefix},
-	}
-	if len(known) > 0 && c.Revision() >= mcp.Revision20250618 {
-		params["context"] = map[string]any{"arguments": known}
-	}
-	var result struct {
-		Completion struct {
-			Values []string `json:"values"`
-		} `json:"completion"`
-	}
-	err := c.Request(ctx, "completion/complete", params, &result)
-	return result.Completion.Values, err
-}
-
 // Ping checks that the server answers. In stateless revisions, which have no ping, it sends
 // server/discover.
 func (c *Client) Ping(ctx context.Context) error {
@@ -151,8 +132,8 @@ func (c *Client) Ping(ctx context.Context) error {
 }
 
 // listAll decodes all entries of a list. It skips invalid entries.
-func listAll[T any](ctx context.Context, c *Client, method, field, capability string) ([]T, error) {
-	entries, err := c.Entries(ctx, method, field, capability)
+func listAll[T any](ctx context.Context, c *Client, method, field string) ([]T, error) {
+	entries, err := c.Entries(ctx, method, field)
 	if entries == nil || err != nil {
 		return nil, err
 	}
@@ -168,10 +149,12 @@ func listAll[T any](ctx context.Context, c *Client, method, field, capability st
 	return all, nil
 }
 
-// Entries returns all entries of a list as the server sent them. method is the method of the list,
-// such as tools/list, and field the field of the result with the entries, such as tools. It returns
-// nil if the server does not declare the capability.
-func (c *Client) Entries(ctx context.Context, method, field, capability string) ([]json.RawMessage, error) {
+// Entries returns all entries of a list as the server sent them. Use it for members that the types of
+// package mcp do not have. method is the method of the list, such as tools/list, and field the field of
+// the result with the entries, such as tools. It returns nil if the server does not declare the
+// capability.
+func (c *Client) Entries(ctx context.Context, method, field string) ([]json.RawMessage, error) {
+	capability, _, _ := strings.Cut(method, "/")
 	if !c.Capabilities().Has(capability) {
 		return nil, nil
 	}

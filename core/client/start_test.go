@@ -56,8 +56,8 @@ func TestProcessAnswersBadly(t *testing.T) {
 		{"nonsense", "read the result of tools/call: must be an object", true},
 		{"never", "no answer to tools/call within 100ms", true},
 		{"late", "no answer to tools/call within 100ms", true},
-		{"crashes", "call tools/call: the server exited (exit status 2)\nIts standard error:\npanic: out of luck", false},
-		{"leaves", "call tools/call: the server exited (exit status 0)", false},
+		{"crashes", "the server exited (exit status 2): call tools/call: the connection is closed\nIts standard error:\npanic: out of luck", false},
+		{"leaves", "the server exited (exit status 0): call tools/call: the connection is closed", false},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			c := startUnruly(t, test.rule, client.Options{})
@@ -68,13 +68,13 @@ func TestProcessAnswersBadly(t *testing.T) {
 			var connection *client.ConnectionError
 			_, err := c.CallTool(t.Context(), "any", nil, options...)
 			if !errors.As(err, &connection) || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("it says: %v", err)
+				t.Errorf("CallTool() = %v, want a ConnectionError that contains %q", err, test.want)
 			}
 			if test.rule == "late" {
 				time.Sleep(150 * time.Millisecond) // until the stray answer has arrived
 			}
 			if err := c.Ping(t.Context()); test.lives != (err == nil) {
-				t.Errorf("another request gives %v", err)
+				t.Errorf("Ping() after the call = %v, want success: %t", err, test.lives)
 			}
 		})
 	}
@@ -105,7 +105,7 @@ func TestProcessDies(t *testing.T) {
 func TestProcessDoesNotServe(t *testing.T) {
 	t.Parallel()
 	for rule, want := range map[string]string{
-		"dies":    "the server exited (exit status 3)\nIts standard error:\ncannot open the database",
+		"dies":    "the server exited (exit status 3): call server/discover: the connection is closed\nIts standard error:\ncannot open the database",
 		"silent":  "no answer to the first request within 300ms",
 		"babbles": `wrote to standard output: "Welcome to the server"; only MCP messages belong there`,
 	} {
@@ -118,7 +118,7 @@ func TestProcessDoesNotServe(t *testing.T) {
 			var connection *client.ConnectionError
 			_, err := client.Start(t.Context(), testServer(t, rule), client.Options{ConnectTimeout: timeout})
 			if !errors.As(err, &connection) || !strings.Contains(err.Error(), want) {
-				t.Errorf("it says: %v", err)
+				t.Errorf("Start() = %v, want a ConnectionError that contains %q", err, want)
 			}
 		})
 	}

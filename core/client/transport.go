@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -188,10 +187,7 @@ func (t *processTransport) Explain(err error) error {
 	early := false
 	if state := t.process.ExitState(); state != "" && t.c.life.Err() == nil {
 		early = t.c.session.Load() == nil
-		if text, ok := strings.CutSuffix(err.Error(), ": "+jsonrpc.ErrClosed.Error()); ok {
-			err = errors.New(text)
-		}
-		err = fmt.Errorf("%w: the server exited (%s)", err, state)
+		err = fmt.Errorf("the server exited (%s): %w", state, err)
 	}
 	if stray := t.stray.Load(); stray != nil {
 		err = fmt.Errorf("%w\nThe server wrote to standard output: %q; only MCP messages belong there, write logs to standard error", err, *stray)

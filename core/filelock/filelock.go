@@ -2,8 +2,9 @@
 // app/sqlite; servers do not need it.
 //
 // [TryLock] and [WaitLock] lock a path: they create a file for the time of the lock. [LockFile],
-// [TryLockFile] and [UnlockFile] lock a file that the caller keeps open. The operating system releases
-// both kinds of lock when the process ends, and they exclude other users in the same process too.
+// [TryLockFile] and [UnlockFile] lock a file that the caller keeps open. The operating system
+// releases both kinds of lock when the process ends, and they exclude other users in the same
+// process too.
 package filelock
 
 import (
@@ -29,8 +30,8 @@ const (
 	patience   = time.Second
 )
 
-// WaitLock is [TryLock] that waits until the lock is free or ctx ends. After a second it calls waiting,
-// once; waiting may be nil. The order of waiters is undefined.
+// WaitLock is [TryLock] that waits until the lock is free or ctx ends. After a second it calls
+// waiting, once; waiting may be nil. The order of waiters is undefined.
 func WaitLock(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	begin := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -94,8 +95,8 @@ func openLocked(path string) (*os.File, error) {
 func (l *Lock) Release() error { return release(l.file) }
 
 // LockFile locks an open file, and waits for the lock. The wait cannot be cancelled. The error is
-// [errors.ErrUnsupported] if the file cannot be locked. The lock ends with [UnlockFile] or when file is
-// closed.
+// [errors.ErrUnsupported] if the file cannot be locked. The lock ends with [UnlockFile] or when
+// file is closed.
 func LockFile(file *os.File) error { return lockError(file, lock(file, block)) }
 
 // TryLockFile is [LockFile] that returns [ErrLocked] instead of waiting.

@@ -17,8 +17,8 @@ func lock(*os.File, int) error { return errors.ErrUnsupported }
 
 func unlock(*os.File) error { return nil }
 
-// open creates a file that must not exist, which is the only portable lock. If the process is killed,
-// the user must remove the file.
+// open creates a file that must not exist, which is the only portable lock. If the process is
+// killed, the user must remove the file.
 func open(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, os.ErrExist) {

@@ -60,8 +60,8 @@ func open(path string) (*os.File, error) {
 	return file, err
 }
 
-// release closes the file first, because Windows does not remove open files. If another process opens it
-// in between, release leaves it to that process.
+// release closes the file first, because Windows does not remove open files. If another process
+// opens it in between, release leaves it to that process.
 func release(file *os.File) error {
 	err := file.Close()
 	removed := os.Remove(file.Name())

@@ -166,8 +166,8 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// Output that a program prints from init, from main, from a goroutine, from a tool, through the
-// descriptor and from a child process does not reach the client.
+// Output that a program prints from main, from a goroutine, from a tool, through the descriptor and
+// from a child process does not reach the client, once main has taken standard output.
 func TestStrayPrints(t *testing.T) {
 	t.Parallel()
 	p := start(t, "noisy")
@@ -187,7 +187,7 @@ func TestStrayPrints(t *testing.T) {
 		t.Errorf("after the end: %q", rest)
 	}
 	for _, want := range []string{
-		"a line from init", "half a line from init", "a goroutine and its copy of os.Stdout", "a line from main",
+		"a line from the start", "half a line from the start", "a goroutine and its copy of os.Stdout", "a line from main",
 		"a lie", "half a line", "through package log", "through the descriptor", "from a child process",
 	} {
 		if !strings.Contains(p.stderr.String(), want) && !(runtime.GOOS == "windows" && want == "from a child process") {
@@ -196,8 +196,8 @@ func TestStrayPrints(t *testing.T) {
 	}
 }
 
-// Without package stdout, output before ServeStdio reaches the client as separate lines. Later output
-// does not.
+// Unless main takes standard output, output before ServeStdio reaches the client as separate lines.
+// Later output does not.
 func TestPrintsBeforeServing(t *testing.T) {
 	t.Parallel()
 	p := start(t, "late")

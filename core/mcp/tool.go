@@ -305,11 +305,7 @@ func (t *tool) checkOutput(c *Call, result *ToolResult) error {
 		c.checked = result.StructuredContent
 		return nil
 	}
-	hint := ""
-	if strings.Contains(err.Error(), "must be an array, got null") {
-		hint = "\n(a nil slice is null in JSON; return an empty one)"
-	}
-	return fmt.Errorf("the result of the tool %s does not match its output schema:\n%w%s", t.Name, err, hint)
+	return fmt.Errorf("the result of the tool %s does not match its output schema:\n%w", t.Name, err)
 }
 
 // A ScopeError means that the caller's token does not have the scopes that a call needs. A handler may

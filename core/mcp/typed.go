@@ -66,8 +66,8 @@ func (d *Derived) describe(err error) error {
 // AddTool adds a tool that is a Go function. In is a struct or a map that the arguments are decoded
 // into; missing fields get the defaults in their schema tags. Out is sent as structured content and
 // as text, which is the string itself for a string and JSON for any other type. nil slices and maps
-// encode as [] and {}. If Out is [ToolResult] or a pointer to one, the function returns the whole
-// result.
+// encode as [] and {} at every depth, see [strictjson.OutputEncoder]. If Out is [ToolResult] or a
+// pointer to one, the function returns the whole result.
 //
 // A schema that is not set is inferred from the type as in package schema. A schema that is set must
 // match the type: properties are fields, and have a type that the field decodes or encodes. Otherwise
@@ -165,7 +165,7 @@ func (f typedTool) handler() (ToolHandler, error) {
 		return nil, err
 	}
 	isText := f.output() == reflect.TypeFor[string]()
-	decoder := new(strictjson.Decoder)
+	decoder, encoder := new(strictjson.Decoder), new(strictjson.OutputEncoder)
 	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
 		pointer := reflect.New(f.in)
 		pointer.Elem().Set(defaults)
@@ -186,7 +186,7 @@ func (f typedTool) handler() (ToolHandler, error) {
 		case encoded:
 			result.StructuredContent = out.outputJSON()
 		default:
-			if result.StructuredContent, err = strictjson.MarshalOutput(output); err != nil {
+			if result.StructuredContent, err = encoder.Encode(output); err != nil {
 				return nil, fmt.Errorf("encode output: %w", err)
 			}
 		}

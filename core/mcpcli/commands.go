@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
@@ -93,8 +94,7 @@ func (c component) usage() string {
 func (s *session) entries(ctx context.Context, l list) ([]json.RawMessage, error) {
 	s.progress.Begin("listing " + l.field)
 	defer s.progress.End()
-	capability, _, _ := strings.Cut(l.method, "/")
-	entries, err := s.Entries(ctx, l.method, l.field, capability)
+	entries, err := s.Entries(ctx, l.method, l.field)
 	if l.field != "tools" {
 		return entries, err
 	}
@@ -145,11 +145,20 @@ overwritten. If the tool asks a question, answer it on the terminal. Ctrl-C canc
 		Example: "call add a=2 b=3\n" + `call add --json - <<< '{"a": 2, "b": 3}'`,
 	}, MinimumArgs("add"), func(ctx context.Context, s *session, args []string) error {
 		err := s.call(ctx, env.In, args[0], args[1:])
-		if err != nil && s.asker == nil && strings.Contains(err.Error(), "elicitation") {
+		if s.asker == nil && needsAnswer(err) {
 			err = fmt.Errorf("%w; run this command in a terminal to answer the tool's question", err)
 		}
 		return err
 	})
+}
+
+// needsAnswer reports whether a tool failed because it can only ask clients that declare elicitation.
+func needsAnswer(err error) bool {
+	e, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok || e.Code != mcp.MissingCapability {
+		return false
+	}
+	return strictjson.Member(strictjson.Member(e.Data, "requiredCapabilities"), "elicitation") != nil
 }
 
 func (s *session) call(ctx context.Context, stdin io.Reader, name string, args []string) error {

@@ -32,8 +32,7 @@ func (c *command) complete(cmd *cobra.Command, args []string, prefix string) ([]
 				return
 			}
 			defer end()
-			capability, _, _ := strings.Cut(method, "/")
-			entries, _ := connected.Entries(ctx, method, field, capability)
+			entries, _ := connected.Entries(ctx, method, field)
 			found <- entries
 		}()
 		select {

@@ -1,6 +1,7 @@
 // Package mcpcli has the commands that call an MCP server from a terminal: tools, call, resources, read,
 // prompts and prompt. A server uses them to call itself, and petrock uses them to call any server: a
-// [Target] chooses the server.
+// [Target] chooses the server. It is plumbing for package serve and petrock's own commands; use it
+// directly to add these commands to a cobra command line of your own.
 //
 // [Finish] completes any command line: it adds help, completion and version, and makes commands refuse
 // unknown arguments.

@@ -1,12 +1,12 @@
 package mcphttp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/petrock/petrock/core/auth"
@@ -27,8 +27,8 @@ type exchange struct {
 	version  string   // the header MCP-Protocol-Version
 	session  *session // nil for a stateless request
 	isBatch  bool
-	buffer   *[]byte // from the handler's pool
-	returned bool    // the handler of the call returned normally
+	scratch  *scratch // of a call, from the handler's pool; nil before it starts
+	returned bool     // the handler of the call returned normally
 
 	startsSession  bool
 	isSubscription bool
@@ -36,26 +36,60 @@ type exchange struct {
 	sessionReleased sync.Once
 
 	mu       sync.Mutex
-	timer    *time.Timer // starts the stream of a slow call; nil before the call starts
-	answered bool
-	complete bool // the answer has been written
+	answered bool // the answer has been written, or added to the stream
 	stream   *stream
 	reader   *reader
 	written  chan struct{} // closed when writeStream has returned
 }
 
-// Buffer implements [jsonrpc.Responder]. It is called when a call starts.
-func (e *exchange) Buffer() []byte {
-	e.startTimer()
-	e.buffer = e.h.buffers.Get().(*[]byte)
-	return (*e.buffer)[:0]
+// A scratch is what a call borrows: the buffer of its response, and the timer that turns the response
+// into a stream if the call is slow. A new timer for each call would cost 3 % of the throughput.
+type scratch struct {
+	buffer  []byte
+	timer   *time.Timer
+	stopped bool // the timer, before it expired
+	user    atomic.Pointer[exchange]
 }
 
-// startTimer turns the response into a stream unless it is complete within the keep-alive interval.
-func (e *exchange) startTimer() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.timer = time.AfterFunc(e.h.o.KeepAlive, e.startStream)
+// maxBuffer is the size limit of a buffer that goes back to the pool.
+const maxBuffer = 64 << 10
+
+func newScratch() any {
+	s := &scratch{}
+	s.timer = time.AfterFunc(time.Hour, func() { s.user.Load().startStream() })
+	s.timer.Stop()
+	return s
+}
+
+func (s *scratch) stop() { s.stopped = s.stopped || s.timer.Stop() }
+
+// borrowScratch also starts the timer.
+func (e *exchange) borrowScratch() {
+	s := e.h.scratch.Get().(*scratch)
+	s.user.Store(e)
+	s.stopped = false
+	s.timer.Reset(e.h.o.KeepAlive)
+	e.scratch = s
+}
+
+// returnScratch puts the scratch back into the pool, unless its timer has expired: it may still use the
+// exchange.
+func (e *exchange) returnScratch() {
+	s := e.scratch
+	if s == nil {
+		return
+	}
+	e.scratch = nil
+	if s.stop(); s.stopped {
+		s.user.Store(nil)
+		e.h.scratch.Put(s)
+	}
+}
+
+// Buffer implements [jsonrpc.Responder]. It is called when a call starts.
+func (e *exchange) Buffer() []byte {
+	e.borrowScratch()
+	return e.scratch.buffer[:0]
 }
 
 // startStream turns the response into a stream, unless it already is one or is complete.
@@ -67,6 +101,10 @@ func (e *exchange) startStream() {
 	}
 }
 
+// errAnswered is returned for a message to the client of a call that has been answered.
+var errAnswered = errors.New("the call has been answered")
+
+// Send implements [jsonrpc.Responder].
 func (e *exchange) Send(msg []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -152,6 +190,7 @@ func callerOf(r *http.Request, fallback string) string {
 	return clip(fallback)
 }
 
+// Suspend implements [mcp.Responder]: it ends the response, and asks the client to reconnect for the rest.
 func (e *exchange) Suspend(retry time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -166,15 +205,19 @@ func (e *exchange) Suspend(retry time.Duration) {
 	e.stream.dismiss()
 }
 
+// Respond implements [jsonrpc.Responder]. Only the first call has an effect.
 func (e *exchange) Respond(msg []byte, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.answered = true // Send refuses further messages
-	if e.timer != nil {
-		e.timer.Stop()
+	if e.answered {
+		return
 	}
-	if e.buffer != nil && cap(msg) <= maxBuffer {
-		*e.buffer = msg
+	e.answered = true // Send refuses further messages
+	if s := e.scratch; s != nil {
+		s.stop()
+		if cap(msg) <= maxBuffer {
+			s.buffer = msg
+		}
 	}
 	switch {
 	case e.stream != nil:
@@ -184,7 +227,6 @@ func (e *exchange) Respond(msg []byte, err error) {
 	default:
 		e.writeAnswer(msg, err)
 	}
-	e.complete = true
 }
 
 // writeAnswer writes a response that is not a stream. If the client's memory quota is used up, it
@@ -205,20 +247,7 @@ func (e *exchange) writeAnswer(msg []byte, err error) {
 	e.h.write(e.w, e.setStatusHeaders(err), msg)
 }
 
-// maxBuffer is the size limit of a buffer that goes back to the pool.
-const maxBuffer = 64 << 10
-
-// respondAccepted ends the response to a message that needs no answer.
-func (e *exchange) respondAccepted() {
-	e.mu.Lock()
-	answered := e.answered
-	e.mu.Unlock()
-	if !answered {
-		e.Respond(nil, nil)
-	}
-}
-
-// waitWritten waits until the response has been written, and puts the buffer back into the pool.
+// waitWritten waits until the response has been written, and returns the scratch.
 func (e *exchange) waitWritten() {
 	e.mu.Lock()
 	written := e.written
@@ -226,10 +255,7 @@ func (e *exchange) waitWritten() {
 	if written != nil {
 		<-written
 	}
-	if e.buffer != nil {
-		e.h.buffers.Put(e.buffer)
-		e.buffer = nil
-	}
+	e.returnScratch()
 }
 
 // Reserve implements [mcp.Responder]. The session holds the memory until it ends; without a session,
@@ -265,7 +291,7 @@ func (e *exchange) releaseMemory() {
 func (e *exchange) completeResponse() {
 	e.waitWritten()
 	switch {
-	case e.returned || !e.complete:
+	case e.returned || !e.answered:
 	case e.stream != nil:
 		hangUp(e.w, e.r)
 	default:
@@ -312,8 +338,11 @@ func (e *exchange) setStatusHeaders(err error) int {
 	return http.StatusOK
 }
 
+// jsonContentType is shared by all responses, which saves an allocation for each.
+var jsonContentType = []string{"application/json"}
+
 func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = jsonContentType
 	if len(msg) <= maxUnflushed {
 		w.WriteHeader(status)
 		_, _ = w.Write(msg)
@@ -329,22 +358,3 @@ func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
 // maxUnflushed is the largest response that net/http buffers until the handler returns. For such a
 // response, net/http sets the Content-Length, and Write does not block.
 const maxUnflushed = 2 << 10
-
-func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) {
-	if err := h.takeSession(e.client); err != nil {
-		h.refuseLimit(e.w, e.r, m.ID(), err)
-		return
-	}
-	s := h.newSession(e.r, e.client)
-	if !h.registerSession(s) {
-		h.endSessionNow(s)
-		h.refuse(e.w, e.r, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))
-		return
-	}
-	e.session, e.startsSession = s, true
-	defer e.releaseSession()
-	s.Receive(context.WithoutCancel(e.r.Context()), m, e)
-	if s.Revision() == "" && s.markEnding() { // initialize failed
-		h.endSessionNow(s)
-	}
-}

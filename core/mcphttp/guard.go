@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,30 +14,15 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A guard checks requests before the handler gets them.
+// A guard checks requests before the service gets them.
 type guard struct {
 	ServeOptions
-	handler  http.Handler
-	origins  *originPolicy
+	service
+	at       site
 	draining atomic.Bool // the server stops soon
 }
 
-// newGuard returns a guard of h for a server that listens on addr. addr is nil if it is not known.
-func newGuard(h http.Handler, o ServeOptions, addr net.Addr) (*guard, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	origins, err := newOriginPolicy(o.Origins, o.Hosts, addr)
-	if err != nil {
-		return nil, err
-	}
-	origins.authenticated, origins.sameOrigin = len(o.Gates) > 0, o.SameOrigin
-	if addr != nil && !IsLoopback(addr) && !o.BehindProxy && len(o.Gates) == 0 {
-		return nil, &UnprotectedError{addr.String()}
-	}
-	return &guard{ServeOptions: o, handler: h, origins: origins}, nil
-}
-
+// ServeHTTP implements [http.Handler].
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	c := connOf(r)
@@ -59,7 +43,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// request is ambiguous: do not read another request from the connection.
 		header.Set("Connection", "close")
 	}
-	if err := g.origins.admit(header, r); err != nil {
+	if err := g.origins.admit(header, r, g.at); err != nil {
 		g.refuse(w, r, http.StatusForbidden, g.advise(err))
 		return
 	}
@@ -85,7 +69,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c != nil {
 		c.served.Store(true)
 	}
-	g.handler.ServeHTTP(w, r)
+	g.Handler.ServeHTTP(w, r)
 }
 
 // setNoStore keeps browsers from caching a response, and from guessing its type.

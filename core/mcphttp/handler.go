@@ -3,9 +3,16 @@
 //	handler := mcphttp.NewHandler(server, mcphttp.Options{})
 //	err := mcphttp.Serve(ctx, handler, mcphttp.ServeOptions{Addr: "127.0.0.1:8181"})
 //
-// A [Handler] is an [http.Handler] for an [mcp.Server]. [Serve] listens and checks each request
-// before the handler gets it, in this order: Host and Origin (403), path (404), credentials (401).
-// In an [http.Server] of your own, the handler checks Host and Origin itself.
+// A [Handler] is an [http.Handler] for an [mcp.Server]. It works under any path of any [http.Server]: of
+// your own program, of package httptest, over TCP or a Unix socket. It checks Host and Origin, limits
+// what each client may use, and keeps sessions and streams. It does not authenticate callers, and
+// leaves connections to the server.
+//
+// [Serve] is such a server, with authentication, health checks, limits for connections and an orderly
+// shutdown. It checks each request before the handler gets it, in this order: Host and Origin (403),
+// path (404), credentials (401).
+//
+// # Hosts and origins
 //
 // On a loopback address, any web page can make a browser on the same machine send requests, even
 // under the page's own host name (DNS rebinding). Therefore Host and Origin must be names of this
@@ -13,26 +20,23 @@
 // listed, or be the origin of the Host; without gates, that Host must be listed or name this machine.
 // Accepted origins get CORS headers. Cookies are not used.
 //
-// An address other than loopback requires a gate, or a proxy that handles TLS and authentication.
-// Serve speaks HTTP/1.1 without TLS. If a request header is too large, the client gets status 431;
-// if it arrives too slowly, the connection is closed. If a body arrives too slowly, the client gets
-// status 408 (other handlers get [os.ErrDeadlineExceeded]). A client that reads a response too
-// slowly is disconnected. Calls have no timeout.
+// # Connections
+//
+// To listen on an address that other machines can connect to, Serve requires a gate, or a proxy that
+// handles TLS and authentication. Serve speaks HTTP/1.1 without TLS. If a request header is too large,
+// the client gets status 431; if it arrives too slowly, the connection is closed. If a body arrives too
+// slowly, the client gets status 408 (handlers of other paths get [os.ErrDeadlineExceeded]). A client
+// that reads a response too slowly is disconnected. Calls have no timeout.
 package mcphttp
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net"
 	"net/http"
-	"os"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -79,12 +83,19 @@ type Options struct {
 	// Challenge returns the WWW-Authenticate header for a caller that lacks scopes; nil sends none.
 	Challenge func(scopes []string) string
 
-	// Origins and Hosts are as in [ServeOptions], for a handler that is not served by [Serve]. If
-	// one is invalid, every request is refused.
-	Origins, Hosts []string
+	// Origins are more origins whose pages may call, such as https://app.example.com, or "*" for all.
+	// See the package documentation.
+	Origins []string
+
+	// Hosts are more names that clients may use for the server, with a port or for any port. If one of
+	// Origins or Hosts is invalid, Serve fails, and without Serve every request is refused.
+	Hosts []string
+
+	SameOrigin bool // refuse the pages of other ports of this machine too, unless Origins has them
 
 	// Client identifies the client of a request, for ClientShare (default: the identity of the
-	// caller, or else the remote address). See [ForwardedClient].
+	// caller, or else the remote address, which is the same for all clients of a Unix socket). Behind
+	// a proxy, use [ForwardedClient].
 	Client func(r *http.Request) string
 }
 
@@ -96,7 +107,7 @@ type Handler struct {
 	log       *slog.Logger
 	o         Options
 	stateless Session   // for requests without a session
-	buffers   sync.Pool // of *[]byte, for responses
+	scratch   sync.Pool // of *scratch
 	closing   atomic.Bool
 
 	origins    *originPolicy
@@ -132,14 +143,14 @@ type Session interface {
 // log gets refused requests.
 func NewProxy(open func(send func(msg []byte) error) Session, log *slog.Logger, o Options) *Handler {
 	o = o.WithDefaults()
-	origins, err := newOriginPolicy(o.Origins, o.Hosts, nil)
+	origins, err := newOriginPolicy(o)
 	return &Handler{
 		origins: origins, originsErr: err,
 		open:         open,
 		log:          log,
 		o:            o,
 		stateless:    open(nil),
-		buffers:      sync.Pool{New: func() any { return new([]byte) }},
+		scratch:      sync.Pool{New: newScratch},
 		sessionQuota: newQuota("sessions", int64(o.MaxSessions), o.ClientShare, 1),
 		callQuota:    newQuota("calls in flight", int64(o.MaxCalls), o.ClientShare, 1),
 		streamQuota:  newQuota("open streams", int64(o.MaxStreams), o.ClientShare, 1),
@@ -170,6 +181,12 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
+// Check returns an [*OptionError] if Origins or Hosts are invalid.
+func (o Options) Check() error {
+	_, err := newOriginPolicy(o)
+	return err
+}
+
 func orDefault[N int | int64 | time.Duration](n, fallback N) N {
 	if n > 0 {
 		return n
@@ -189,17 +206,25 @@ func directClient(r *http.Request) string {
 	return host
 }
 
-// ServeHTTP implements [http.Handler].
+// ServeHTTP implements [http.Handler]. It checks Host and Origin first, because it may be served by any
+// [http.Server].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if connOf(r) == nil {
-		if err := h.admit(w, r); err != nil {
-			h.refuse(w, r, http.StatusForbidden, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%v", err))
-			return
-		}
-		if preflight(w, r) {
-			return
-		}
+	err := h.originsErr
+	if err == nil {
+		addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		err = h.origins.admit(w.Header(), r, site{addr, auth.From(r.Context()) != nil})
 	}
+	if err != nil {
+		h.refuse(w, r, http.StatusForbidden, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%v", err))
+		return
+	}
+	if !preflight(w, r) {
+		h.serveAdmitted(w, r)
+	}
+}
+
+// serveAdmitted serves a request whose Host and Origin have been checked.
+func (h *Handler) serveAdmitted(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodPost:
 		h.post(w, r)
@@ -211,17 +236,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "POST, GET, DELETE")
 		h.refuse(w, r, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "method %s is not allowed; send messages with POST", clip(r.Method)))
 	}
-}
-
-// admit checks Host and Origin of a request that [Serve] has not checked.
-func (h *Handler) admit(w http.ResponseWriter, r *http.Request) error {
-	if h.originsErr != nil {
-		return h.originsErr
-	}
-	policy := *h.origins
-	policy.addr, _ = r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	policy.authenticated = auth.From(r.Context()) != nil
-	return policy.admit(w.Header(), r)
 }
 
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, id jsonrpc.ID, e *jsonrpc.Error) {
@@ -262,242 +276,16 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 		}
 	}
 	all.Wait()
-	for h.callQuota.inUse() { // responses are still being written
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(time.Millisecond):
-		}
+	written := h.callQuota.whenUnused() // the responses
+	select {
+	case <-written:
+		return nil
+	case <-ctx.Done():
 	}
-	return nil
-}
-
-// errAnswered is returned for a message to the client of a call that has been answered.
-var errAnswered = errors.New("the call has been answered")
-
-func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
-	e := &exchange{h: h, w: w, r: r, client: h.o.Client(r)}
-	defer e.releaseMemory()
-	if !e.read() {
-		return
-	}
-	requests := int64(e.msg.Requests())
-	switch err := h.callQuota.take(e.client, requests); {
-	case requests == 0:
-		requests = 1
-		h.callQuota.takeUnlimited(e.client, 1) // calls in flight may wait for this message
-	case err != nil:
-		h.refuseLimit(w, r, e.msg.ID(), err)
-		return
-	}
-	defer h.callQuota.release(e.client, requests)
-	if e.msg.Requests() > 0 {
-		var unavailable error
-		if h.closing.Load() {
-			unavailable = errClosing
-		} else if !h.o.Started() && r.Header["Mcp-Session-Id"] == nil { // a session is from before the start
-			unavailable = errStarting
-		}
-		if unavailable != nil {
-			w.Header().Set("Connection", "close")
-			h.refuse(w, r, http.StatusServiceUnavailable, e.msg.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", unavailable))
-			return
-		}
-	}
-	defer e.completeResponse()
-	h.route(e, &e.msg)
-	e.returned = true
-}
-
-// read reads the message. If it fails, it refuses the request and returns false.
-func (e *exchange) read() bool {
-	status, why := checkMediaTypes(e.r.Header)
-	if why == "" {
-		var raw []byte
-		var err error
-		if raw, status, err = e.readBody(); err == nil {
-			e.msg.Parse(raw)
-			return true
-		}
-		e.w.Header().Set("Connection", "close") // the rest of the body is unread
-		if _, ok := errors.AsType[*limitError](err); ok {
-			e.h.refuseLimit(e.w, e.r, jsonrpc.ID{}, err)
-			return false
-		}
-		why = err.Error()
-	}
-	e.h.refuse(e.w, e.r, status, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", why))
-	return false
-}
-
-func checkMediaTypes(header http.Header) (status int, why string) {
-	kind, accept := header["Content-Type"], header["Accept"]
-	if len(kind) == 1 && kind[0] == "application/json" && len(accept) == 1 && accept[0] == "application/json, text/event-stream" {
-		return 0, "" // nearly all clients send these
-	}
-	media, _, _ := strings.Cut(header.Get("Content-Type"), ";")
-	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
-		return http.StatusUnsupportedMediaType, "Content-Type must be application/json"
-	}
-	if len(accept) == 0 || accepts(accept, "application/json") && accepts(accept, "text/event-stream") {
-		return 0, ""
-	}
-	return http.StatusNotAcceptable, "Accept must include application/json and text/event-stream"
-}
-
-func accepts(accept []string, media string) bool {
-	kind, _, _ := strings.Cut(media, "/")
-	for _, line := range accept {
-		for part := range strings.SplitSeq(line, ",") {
-			one, _, _ := strings.Cut(part, ";")
-			one = strings.TrimSpace(one)
-			if strings.EqualFold(one, media) || one == "*/*" || strings.EqualFold(one, kind+"/*") {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// firstRead limits the first buffer of a body, because a client may send less than its
-// Content-Length. The first buffer does not count toward MaxMemory.
-const firstRead = 4 << 10
-
-// readBody reads the body of the request. With an error it returns the status of the response; the
-// status of a [*limitError] is its own.
-func (e *exchange) readBody() (raw []byte, status int, err error) {
-	limit := e.h.o.MaxBody
-	if e.r.ContentLength > limit {
-		return nil, http.StatusRequestEntityTooLarge, errTooLarge(limit)
-	}
-	size := e.r.ContentLength
-	if size < 0 {
-		size = 512
-	}
-	raw = make([]byte, 0, min(size, firstRead)+1) // one more, to read EOF without growing
-	for {
-		n, err := e.r.Body.Read(raw[len(raw):cap(raw)])
-		raw = raw[:len(raw)+n]
-		switch {
-		case int64(len(raw)) > limit:
-			return nil, http.StatusRequestEntityTooLarge, errTooLarge(limit)
-		case errors.Is(err, io.EOF):
-			return slices.Clip(raw), 0, nil
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, http.StatusRequestTimeout, errors.New("read the request body: timeout")
-		case err != nil:
-			return nil, http.StatusBadRequest, errors.New("read the request body: it is incomplete")
-		case len(raw) == cap(raw):
-			larger := min(2*int64(cap(raw)), limit+1)
-			if e.r.ContentLength >= 0 {
-				larger = min(larger, e.r.ContentLength+1)
-			}
-			if err := e.hold(larger - int64(cap(raw))); err != nil {
-				return nil, 0, err
-			}
-			raw = append(make([]byte, 0, larger), raw...)
-		}
-	}
-}
-
-func errTooLarge(limit int64) error { return fmt.Errorf("the message is larger than %d bytes", limit) }
-
-// route serves a message. A request that names a stateless revision, in a header or in its _meta, is
-// stateless; any other belongs to a session.
-func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
-	version, id, err := sessionHeaders(e.r.Header)
-	if err != nil {
-		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), err)
-		return
-	}
-	e.version = version
-	switch {
-	case m.Fault() != nil:
-		if s := h.findSession(id, e.r); s != nil {
-			defer s.release()
-			if m.IsResponse() {
-				s.Receive(e.r.Context(), m, e) // a call may wait for it
-			}
-		}
-		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), m.Fault())
-	case version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)):
-		h.serveStateless(e, m)
-	case m.IsRequest() && (id == "" || m.Method() == "initialize") && mcp.NamesRevision(m.Params()):
-		h.serveStateless(e, m)
-	case m.Method() == "initialize" && m.IsRequest():
-		h.serveInitialize(e, m)
-	case id == "":
-		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest,
-			"header Mcp-Session-Id is missing; send initialize and repeat the Mcp-Session-Id of its response, or send revision %s in MCP-Protocol-Version and in params._meta of every request", mcp.Latest))
+	select {
+	case <-written:
+		return nil
 	default:
-		h.serveInSession(e, m, id)
+		return context.Cause(ctx)
 	}
-}
-
-// sessionHeaders returns the values of MCP-Protocol-Version and Mcp-Session-Id, or "" for those
-// that are missing.
-func sessionHeaders(header http.Header) (version, id string, err *jsonrpc.Error) {
-	version, ok := singleValue(header["Mcp-Protocol-Version"])
-	id, okID := singleValue(header["Mcp-Session-Id"])
-	if !ok || !okID {
-		return "", "", jsonrpc.Errorf(mcp.HeaderMismatch, "MCP-Protocol-Version and Mcp-Session-Id may be sent once")
-	}
-	return version, id, nil
-}
-
-// singleValue returns the value of a header, or "" if it is missing. It reports false if the header
-// was sent several times.
-func singleValue(values []string) (string, bool) {
-	switch len(values) {
-	case 0:
-		return "", true
-	case 1:
-		return values[0], true
-	}
-	return "", false
-}
-
-func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) {
-	switch {
-	case m.Method() == "subscriptions/listen" && m.IsRequest():
-		if err := h.streamQuota.take(e.client, 1); err != nil {
-			h.refuseLimit(e.w, e.r, m.ID(), err)
-			return
-		}
-		defer h.streamQuota.release(e.client, 1)
-		e.isSubscription = true
-		// post took one call and releases it on return; a subscription must not count as a call meanwhile.
-		h.callQuota.release(e.client, 1)
-		defer h.callQuota.takeUnlimited(e.client, 1)
-		h.stateless.Receive(e.r.Context(), m, e)
-		e.waitWritten()
-	case m.IsRequest():
-		h.stateless.Receive(e.r.Context(), m, e)
-	case m.IsBatch():
-		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s does not support batches; send one message at a time", mcp.Latest))
-	case m.IsResponse():
-		h.refuse(e.w, e.r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s does not support responses from clients; send answers with the next request", mcp.Latest))
-	default:
-		e.w.WriteHeader(http.StatusAccepted) // a notification without a session has no effect
-	}
-}
-
-func (h *Handler) serveInSession(e *exchange, m *jsonrpc.Message, id string) {
-	s := h.findSession(id, e.r)
-	if s == nil {
-		h.refuse(e.w, e.r, http.StatusNotFound, m.ID(), errNoSession())
-		return
-	}
-	e.session = s
-	defer e.releaseSession()
-	e.isBatch = m.IsBatch()
-	if e.isBatch {
-		e.startTimer()
-	}
-	s.Receive(context.WithoutCancel(e.r.Context()), m, e) // the client may reconnect for the answer
-	e.respondAccepted()
-}
-
-func errNoSession() *jsonrpc.Error {
-	return jsonrpc.Errorf(jsonrpc.InvalidRequest, "session not found: it has ended, or another process behind the load balancer has it; send initialize without Mcp-Session-Id")
 }

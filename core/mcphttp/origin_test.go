@@ -1,6 +1,7 @@
 package mcphttp
 
 import (
+	"errors"
 	"net"
 	"net/url"
 	"regexp"
@@ -9,34 +10,33 @@ import (
 	"testing"
 )
 
-func TestBadOrigins(t *testing.T) {
+func TestBadOptions(t *testing.T) {
 	for _, test := range []struct {
-		options ServeOptions
-		says    string
+		options interface{ Check() error }
+		want    string
 	}{
-		{ServeOptions{Origins: []string{"app.example.com"}}, "https://app.example.com"},
-		{ServeOptions{Origins: []string{"https://app.example.com/"}}, "must be a scheme and a host"},
-		{ServeOptions{Origins: []string{"https://me@app.example.com/x"}}, "must be a scheme and a host"},
-		{ServeOptions{Origins: []string{"https://*.example.com/?"}}, "must be a scheme and a host"},
-		{ServeOptions{Origins: []string{""}}, "must be a scheme and a host"},
-		{ServeOptions{Origins: []string{"https://"}}, "must be a scheme and a host"},
-		{ServeOptions{Hosts: []string{"https://pc.local"}}, "mcp.example.com"},
-		{ServeOptions{Hosts: []string{"*"}}, "mcp.example.com"},
-		{ServeOptions{Hosts: []string{"::1"}}, "mcp.example.com"},
-		{ServeOptions{Hosts: []string{"pc.local:http"}}, "mcp.example.com"},
-		{ServeOptions{Hosts: []string{""}}, "mcp.example.com"},
+		{Options{Origins: []string{"app.example.com"}}, "https://app.example.com"},
+		{Options{Origins: []string{"https://app.example.com/"}}, "must be a scheme and a host"},
+		{Options{Origins: []string{"https://me@app.example.com/x"}}, "must be a scheme and a host"},
+		{Options{Origins: []string{"https://*.example.com/?"}}, "must be a scheme and a host"},
+		{Options{Origins: []string{""}}, "must be a scheme and a host"},
+		{Options{Origins: []string{"https://"}}, "must be a scheme and a host"},
+		{Options{Hosts: []string{"https://pc.local"}}, "mcp.example.com"},
+		{Options{Hosts: []string{"*"}}, "mcp.example.com"},
+		{Options{Hosts: []string{"::1"}}, "mcp.example.com"},
+		{Options{Hosts: []string{"pc.local:http"}}, "mcp.example.com"},
+		{Options{Hosts: []string{""}}, "mcp.example.com"},
 		{ServeOptions{Path: "mcp"}, "must begin with /"},
 		{ServeOptions{Path: "/healthz", Health: true}, "is the path of the health check"},
-		{ServeOptions{MaxHeader: -1}, "negative"},
-		{ServeOptions{Grace: -1}, "negative"},
 	} {
-		if err := test.options.Check(); err == nil || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%v, which lacks %q", err, test.says)
+		err := test.options.Check()
+		if _, ok := errors.AsType[*OptionError](err); !ok || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("Check of %+v = %v, want an OptionError with %q", test.options, err, test.want)
 		}
 	}
-	good := ServeOptions{Origins: []string{"https://app.example.com:443", "http://[::1]:5173", "vscode-webview://abc", "*", "null"}, Hosts: []string{"pc.local", "[fe80::1]:8181", "192.168.1.5"}}
+	good := Options{Origins: []string{"https://app.example.com:443", "http://[::1]:5173", "vscode-webview://abc", "*", "null"}, Hosts: []string{"pc.local", "[fe80::1]:8181", "192.168.1.5"}}
 	if err := good.Check(); err != nil {
-		t.Error(err)
+		t.Errorf("Check of %+v = %v, want nil", good, err)
 	}
 }
 
@@ -52,12 +52,12 @@ func TestOwnHost(t *testing.T) {
 		{net.IPv6loopback, "[::1]:8181", true},
 		{net.IPv6loopback, "[0:0:0:0:0:0:0:1]:8181", false},
 	} {
-		o, err := newOriginPolicy(nil, nil, &net.TCPAddr{IP: test.addr})
+		o, err := newOriginPolicy(Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := o.allowsHost(test.host); got != test.want {
-			t.Errorf("at %v, %s: %v", test.addr, test.host, got)
+		if got := o.allowsHost(test.host, site{addr: &net.TCPAddr{IP: test.addr}}); got != test.want {
+			t.Errorf("allowsHost(%q) at %v = %v, want %v", test.host, test.addr, got, test.want)
 		}
 	}
 }
@@ -69,20 +69,20 @@ func FuzzOrigin(f *testing.F) {
 			f.Add(host, origin)
 		}
 	}
-	o, err := newOriginPolicy([]string{"https://app.example.com"}, []string{"pc.local"}, loopback())
+	o, err := newOriginPolicy(Options{Origins: []string{"https://app.example.com"}, Hosts: []string{"pc.local"}})
 	if err != nil {
 		f.Fatal(err)
 	}
 	ours, ports := []string{"localhost", "127.0.0.1", "::1"}, regexp.MustCompile(`^([^\[\]]*|\[.*\])(:[0-9]{1,5})?$`)
 	f.Fuzz(func(t *testing.T, host, origin string) {
-		hostIn := o.allowsHost(host)
+		hostIn := o.allowsHost(host, site{addr: loopback()})
 		if hostIn {
 			u, err := url.Parse("http://" + host)
 			if err != nil || u.User != nil || u.Path != "" || u.Host != host || !ports.MatchString(host) || !slices.Contains(append(ours, "pc.local"), strings.ToLower(u.Hostname())) {
 				t.Errorf("the host %q is let in", host)
 			}
 		}
-		if !hostIn || !o.allowsOrigin(origin, host) {
+		if !hostIn || !o.allowsOrigin(origin, host, site{addr: loopback()}) {
 			return
 		}
 		u, err := url.Parse(origin)

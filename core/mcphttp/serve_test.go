@@ -15,13 +15,13 @@ import (
 	"github.com/petrock/petrock/core/auth"
 )
 
-// start serves h on a free port until the test ends or stop is called. stop returns the error of Serve.
-func start(t *testing.T, h Service, o ServeOptions) (addr string, stop func() error) {
+// start serves h on a free port until the test ends or stop is called. stop returns the error of serve.
+func start(t *testing.T, h endable, o ServeOptions) (addr string, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, ended := make(chan net.Addr, 1), make(chan error, 1)
 	o.Addr, o.Ready = "127.0.0.1:0", func(addr net.Addr) { ready <- addr }
-	go func() { ended <- Serve(ctx, h, o) }()
+	go func() { ended <- serve(ctx, newService(t, h, Options{}), o) }()
 	stop = sync.OnceValue(func() error {
 		cancel()
 		return <-ended
@@ -56,10 +56,9 @@ func TestRefusedAtStart(t *testing.T) {
 		{ServeOptions{Addr: "127.0.0.1:"}, "host:port"},
 		{ServeOptions{Addr: "127.0.0.1:99999"}, "must be from 0 to 65535"},
 		{ServeOptions{Addr: "127.0.0.1:nothing"}, "listen tcp 127.0.0.1:nothing"},
-		{ServeOptions{Addr: "127.0.0.1:0", Origins: []string{"x"}}, "invalid Origins \"x\": must be a scheme and a host"},
 	} {
 		test.options.Ready = func(net.Addr) { t.Errorf("%s: it serves", test.options.Addr) }
-		if err := Serve(t.Context(), echo{}, test.options); err == nil || !strings.Contains(err.Error(), test.says) {
+		if err := serve(t.Context(), newService(t, echo{}, Options{}), test.options); err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v, which lacks %q", test.options.Addr, err, test.says)
 		}
 	}
@@ -70,7 +69,7 @@ func TestServeElsewhere(t *testing.T) {
 	for _, o := range []ServeOptions{{Addr: ":0", BehindProxy: true}, {Addr: "0.0.0.0:0", Gates: []auth.Gate{keys(t)}}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		o.Ready = func(net.Addr) { cancel() }
-		if err := Serve(ctx, echo{}, o); err != nil {
+		if err := serve(ctx, newService(t, echo{}, Options{}), o); err != nil {
 			t.Errorf("%s: %v", o.Addr, err)
 		}
 		cancel()
@@ -171,7 +170,7 @@ func TestBrokenListener(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Serve(t.Context(), echo{}, ServeOptions{Listener: broken{listener}}); err == nil || !strings.Contains(err.Error(), "no more files") {
+	if err := serve(t.Context(), newService(t, echo{}, Options{}), ServeOptions{Listener: broken{listener}}); err == nil || !strings.Contains(err.Error(), "no more files") {
 		t.Errorf("it ends with %v", err)
 	}
 }
@@ -200,7 +199,7 @@ func TestUnprotectedListener(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = Serve(t.Context(), nil, ServeOptions{Listener: listener})
+	err = serve(t.Context(), service{}, ServeOptions{Listener: listener})
 	if unprotected, ok := errors.AsType[*UnprotectedError](err); !ok || unprotected.Addr != listener.Addr().String() {
 		t.Errorf("listening on %s gives %v", listener.Addr(), err)
 	}

@@ -49,13 +49,13 @@ func (p pipes) dial() net.Conn {
 }
 
 // runWithClock runs a test with its own server and a fake clock.
-func runWithClock(t *testing.T, h Service, o ServeOptions, test func(t *testing.T, listener pipes, stop func() error)) {
+func runWithClock(t *testing.T, h endable, o ServeOptions, test func(t *testing.T, listener pipes, stop func() error)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		listener, ended := newPipes(), make(chan error, 1)
 		o.Listener = listener
-		go func() { ended <- Serve(ctx, h, o) }()
+		go func() { ended <- serve(ctx, newService(t, h, Options{}), o) }()
 		stopped := false
 		stop := func() error {
 			stopped = true

@@ -36,7 +36,7 @@ func (c *Client) CheckTool(t testing.TB, name string, e Example) {
 	if got == "" {
 		got = result.Text()
 	}
-	e.check(t, name, got, err, sameJSON)
+	e.check(t, e.call(name), got, err, sameJSON)
 }
 
 // CheckPrompt gets a prompt with the input of an example. It fails t if the result differs.
@@ -50,7 +50,7 @@ func (c *Client) CheckPrompt(t testing.TB, name string, e Example) {
 			texts = append(texts, text.Text)
 		}
 	}
-	e.check(t, name, strings.Join(texts, "\n"), err, sameText)
+	e.check(t, e.call(name), strings.Join(texts, "\n"), err, sameText)
 }
 
 // CheckResource reads the URI of an example. It fails t if the result differs.
@@ -67,11 +67,26 @@ func (c *Client) CheckResource(t testing.TB, e Example) {
 	e.check(t, fmt.Sprint(e.Input), strings.Join(texts, "\n"), err, sameText)
 }
 
-func (e Example) check(t testing.TB, name, got string, err error, same func(got, want string) bool) {
+// call returns the call of an example, for messages: add({"a":2,"b":3}).
+func (e Example) call(name string) string {
+	const maxInput = 200 // bytes
+	input, isText := e.Input.(string)
+	if e.Input != nil && !isText {
+		encoded, _ := strictjson.Marshal(e.Input) // the call reports the error
+		input = string(encoded)
+	}
+	if len(input) > maxInput {
+		input = strings.ToValidUTF8(input[:maxInput], "") + "…"
+	}
+	return name + "(" + input + ")"
+}
+
+// check fails t if a call has another result than the example.
+func (e Example) check(t testing.TB, call, got string, err error, same func(got, want string) bool) {
 	t.Helper()
 	want, isText := e.Output.(string)
 	if e.Output != nil && !isText {
-		encoded, err := strictjson.MarshalOutput(e.Output)
+		encoded, err := new(strictjson.OutputEncoder).Encode(e.Output)
 		if err != nil {
 			t.Fatalf("encode the output of example %q: %v", e.Name, err)
 		}
@@ -79,16 +94,16 @@ func (e Example) check(t testing.TB, name, got string, err error, same func(got,
 	}
 	switch {
 	case e.Error != "" && err == nil:
-		t.Errorf("%s returns %s\nwant an error that contains %q", name, got, e.Error)
+		t.Errorf("%s = %s, want an error that contains %q", call, got, e.Error)
 	case e.Error != "" && !strings.Contains(err.Error(), e.Error):
-		t.Errorf("%s fails: %v\nwant an error that contains %q", name, err, e.Error)
+		t.Errorf("%s fails: %v\nwant an error that contains %q", call, err, e.Error)
 	case e.Error == "" && err != nil:
 		if want != "" {
 			want = "\nwant " + want
 		}
-		t.Errorf("%s fails: %v%s", name, err, want)
+		t.Errorf("%s fails: %v%s", call, err, want)
 	case e.Error == "" && want != "" && !same(got, want):
-		t.Errorf("%s returns %s%s\nwant %s", name, firstDifference(got, want), got, want)
+		t.Errorf("%s%s", call, difference(got, want))
 	}
 }
 
@@ -115,19 +130,18 @@ func sameJSON(got, want string) bool {
 	return constant.Validate([]byte(got)) == nil
 }
 
-// firstDifference describes the first difference of two long results. It is empty for short results,
-// whose difference is easy to see.
-func firstDifference(got, want string) string {
+// difference describes how two results differ. Of long results, it shows the first difference too.
+func difference(got, want string) string {
 	const short = 120
 	if len(got)+len(want) < short {
-		return ""
+		return fmt.Sprintf(" = %s, want %s", got, want)
 	}
-	got, want = normalize(got), normalize(want)
+	a, b := normalize(got), normalize(want)
 	same := 0 // bytes
-	for same < min(len(got), len(want)) && got[same] == want[same] {
+	for same < min(len(a), len(b)) && a[same] == b[same] {
 		same++
 	}
-	return fmt.Sprintf("another result; the first difference: got %s, want %s\nit returns ", excerpt(got, same), excerpt(want, same))
+	return fmt.Sprintf(": the first difference: got %s, want %s\ngot  %s\nwant %s", excerpt(a, same), excerpt(b, same), got, want)
 }
 
 // normalize returns JSON with sorted keys, without space. It returns another text unchanged.

@@ -45,21 +45,21 @@ func TestExamples(t *testing.T) {
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`}, ""},
 		{tool, mcptest.Example{Input: addInput{2, 3}, Output: addOutput{5}}, ""},
 		{tool, mcptest.Example{Input: &addInput{2, 3}, Output: map[string]any{"sum": 5}}, ""},
-		{tool, mcptest.Example{Input: addInput{2, 3}, Output: addOutput{6}}, "add returns {\"sum\":5}\nwant {\"sum\":6}"},
+		{tool, mcptest.Example{Input: addInput{2, 3}, Output: addOutput{6}}, "add({\"a\":2,\"b\":3}) = {\"sum\":5}, want {\"sum\":6}"},
 		{tool, mcptest.Example{Input: map[string]int{"a": 2}, Error: "invalid arguments"}, ""},
 		{tool, mcptest.Example{Error: "invalid arguments"}, ""},
 		{tool, mcptest.Example{Name: "odd", Input: addInput{2, 3}, Output: func() {}}, `encode the output of example "odd"`},
-		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: `{"sum":6}`}, "add returns {\"sum\":5}\nwant {\"sum\":6}"},
+		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: `{"sum":6}`}, "add({\"a\":2,\"b\":3}) = {\"sum\":5}, want {\"sum\":6}"},
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: `{"sum":5,"more":null}`}, "want"},
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: `{`}, "want {"},
 		{tool, mcptest.Example{Input: `{"a":2}`, Error: "invalid arguments"}, ""},
 		{tool, mcptest.Example{Input: `{"a":2}`, Error: "no such number"}, `want an error that contains "no such number"`},
-		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Error: "no"}, "add returns {\"sum\":5}\nwant an error"},
+		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Error: "no"}, "add({\"a\":2,\"b\":3}) = {\"sum\":5}, want an error"},
 		{tool, mcptest.Example{Input: `{"a":2}`, Output: `{"sum":2}`}, "want {\"sum\":2}"},
 		{prompt, mcptest.Example{Input: `{"who":"Ann"}`, Output: "Greet Ann"}, ""},
-		{prompt, mcptest.Example{Input: `{"who":"Ann"}`, Output: "Greet Bob"}, "greet returns Greet Ann\nwant Greet Bob"},
+		{prompt, mcptest.Example{Input: `{"who":"Ann"}`, Output: "Greet Bob"}, "greet({\"who\":\"Ann\"}) = Greet Ann, want Greet Bob"},
 		{resource, mcptest.Example{Input: "note://one", Output: "first"}, ""},
-		{resource, mcptest.Example{Input: "note://one", Output: "second"}, "note://one returns first\nwant second"},
+		{resource, mcptest.Example{Input: "note://one", Output: "second"}, "note://one = first, want second"},
 		{resource, mcptest.Example{Input: "note://two", Error: "note://two"}, ""},
 	} {
 		f := &failing{TB: t}
@@ -77,7 +77,7 @@ func TestFirstDifference(t *testing.T) {
 	long := strings.Repeat("x", 200)
 	for _, test := range []struct{ got, want, why string }{
 		{`{"a":"` + long + `","b":[1,{"c":"one"}],"d":2}`, `{"a":"` + long + `","b":[1,{"c":"two"}],"d":3}`, `,"b":[1,{"c":"one"}],"d":2}, want … x`},
-		{`{"a":"` + long + `"}`, `{"b":null,"a":"` + long + `"}`, `xxx","b":null}` + "\nit returns {"},
+		{`{"a":"` + long + `"}`, `{"b":null,"a":"` + long + `"}`, `xxx","b":null}` + "\ngot  {"},
 		{`{"a":"` + long + `"}`, `{"a":"b` + long + `"}`, `got {"a":"xxx`},
 		{`{"a":"` + long + `end"}`, `{"a":"` + long + `END"}`, `xxxend"}, want … xxx`},
 		{long + "\n# One\nend", long + "\n# Two\nend", "xxx\n# One\nend, want … xxx"},
@@ -98,7 +98,7 @@ func TestExamplePanics(t *testing.T) {
 	client := mcptest.Serve(t, offer)
 	f := &failing{TB: t}
 	client.CheckTool(f, "fall", mcptest.Example{Input: `{}`})
-	if !strings.Contains(f.why, "fall fails: internal error in tools/call: panic: no floor (mcptest/examples_test.go:30)") {
-		t.Errorf("the example fails with %q", f.why)
+	if want := "fall({}) fails: internal error in tools/call: panic: no floor (mcptest/examples_test.go:30)"; !strings.Contains(f.why, want) {
+		t.Errorf("CheckTool fails with %q, want %q in it", f.why, want)
 	}
 }

@@ -56,6 +56,7 @@ type Client struct {
 
 	mu       sync.Mutex
 	received []Notification // that Next has not returned
+	arrived  chan struct{}  // closed when received grows
 }
 
 // Serve creates a server, calls each of register with it, and connects to it. An error of register
@@ -105,11 +106,13 @@ func connect(ctx context.Context, t testing.TB, s *mcp.Server, o Options, panics
 	if o.Info.Name == "" {
 		o.Info = mcp.Implementation{Name: "mcptest", Version: "1"}
 	}
-	c := &Client{t: t, server: s, panics: panics}
+	c := &Client{t: t, server: s, panics: panics, arrived: make(chan struct{})}
 	forward := o.Notification
 	o.Notification = func(ctx context.Context, method string, params json.RawMessage) {
 		c.mu.Lock()
 		c.received = append(c.received, Notification{method, params})
+		close(c.arrived)
+		c.arrived = make(chan struct{})
 		c.mu.Unlock()
 		if forward != nil {
 			forward(ctx, method, params)
@@ -220,8 +223,10 @@ type Notification struct {
 func (c *Client) Next(method string) Notification {
 	const timeout = 10 * time.Second
 	c.t.Helper()
-	for start := time.Now(); time.Since(start) < timeout; time.Sleep(time.Millisecond) {
+	expired := time.After(timeout)
+	for {
 		c.mu.Lock()
+		arrived := c.arrived
 		i := slices.IndexFunc(c.received, func(n Notification) bool { return n.Method == method })
 		if i >= 0 {
 			defer c.mu.Unlock()
@@ -230,9 +235,12 @@ func (c *Client) Next(method string) Notification {
 			return next
 		}
 		c.mu.Unlock()
+		select {
+		case <-arrived:
+		case <-expired:
+			c.t.Fatalf("the server sent no %s within %v", method, timeout)
+		}
 	}
-	c.t.Fatalf("the server sent no %s within %v", method, timeout)
-	return Notification{}
 }
 
 // Received returns the notifications that Next has not returned.

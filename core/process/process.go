@@ -1,4 +1,6 @@
-// Package process runs programs as child processes that talk over standard input and output.
+// Package process runs programs as child processes that talk over standard input and output. When a
+// program ends or is stopped, so do its children. It is plumbing for package client and petrock's own
+// commands; servers use os/exec.
 package process
 
 import (

@@ -1,4 +1,6 @@
-// Package project finds a server's source, and reads its petrock.json.
+// Package project finds the folder with a server's source, reads its petrock.json, and reads settings
+// from environment variables. It is plumbing for package serve and petrock's own commands; a server
+// needs it only for settings of its own, see [LookupSetting].
 package project
 
 import (
@@ -21,6 +23,10 @@ type Manifest struct {
 	Name    string `json:"name"`              // of the project, and of its server
 	Module  string `json:"module"`            // path of the Go module
 	Example string `json:"example,omitempty"` // the example that the project started from
+
+	// Initialisms are words, such as ppm, that names of new components and fields have in capitals in
+	// Go, in addition to common ones such as id and url.
+	Initialisms []string `json:"initialisms,omitempty"`
 }
 
 // Encode returns the text of petrock.json.

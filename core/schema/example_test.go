@@ -3,6 +3,7 @@ package schema_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/petrock/petrock/core/schema"
 )
@@ -28,4 +29,19 @@ func ExampleSchema_Validate() {
 	// Limit: is not a known property; known: status, limit
 	// status: must be one of "open", "done", got "opne"
 	// limit: required but missing
+}
+
+func ExampleInfer() {
+	type search struct {
+		Query string `json:"query" schema:"min=1"`
+		Limit int    `json:"limit" schema:"max=100,default=20"`
+	}
+	document, err := schema.Infer(reflect.TypeFor[search](), schema.Input)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(document))
+	// Output:
+	// {"type":"object","properties":{"query":{"type":"string","minLength":1},"limit":{"type":"integer","maximum":100,"default":20}},"required":["query"],"additionalProperties":false}
 }

@@ -73,13 +73,13 @@ const (
 )
 
 // Infer returns the schema document of a Go type: of the JSON that package strictjson decodes into it,
-// or that encoding/json encodes it as. Use it for a raw tool handler, or to publish the schema of a
-// file format; mcp.AddTool calls it for typed tools.
+// or that strictjson.OutputEncoder encodes it as. Use it for a raw tool handler, or to publish the
+// schema of a file format; mcp.AddTool calls it for typed tools.
 //
 //   - A struct is an object without additional properties. Names, embedding and the options omitempty,
 //     omitzero and string are those of encoding/json. In an input, these fields are optional: pointers,
 //     and fields with omitempty, omitzero or a default. In an output, fields that encoding/json may
-//     omit are optional, and nil pointers, slices and maps are null.
+//     omit are optional, and nil pointers and a nil []byte are null. Lists and maps never are.
 //   - The struct tag "schema" sets limits, defaults, enums and descriptions; see the package comment.
 //   - time.Time is a date-time, time.Duration an integer in nanoseconds, []byte a base64 string, and a
 //     type with MarshalText or UnmarshalText a string. any and json.RawMessage are any value.

@@ -86,8 +86,8 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	flags.BoolVar(&s.listen.BehindProxy, "behind-proxy", false, "a proxy handles TLS, and authentication if the server has no keys: allow any address")
 	s.addKeysFlag(cmd)
 	flags.StringVar(&s.publicURL, "public-url", "", "URL of the server as clients know it, such as https://mcp.example.com/mcp")
-	flags.StringArrayVar(&s.listen.Origins, "allow-origin", nil, "allow web pages of this origin to call the server, or * for all; may be repeated")
-	flags.StringArrayVar(&s.listen.Hosts, "allow-host", nil, "also accept this Host on a loopback address; may be repeated")
+	flags.StringArrayVar(&s.handler.Origins, "allow-origin", nil, "allow web pages of this origin to call the server, or * for all; may be repeated")
+	flags.StringArrayVar(&s.handler.Hosts, "allow-host", nil, "also accept this Host on a loopback address; may be repeated")
 	flags.BoolVar(&s.listen.Health, "healthz", false, "answer at /healthz if the process lives, and at /readyz if it can answer calls, without authentication")
 	s.log.add(cmd, "info")
 	flags.Var(newSizeFlag(&s.handler.MaxBody), "max-body", "size limit of a message, such as 4MiB")
@@ -153,6 +153,7 @@ func (s *httpServer) run(cmd *cobra.Command, errOut io.Writer) error {
 		return err
 	}
 	s.started.Store(true)
+	go tuneGC(serving)
 	for _, line := range s.startupLines(listener.Addr(), server.RemoteScopes()) {
 		s.log.announce(s.listen.Logger, errOut, s.Name, line)
 	}
@@ -225,9 +226,9 @@ func (s *httpServer) check(cmd *cobra.Command) error {
 		if err != nil {
 			return &terminal.UsageError{Err: err}
 		}
-		s.listen.Hosts = append(s.listen.Hosts, host)
+		s.handler.Hosts = append(s.handler.Hosts, host)
 	}
-	if err := s.listen.Check(); err != nil {
+	if err := cmp.Or(s.handler.Check(), s.listen.Check()); err != nil {
 		return &terminal.UsageError{Err: s.explain(err)}
 	}
 	return nil
@@ -305,7 +306,7 @@ func (s *httpServer) addKeys() error {
 // addGates adds the gates of the authenticators. addr is the address that the server listens on.
 func (s *httpServer) addGates(addr net.Addr) error {
 	resource := s.publicURL
-	if resource == "" && mcphttp.IsLoopback(addr) {
+	if resource == "" && mcphttp.IsLocal(addr) {
 		resource = localURL(addr)
 	}
 	for _, e := range s.extensions {
@@ -361,7 +362,7 @@ func (s *httpServer) describeAccess() string {
 		return "callers must send " + strings.Join(wants, ", or ")
 	case s.listen.BehindProxy:
 		return "callers are not authenticated; the proxy must authenticate them"
-	case slices.Contains(s.listen.Origins, "*"):
+	case slices.Contains(s.handler.Origins, "*"):
 		return "every program on this machine, and every web page open in its browsers, may call; set " + s.keyVariable() + " to require a key"
 	}
 	return "every program on this machine may call; set " + s.keyVariable() + " to require a key"

@@ -133,7 +133,7 @@ func TestCommandLine(t *testing.T) {
 		t.Run(test.args, func(t *testing.T) {
 			withoutKeys(t)
 			out, errOut := create(t), create(t)
-			status := run(t.Context(), hello(), strings.Fields(test.args), out, errOut)
+			status := Run(t.Context(), hello(), strings.Fields(test.args), out, errOut)
 			if status != test.status {
 				t.Errorf("exit code %d, want %d", status, test.status)
 			}
@@ -151,7 +151,7 @@ func TestCommandLine(t *testing.T) {
 func TestDevNeedsSource(t *testing.T) {
 	t.Chdir(t.TempDir())
 	errOut := create(t)
-	if status := run(t.Context(), hello(), []string{"mcp", "--dev"}, create(t), errOut); status != 1 {
+	if status := Run(t.Context(), hello(), []string{"mcp", "--dev"}, create(t), errOut); status != 1 {
 		t.Errorf("exit code %d, want 1", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "needs the source of hello") {
@@ -187,7 +187,7 @@ func (commandExtension) Commands() []*cobra.Command {
 // An extension names the heading of its commands; the default is neutral.
 func TestCommandGroups(t *testing.T) {
 	out := create(t)
-	if status := run(t.Context(), hello(commandExtension{}), []string{"--help"}, out, create(t)); status != 0 {
+	if status := Run(t.Context(), hello(commandExtension{}), []string{"--help"}, out, create(t)); status != 0 {
 		t.Errorf("exit code %d", status)
 	}
 	help := read(t, out)
@@ -265,7 +265,7 @@ func TestReadOnly(t *testing.T) {
 	} {
 		fake := fakeExtension{fail: errors.New("not opened"), did: new([]string)}
 		stores := &storing{fakeExtension: fake}
-		run(t.Context(), hello(fake, stores), strings.Split(args, " "), create(t), create(t))
+		Run(t.Context(), hello(fake, stores), strings.Split(args, " "), create(t), create(t))
 		if stores.readOnly != want {
 			t.Errorf("%s: got reason %q, want %q", args, stores.readOnly, want)
 		}

@@ -8,7 +8,9 @@
 // The command mcp serves over standard input and output, and serve over HTTP. tools, call, resources,
 // read, prompts and prompt call the server in this process. An [Extension] adds more commands.
 //
-// Linking this package reserves standard output for the protocol: see package stdout.
+// Main reserves standard output for the protocol and for the results of commands: output of the server's
+// own code to os.Stdout goes to standard error. Call it first in main, because the client would read
+// earlier output as a broken message. The same holds for output of a package's initializer.
 package serve
 
 import (
@@ -32,7 +34,7 @@ import (
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/mcphttp"
 	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/core/serve/stdout"
+	"github.com/petrock/petrock/core/stdfd"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -60,12 +62,12 @@ type Config struct {
 
 // A Wiring registers the tools, resources, prompts and extensions of a server.
 type Wiring struct {
-	// Register registers tools, resources and prompts. ctx is the context of the command. It does not
-	// end when serve gets a signal. It may be nil.
+	// Register registers tools, resources and prompts. ctx is the context of the command, which does
+	// not end when serve gets a signal. Register may be nil.
 	Register func(ctx context.Context, s *mcp.Server) error
 
 	// Extensions returns the extensions of a program with this name. They are opened in order after
-	// Register, and closed in reverse order. It may be nil.
+	// Register, and closed in reverse order. Extensions may be nil.
 	Extensions func(programName string) []Extension
 }
 
@@ -115,11 +117,17 @@ type Authenticator interface {
 
 // Main runs the command line of a server with the arguments of this process, and returns the exit code.
 func Main(c Config) int {
-	out := os.NewFile(stdout.FD(), "stdout") // os.Stdout is standard error
-	return run(context.Background(), c, os.Args[1:], out, os.Stderr)
+	out, err := stdfd.TakeStdout()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", c.Name, err)
+		return terminal.ExitFailure
+	}
+	return Run(context.Background(), c, os.Args[1:], out, os.Stderr)
 }
 
-func run(ctx context.Context, c Config, args []string, out, errOut *os.File) int {
+// Run is [Main] with other arguments and files, for tests of a program. It does not reserve standard
+// output.
+func Run(ctx context.Context, c Config, args []string, out, errOut *os.File) int {
 	started := false
 	p := newProgram(c, out, errOut)
 	root := p.newRoot()
@@ -177,7 +185,7 @@ func (p *program) newRoot() *cobra.Command {
 		Long: "Serve MCP, over stdio or HTTP. Or call this server's tools, resources and prompts from a terminal.\n" +
 			"MCP clients start " + p.Name + " mcp.",
 		Example:       "  " + p.Name + " tools\n  " + p.Name + " mcp\n  " + p.Name + " serve",
-		SilenceErrors: true, // run prints them
+		SilenceErrors: true, // Run prints them
 		SilenceUsage:  true,
 	}
 	mcpcli.AddGroup(root, "Serve clients:", p.newMCP(), p.newServe(), p.newCheck(), p.newKeys())

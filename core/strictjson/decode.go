@@ -118,8 +118,8 @@ func (d *Decoder) structure(data []byte, at int, v reflect.Value) (int, error) {
 	next := 0  // keys are usually in the order of the fields
 	found := 0 // number of required keys
 	end, err := walk(data, at, func(key []byte, i int) (int, error) {
-		if next >= len(s.fields) || s.fields[next].name != string(key) {
-			known, ok := s.byName[string(key)]
+		if next >= len(s.fields) || s.fields[next].Key != string(key) {
+			known, ok := s.byKey[string(key)]
 			if !ok && d.Exact {
 				return i, s.keyError(data, at)
 			}
@@ -130,15 +130,14 @@ func (d *Decoder) structure(data []byte, at int, v reflect.Value) (int, error) {
 		}
 		f := &s.fields[next]
 		next++
-		if f.required {
+		if isRequired(f) {
 			found++
 		}
-		end, err := i, error(nil)
-		if f.quoted {
-			end, err = d.quoted(data, i, f.valueIn(v))
-		} else {
-			end, err = d.value(data, i, f.valueIn(v))
+		decode := d.value
+		if f.Quoted {
+			decode = d.quoted
 		}
+		end, err := decode(data, i, fieldOf(v, f.Index))
 		if err != nil {
 			err = prefixPath(Path("").Key(string(key)), err)
 		}
@@ -365,28 +364,24 @@ func Describe(raw []byte) string {
 
 // A structType is a struct type to decode into.
 type structType struct {
-	fields   []field
-	byName   map[string]int // indexes of fields
+	fields   []jsonfield.Field
+	byKey    map[string]int // indexes of fields
 	required int            // number of required fields
 }
 
-type field struct {
-	name     string
-	index    []int // through embedded structs
-	quoted   bool  // the json tag has the option string
-	required bool  // Marshal always writes the field: no omitempty, omitzero or pointer
+// isRequired reports whether Marshal always writes the field: no omitempty, omitzero or pointer.
+func isRequired(f *jsonfield.Field) bool {
+	return !f.Omits && !f.Indirect && f.Type.Kind() != reflect.Pointer
 }
 
 func (d *Decoder) structType(t reflect.Type) *structType {
 	if s, ok := d.structs.Load(t); ok {
 		return s.(*structType)
 	}
-	s := &structType{byName: map[string]int{}}
-	for i, f := range jsonfield.Decoded(t) {
-		required := !f.Omits && !f.Indirect && f.Type.Kind() != reflect.Pointer
-		s.fields = append(s.fields, field{f.Key, f.Index, f.Quoted, required})
-		s.byName[f.Key] = i
-		if required {
+	s := &structType{fields: jsonfield.Decoded(t), byKey: map[string]int{}}
+	for i := range s.fields {
+		s.byKey[s.fields[i].Key] = i
+		if isRequired(&s.fields[i]) {
 			s.required++
 		}
 	}
@@ -394,9 +389,10 @@ func (d *Decoder) structType(t reflect.Type) *structType {
 	return s
 }
 
-// valueIn returns the field in v. It allocates embedded pointers on the way.
-func (f *field) valueIn(v reflect.Value) reflect.Value {
-	for i, at := range f.index {
+// fieldOf returns the field at an index, through embedded structs. It allocates embedded pointers on
+// the way.
+func fieldOf(v reflect.Value, index []int) reflect.Value {
+	for i, at := range index {
 		if i > 0 && v.Kind() == reflect.Pointer {
 			if v.IsNil() {
 				v.Set(reflect.New(v.Type().Elem()))
@@ -417,16 +413,16 @@ func (s *structType) keyError(data []byte, at int) error {
 	_, _ = walk(data, at, func(key []byte, i int) (int, error) {
 		name := string(key)
 		present[name] = true
-		if _, known := s.byName[name]; !known {
+		if _, known := s.byKey[name]; !known {
 			e.Unknown = append(e.Unknown, name)
 			parts = append(parts, strconv.Quote(name)+" is unknown")
 		}
 		return skip(data, i), nil
 	})
 	for _, f := range s.fields {
-		if f.required && !present[f.name] {
-			e.Missing = append(e.Missing, f.name)
-			parts = append(parts, strconv.Quote(f.name)+" is missing")
+		if isRequired(&f) && !present[f.Key] {
+			e.Missing = append(e.Missing, f.Key)
+			parts = append(parts, strconv.Quote(f.Key)+" is missing")
 		}
 	}
 	if more := len(parts) - limit; more > 0 {

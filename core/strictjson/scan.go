@@ -64,11 +64,6 @@ type scanner struct {
 	depth int
 	err   error
 	dup   *Error
-
-	// keys has the keys of the objects that are being parsed, those of the innermost object last. It is
-	// allocated on the goroutine's stack. Further keys are hashed.
-	keys  [32][]byte
-	nKeys int
 }
 
 // finish returns the error of a pass that ended at i. Data after the value is an error.
@@ -126,7 +121,7 @@ func (s *scanner) container(i int, visit func(key, value []byte) error) int {
 		s.depth--
 		return i + 1
 	}
-	seen := keySet{base: s.nKeys}
+	var seen keySet
 	for {
 		var key []byte
 		if isObject {
@@ -149,7 +144,6 @@ func (s *scanner) container(i int, visit func(key, value []byte) error) int {
 			i = s.space(i + 1)
 		case closing:
 			s.depth--
-			s.nKeys = seen.base
 			return i + 1
 		default:
 			return s.expected(i, "a comma or "+string(closing))
@@ -170,7 +164,7 @@ func (s *scanner) key(i int, seen *keySet) ([]byte, int) {
 	if escaped {
 		key = appendUnescaped(nil, key)
 	}
-	if !s.addKey(seen, key) && s.dup == nil {
+	if !seen.add(key) && s.dup == nil {
 		s.dup = &Error{Duplicate, i, "duplicate key " + clipQuoted(key)}
 	}
 	if i = s.space(end); s.at(i) != ':' {
@@ -311,36 +305,33 @@ func escapeLen(b []byte) int {
 	return 0
 }
 
-// A keySet holds the keys of one object: those in scanner.keys from base on, or in hashed.
+// A keySet holds the keys of one object. Comparing with a few keys is faster than hashing, and keeps
+// them on the stack.
 type keySet struct {
-	base   int
+	few    [8][]byte
+	n      int // length of few
 	hashed map[string]bool
 }
 
-// addKey adds a key to the innermost object, and reports whether it is new.
-func (s *scanner) addKey(set *keySet, key []byte) bool {
-	const few = 8 // up to this number, comparing all keys is faster than hashing
-	have := s.keys[set.base:s.nKeys]
-	if set.hashed == nil && s.nKeys < len(s.keys) && len(have) < few {
-		for _, other := range have {
-			if string(other) == string(key) {
-				return false
-			}
+// add adds a key, and reports whether it is new.
+func (s *keySet) add(key []byte) bool {
+	for _, other := range s.few[:s.n] {
+		if string(other) == string(key) {
+			return false
 		}
-		s.keys[s.nKeys] = key
-		s.nKeys++
+	}
+	if s.n < len(s.few) {
+		s.few[s.n] = key
+		s.n++
 		return true
 	}
-	if set.hashed == nil {
-		set.hashed = make(map[string]bool, 2*few)
-		for _, other := range have {
-			set.hashed[string(other)] = true
-		}
+	if s.hashed == nil {
+		s.hashed = make(map[string]bool)
 	}
-	if set.hashed[string(key)] {
+	if s.hashed[string(key)] {
 		return false
 	}
-	set.hashed[string(key)] = true
+	s.hashed[string(key)] = true
 	return true
 }
 

@@ -1,20 +1,22 @@
-// Package strictjson decodes JSON strictly. Unlike encoding/json:
+// Package strictjson decodes JSON strictly. Use it for input that a program or a model sends, where a
+// misspelt or duplicate key is a mistake, and for stored data, which must not lose fields silently.
+// Unlike encoding/json:
 //
 //   - keys match fields case-sensitively;
 //   - a duplicate key in an object, at any depth, is an error;
 //   - a string that is not valid UTF-8 is an error;
 //   - a value nested deeper than [MaxDepth] is an error.
 //
-// [Check] validates a value. [Object] and [Array] split one level of it into slices of the input,
-// without copying or decoding. A [Decoder] decodes into a Go value; an exact one also refuses unknown
-// and missing keys. [Members] and [Elements] split a value that is known to be valid.
+// [Unmarshal] decodes one value, and a [Decoder] decodes many; an exact one also refuses unknown and
+// missing keys. [Check] validates a value. [Object] and [Array] split one level of it into slices of
+// the input, without copying or decoding. [Members] and [Elements] split a value that is known to be
+// valid. [Marshal] encodes as encoding/json does, but without HTML escapes.
 package strictjson
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -115,23 +117,6 @@ func Append(dst []byte, v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// MarshalOutput is [Marshal], but encodes v as [] if it is a nil slice and as {} if it is a nil map.
-func MarshalOutput(v any) (json.RawMessage, error) {
-	text, err := Marshal(v)
-	if err != nil || string(text) != "null" {
-		return text, err
-	}
-	t := reflect.TypeOf(v)
-	switch {
-	case t == nil || t.Implements(reflect.TypeFor[json.Marshaler]()):
-	case t.Kind() == reflect.Map:
-		return []byte("{}"), nil
-	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
-		return []byte("[]"), nil
-	}
-	return text, nil
 }
 
 // Unquote decodes raw, a JSON string with its quotes. It reports false if raw is not a string. An

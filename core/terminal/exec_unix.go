@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"syscall"
 
-	"github.com/petrock/petrock/core/internal/stdfd"
+	"github.com/petrock/petrock/core/stdfd"
 )
 
 // Exec replaces this process with a program whose standard output is out. It returns only on failure.

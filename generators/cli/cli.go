@@ -88,7 +88,7 @@ of this code.`,
 	cmd.Flags().BoolVar(&o.Limits.NoNet, "no-net", false, noNetUsage)
 	cmd.Flags().StringVar(&o.Prefix, "prefix", "", "prefix for the names of tools and prompts, such as petrock_")
 	cmd.Flags().MarkHidden("prefix")
-	return markProject(cmd)[0]
+	return handsOver(env, cmd)[0]
 }
 
 func newStatus(env Env) *cobra.Command {
@@ -125,11 +125,13 @@ type Env struct {
 	Installed bool            // this is the installed petrock, not a project's own
 	Build     string          // the module version that the program was built from, for the version command; may be empty
 	Own       []gen.Generator // the project's own generators, if they are linked in
+
+	args []string // the command line; [Run] sets it
 }
 
 func (env Env) generators() []gen.Generator { return append(generators.All(), env.Own...) }
 
-// Run runs a command line and returns the exit code. It hands commands on a project over to the
+// Run runs a command line and returns the exit code. Commands on a project are handed over to the
 // project's own petrock, see [handover.Operation]. Errors that cobra finds before a command starts are
 // usage errors. Run prints errors to standard error and, with --json, as an object to standard output.
 // SIGINT, SIGTERM and SIGHUP cancel the context; a second signal ends the process. In a process that a
@@ -137,9 +139,6 @@ func (env Env) generators() []gen.Generator { return append(generators.All(), en
 func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, env Env) int {
 	if trial.Supervise() {
 		return 0
-	}
-	if status, done := handOver(ctx, finish(newRoot(env), env), args, env); done {
-		return status
 	}
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // by nohup
@@ -149,8 +148,11 @@ func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, e
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
+	env.args = args
+	root := newRoot(env)
+	addOwnGenerators(ctx, root, env)
+	finish(root, env)
 	started := false
-	root := finish(newRoot(env), env)
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
@@ -160,7 +162,7 @@ func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, e
 	return reportError(err, root.Name(), cmd.CommandPath(), wants(cmd, args, "json"), wants(cmd, args, "detail"), env)
 }
 
-func finish(root *cobra.Command, env Env) *cobra.Command {
+func finish(root *cobra.Command, env Env) {
 	root.SilenceErrors, root.SilenceUsage = true, true // Run prints errors
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
@@ -170,7 +172,7 @@ func finish(root *cobra.Command, env Env) *cobra.Command {
 	}
 	mcpcli.Finish(root, version+" "+runtime.Version())
 	extendHelp(root)
-	return root
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return explainFlagError(cmd, err, env) })
 }
 
 // wants reports whether a flag, such as json, is given to a command that has it. It also searches args,
@@ -188,10 +190,13 @@ func wants(cmd *cobra.Command, args []string, name string) bool {
 
 // reportError prints err unless it is nil, and returns the exit code.
 func reportError(err error, program, command string, asJSON, detail bool, env Env) int {
-	status := terminal.ExitCode(err)
 	if err == nil {
-		return status
+		return terminal.ExitSuccess
 	}
+	if exit, ok := errors.AsType[*exitError](err); ok {
+		return exit.code
+	}
+	status := terminal.ExitCode(err)
 	if _, reported := errors.AsType[*terminal.ReportedError](err); asJSON && !reported {
 		printJSON(env, engine.FaultOf(err), detail)
 	}

@@ -26,8 +26,8 @@ const (
 
 // AddCommands adds the commands that work on a project to root, except mcp.
 func AddCommands(root *cobra.Command, env Env) {
-	mcpcli.AddGroup(root, ChangeGroup, markProject(
-		newGenerate(env, env.generators()),
+	mcpcli.AddGroup(root, ChangeGroup, handsOver(env,
+		newGenerate(env),
 		newEdit(env),
 		newApply(env),
 		newUndo(env),
@@ -38,7 +38,7 @@ func AddCommands(root *cobra.Command, env Env) {
 		newRemove(env),
 		newSync(env),
 	)...)
-	mcpcli.AddGroup(root, "Inspect a project:", markProject(newList(env), newStatus(env), newTest(env), newHistory(env))...)
+	mcpcli.AddGroup(root, "Inspect a project:", handsOver(env, newList(env), newStatus(env), newTest(env), newHistory(env))...)
 }
 
 // examples returns command lines for help, one per line.
@@ -271,8 +271,9 @@ func newApply(env Env) *cobra.Command {
 		Long: `Apply the plan that generate --dry-run has saved: write exactly the files that it showed. generate
 prints the id of the plan. If the project has changed so that the plan would write something else, or if
 the plan was edited, apply refuses and changes nothing.`,
-		Example: examples(env, "generate tool search query --dry-run", "apply 5f0c2a9d1b7e4c33"),
-		Args:    mcpcli.ExactArgs("5f0c2a9d1b7e4c33"),
+		Annotations: map[string]string{needsOwn: ""}, // the plan may come from any generator
+		Example:     examples(env, "generate tool search query --dry-run", "apply 5f0c2a9d1b7e4c33"),
+		Args:        mcpcli.ExactArgs("5f0c2a9d1b7e4c33"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
 				return e.Apply(ctx, args[0], c.Options)

@@ -54,5 +54,5 @@ Arguments after -- are passed to the server's command mcp.`,
 	cmd.Flags().BoolVar(&o.NoPetrock, "no-petrock", false, "offer only the project's server, without petrock's tools")
 	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "petrock's tools run no code of the project; dev still runs its server")
 	cmd.Flags().BoolVar(&o.NoNet, "no-net", false, noNetUsage)
-	return markProject(cmd)[0]
+	return handsOver(env, cmd)[0]
 }

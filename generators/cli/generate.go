@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +15,7 @@ import (
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -27,7 +28,7 @@ folder, and their child processes end with them. They can read your files and, w
 the network. The result names limits that the system could not enforce.`
 )
 
-func newGenerate(env Env, all []gen.Generator) *cobra.Command {
+func newGenerate(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "generate KIND NAME …",
 		Aliases: []string{"g"},
@@ -42,31 +43,36 @@ its examples in a separate process before it writes anything.
 ` + trialHelp + `
 
 The project's own generators are additional kinds.`,
-		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run", "g feature posts --crud title 'body:string?'"),
-		Args: func(cmd *cobra.Command, args []string) error {
+		Example:     examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run", "g feature posts --crud title 'body:string?'"),
+		Annotations: map[string]string{needsOwn: ""}, // this is the command for kinds that this petrock does not have
+		Args:        cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return nil
+				return cmd.Help()
 			}
-			why := ""
-			if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec {
-				why = " (--no-exec leaves out the project's own)"
-			}
-			return fmt.Errorf("generator %q does not exist; the generators are %s%s", args[0], strings.Join(gen.Names(all), ", "), why)
+			return unknownGenerator(cmd, args[0], env)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.SetFlagErrorFunc(func(failed *cobra.Command, err error) error {
-		if failed != cmd {
-			return err // subcommands inherit this function
+		if failed == cmd && cmd.Flags().NArg() > 0 { // subcommands inherit this function
+			return unknownGenerator(cmd, cmd.Flags().Arg(0), env) // this explains the unknown flag
 		}
-		return cmp.Or(cmd.ValidateArgs(cmd.Flags().Args()), err) // an unknown generator explains unknown flags after it
+		return explainFlagError(failed, err, env)
 	})
 	new(projectFlags).addFlags(cmd, true) // for generators that this petrock does not know
 	cmd.Flags().Bool("no-net", false, noNetUsage)
-	for _, g := range all {
+	for _, g := range env.generators() {
 		cmd.AddCommand(newGenerator(env, g))
 	}
 	return cmd
+}
+
+func unknownGenerator(cmd *cobra.Command, name string, env Env) error {
+	why := ""
+	if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec {
+		why = " (--no-exec leaves out the project's own)"
+	}
+	return terminal.Usagef("generator %q does not exist; the generators are %s%s", name, strings.Join(gen.Names(env.generators()), ", "), why)
 }
 
 // newGenerator returns the command of one generator. Its arguments and flags are the properties of the
@@ -90,6 +96,11 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asker := newAsker(env, &c); asker != nil && !cmd.Flags().Changed("input") {
+				if input, err = askDescription(cmd.Context(), asker, g, input); err != nil {
+					return err
+				}
+			}
 			return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
 				return e.Generate(ctx, g.Name, input, c.Options)
 			})
@@ -99,6 +110,36 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 	form.addFlags(cmd)
 	cmd.Flags().BoolVar(&c.noNet, "no-net", false, noNetUsage)
 	return cmd
+}
+
+// newAsker returns an asker for missing inputs, or nil if the user cannot be asked.
+func newAsker(env Env, c *projectFlags) *mcpcli.Asker {
+	if c.asJSON || !terminal.IsTerminal(env.Out) {
+		return nil
+	}
+	return mcpcli.NewAsker(mcpcli.Env{In: os.Stdin, Err: env.Err}, &terminal.Progress{})
+}
+
+// askDescription returns the input of a generator, with the description that the user types if models need
+// one and the input has none. An empty line stands for no description.
+func askDescription(ctx context.Context, asker *mcpcli.Asker, g gen.Generator, input json.RawMessage) (json.RawMessage, error) {
+	example, missing := devserver.MissingDescription(g, input)
+	if !missing {
+		return input, nil
+	}
+	text, err := asker.Line(ctx, fmt.Sprintf("What does the %s do, for models? %s Empty for no description", g.Name, example), "")
+	switch {
+	case ctx.Err() != nil:
+		return nil, mcpcli.ErrInterrupted
+	case err != nil && !errors.Is(err, io.EOF) || text == "":
+		return input, nil
+	}
+	all := map[string]json.RawMessage{}
+	if err := strictjson.Unmarshal(input, &all); err != nil {
+		return nil, err
+	}
+	all["description"] = strictjson.AppendString(nil, text)
+	return strictjson.Marshal(all)
 }
 
 func generatorExamples(kind string, f *form) []string {

@@ -1,13 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,98 +17,119 @@ import (
 	"github.com/petrock/petrock/generators/handover"
 )
 
-// projectCommand is the cobra annotation of commands that work on a project.
-const projectCommand = "petrock.project"
-
 // programVariable passes [Env.Program] on to the program that a command is handed over to.
 const programVariable = "PETROCK_PROGRAM"
 
-// markProject annotates commands that work on a project. The installed petrock hands them over unless
-// --no-exec is given.
-func markProject(commands ...*cobra.Command) []*cobra.Command {
+// needsOwn is the cobra annotation of commands that may use the project's own generators.
+const needsOwn = "petrock.own"
+
+// handsOver makes commands on a project, and their subcommands, run in the program that
+// [handover.Operation] names: the installed petrock hands them over to the project's own petrock, which
+// hands those that need the project's own generators over to a program that links them in. This
+// happens only after cobra has accepted the whole command line, so a misspelt --no-exec is a usage
+// error before any code of the project runs.
+func handsOver(env Env, commands ...*cobra.Command) []*cobra.Command {
 	for _, cmd := range commands {
-		cmd.Annotations = map[string]string{projectCommand: ""}
+		handsOver(env, cmd.Commands()...)
+		run := cmd.RunE
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if done, err := handOver(cmd, env); done || err != nil {
+				return err
+			}
+			return run(cmd, args)
+		}
+		cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+			if isHelpFlagSet(cmd) {
+				if done, _ := handOver(cmd, env); done {
+					return
+				}
+			}
+			cmd.Root().HelpFunc()(cmd, args)
+		})
 	}
 	return commands
 }
 
-// forbidsExec reports whether arg is --no-exec, unless it is set to false, or a likely misspelling
-// such as --noexec or —no-exec. findTarget obeys it anywhere on the command line.
-func forbidsExec(arg string) bool {
-	if value, ok := strings.CutPrefix(arg, "--no-exec="); ok {
-		yes, err := strconv.ParseBool(value)
-		return yes || err != nil
-	}
-	return regexp.MustCompile(`(?i)^[\p{Pd}\x{2212}]+no[^a-z]?exe`).MatchString(arg)
+// isHelpFlagSet reports whether the command line is COMMAND --help, not help COMMAND.
+func isHelpFlagSet(cmd *cobra.Command) bool {
+	isSet, _ := cmd.Flags().GetBool("help")
+	return isSet
 }
 
-// handOver runs a command in the program that [handover.Operation] names, and returns its exit code.
-// The installed petrock hands commands on a project over to the project's own petrock. That hands
-// commands that need the project's own generators over to a program that links them in. If the program
-// is unavailable, handOver prints why, and returns done == false.
-func handOver(ctx context.Context, root *cobra.Command, args []string, env Env) (status int, done bool) {
-	to, err := findTarget(root, args, env)
-	if err != nil {
-		return reportError(&terminal.UsageError{Err: err}, root.Name(), root.Name(), false, false, env), true
-	}
-	if to == nil {
-		return 0, false
+// handOver runs a command in the program that it belongs to. The error is an [exitError] if that
+// program fails. If this process must run the command, handOver returns false; if that is because the
+// program is unavailable, it prints why.
+func handOver(cmd *cobra.Command, env Env) (done bool, err error) {
+	to, err := findTarget(cmd, env)
+	if to == nil || err != nil {
+		return false, err
 	}
 	name, fallback := "the petrock of "+to.project.Name, "the installed petrock runs this command"
 	if to.program == handover.Generators {
 		name, fallback = "the generators of "+to.project.Name, "this command runs without them"
 	}
-	progress := &terminal.Progress{Out: env.Err, Quiet: to.quiet}
-	progress.Begin("building the project's petrock")
-	executable, err := handover.Build(ctx, to.project.Root, to.program)
-	progress.End()
+	quiet, _ := cmd.Flags().GetBool("json")
+	executable, err := build(cmd.Context(), env, "building the project's petrock", to.project.Root, to.program, quiet)
+	if cmd.Context().Err() != nil {
+		return false, err
+	}
 	if err != nil {
 		printNotice(env, "%s cannot be built, so %s: %v", name, fallback, err)
-		return 0, false
+		return false, nil
 	}
 	os.Setenv(programVariable, env.Program)
 	defer os.Unsetenv(programVariable)
-	if status, err = terminal.Exec(env.Out, executable, args...); err != nil {
+	status, err := terminal.Exec(env.Out, executable, env.args...)
+	if err != nil {
 		printNotice(env, "%s cannot be run, so %s: %v", name, fallback, err)
-		return 0, false
+		return false, nil
 	}
-	return status, true
+	return true, exitCode(status)
+}
+
+// build builds a program of the project and shows progress, unless quiet is set.
+func build(ctx context.Context, env Env, step, root, program string, quiet bool) (executable string, err error) {
+	progress := &terminal.Progress{Out: env.Err, Quiet: quiet}
+	defer progress.End()
+	progress.Begin(step)
+	return handover.Build(ctx, root, program)
 }
 
 func printNotice(env Env, format string, args ...any) {
 	fmt.Fprintf(env.Err, "petrock: %s\n", terminal.Plain(fmt.Sprintf(format, args...)))
 }
 
+// An exitError is the exit code of a program that a command was handed over to, and that has printed
+// its errors.
+type exitError struct{ code int }
+
+func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+// exitCode returns an [exitError], or nil for success.
+func exitCode(code int) error {
+	if code == terminal.ExitSuccess {
+		return nil
+	}
+	return &exitError{code}
+}
+
 // A target is the program that a command is handed over to.
 type target struct {
 	project *project.Project
 	program string // its folder in the project
-	quiet   bool   // show no progress
 }
 
-// findTarget returns the target of a command line, or nil if this process runs it. It ignores unknown
-// flags, because the project's own petrock may know them. It changes root, which must not be executed
-// afterwards.
-func findTarget(root *cobra.Command, args []string, env Env) (*target, error) {
-	cmd, rest, err := root.Find(args)
-	if err != nil || !worksOnProject(cmd) {
-		return nil, nil
-	}
-	cmd.InitDefaultHelpFlag()
-	cmd.FParseErrWhitelist.UnknownFlags = true
-	if err := cmd.ParseFlags(rest); err != nil {
-		return nil, nil // the command reports it
-	}
-	dir, _ := cmd.Flags().GetString("dir")
+// findTarget returns the target of a command whose flags are parsed, or nil if this process runs it.
+func findTarget(cmd *cobra.Command, env Env) (*target, error) {
+	flags := cmd.Flags()
+	dir, _ := flags.GetString("dir")
 	found, err := project.Find(joinDir(env.Dir, dir))
 	if err != nil {
-		return nil, nil
+		return nil, nil // the command reports it
 	}
-	// The command is generate, and not one of its subcommands, if petrock has no such generator. A plan
-	// may come from any generator.
-	anyKind := cmd.Name() == "generate" || cmd.Name() == "apply"
-	noExec := slices.ContainsFunc(args, forbidsExec)
-	operation := handover.Operation{Root: found.Root, IsCurrent: !env.Installed, NeedsOwn: anyKind && len(env.Own) == 0, NoExec: noExec}
+	_, own := cmd.Annotations[needsOwn]
+	noExec, _ := flags.GetBool("no-exec")
+	operation := handover.Operation{Root: found.Root, IsCurrent: !env.Installed, NeedsOwn: own && len(env.Own) == 0, NoExec: noExec}
 	program, err := operation.Program()
 	if unavailable, ok := errors.AsType[*handover.UnavailableError](err); ok {
 		if found.Petrock != generators.Version {
@@ -117,21 +137,57 @@ func findTarget(root *cobra.Command, args []string, env Env) (*target, error) {
 		}
 		return nil, nil
 	}
-	if http := cmd.Flags().Lookup("http"); program == "" || program == handover.Petrock && http != nil && http.Changed {
-		return nil, err // only the installed petrock serves HTTP
+	if err != nil {
+		return nil, &terminal.UsageError{Err: err}
 	}
-	quiet, _ := cmd.Flags().GetBool("json")
-	return &target{found, program, quiet}, nil
+	if program == "" || program == handover.Petrock && flags.Changed("http") {
+		return nil, nil // only the installed petrock serves HTTP
+	}
+	return &target{found, program}, nil
 }
 
-// worksOnProject reports whether a command, or one above it, is marked by markProject.
-func worksOnProject(cmd *cobra.Command) bool {
-	for ; cmd != nil; cmd = cmd.Parent() {
-		if _, ok := cmd.Annotations[projectCommand]; ok {
-			return true
-		}
+// addOwnGenerators adds the project's own generators to the command generate, if the command line
+// names a generator that this petrock does not have, with flags. It reads the generators' flags from
+// their source, without running any code of the project, so that unknown flags are usage errors.
+func addOwnGenerators(ctx context.Context, root *cobra.Command, env Env) {
+	generate, args, err := root.Find(env.args)
+	if err != nil || generate.Name() != "generate" || !slices.ContainsFunc(args, isFlag) {
+		return
 	}
-	return false
+	var c projectFlags
+	parser := &cobra.Command{FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}}
+	c.addFlags(parser, true)
+	if err := parser.ParseFlags(args); err != nil || parser.Flags().NArg() == 0 {
+		return // the command reports it
+	}
+	e, err := c.open(env)
+	if err != nil {
+		return // the command reports it
+	}
+	defer e.Close()
+	own, problems, err := e.OwnGenerators(ctx)
+	if err != nil || len(problems) > 0 {
+		printNotice(env, "cannot read the project's own generators: %v", cmp.Or(err, fmt.Errorf("%v", problems)))
+		return
+	}
+	for _, g := range own {
+		cmd := newGenerator(env, g)
+		cmd.Annotations = map[string]string{needsOwn: ""}
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return unknownGenerator(cmd, g.Name, env) }
+		generate.AddCommand(handsOver(env, cmd)...)
+	}
+}
+
+func isFlag(arg string) bool { return strings.HasPrefix(arg, "-") }
+
+// explainFlagError adds to the error for an unknown flag that the project's own petrock, which has
+// another version, may have the flag.
+func explainFlagError(cmd *cobra.Command, err error, env Env) error {
+	found, notFound := project.Find(env.Dir)
+	if !env.Installed || notFound != nil || found.Petrock == generators.Version || cmd.Flags().Lookup("no-exec") == nil {
+		return err
+	}
+	return fmt.Errorf("%w; this is petrock %s, and %s has petrock %s: to run that, use go run ./cmd/petrock %s", err, generators.Version, found.Name, found.Petrock, cmd.Name())
 }
 
 // newCalls returns the commands that call the project's server. The server itself has them: petrock
@@ -151,18 +207,15 @@ func newCalls(env Env) (all []*cobra.Command) {
 				if err != nil {
 					return err
 				}
-				progress := &terminal.Progress{Out: env.Err}
-				progress.Begin("building the server")
-				executable, err := handover.Build(cmd.Context(), found.Root, "cmd/"+found.Name)
-				progress.End()
+				executable, err := build(cmd.Context(), env, "building the server", found.Root, "cmd/"+found.Name, false)
 				if err != nil {
 					return err
 				}
 				status, err := terminal.Exec(env.Out, executable, append([]string{cmd.Name()}, args...)...)
-				if err == nil && status != 0 {
-					err = fmt.Errorf("%s: exit code %d", cmd.Name(), status)
+				if err != nil {
+					return err
 				}
-				return err
+				return exitCode(status)
 			},
 		})
 	}

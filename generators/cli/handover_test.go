@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/generators/handover"
 )
 
-// findTarget finds the program of a command in every spelling that cobra accepts.
+// A command is handed over to its program in every spelling that cobra accepts.
 func TestFindTarget(t *testing.T) {
 	t.Setenv("PETROCK_HANDOVER", "")
 	base := t.TempDir()
@@ -43,19 +43,24 @@ func TestFindTarget(t *testing.T) {
 		{installed, "plain", "dev -- --data x", handover.Petrock, ""},
 		{installed, "older", "status", handover.OlderPetrock, ""},
 		{installed, "plain", "g tool x --json", handover.Petrock, ""},
-		{installed, "plain", "generate handler x --flag-of-its-own y", handover.Petrock, ""},
-		{installed, "plain", "generate tool x --flag-of-its-own=y", handover.Petrock, ""},
+		{installed, "plain", "generate handler x", handover.Petrock, ""},
+		{installed, "plain", "generate handler x --dry-run", handover.Petrock, ""},
 		{installed, "plain", "generate tool --help", handover.Petrock, ""},
 		{installed, "", "--dir plain list", handover.Petrock, "plain"},
 		{installed, "own", "list --dir ../plain", handover.Petrock, "plain"},
 		{installed, "own", "list --dir=../plain --json", handover.Petrock, "plain"},
-		{installed, "plain", "undo -- --dir ../own", handover.Petrock, "plain"},
+		{installed, "plain", "test -- --dir ../own", handover.Petrock, "plain"},
 		{installed, "none", "list", "", ""},
 		{installed, "plain", "version", "", ""},
 		{installed, "plain", "help generate", "", ""},
-		{installed, "plain", "list --json=perhaps", "", ""},
+		{installed, "plain", "undo -- --no-exec", handover.Petrock, ""},
 		{installed, "plain", "mcp --no-exec", "", ""},
 		{installed, "plain", "--no-exec=true mcp", "", ""},
+		{installed, "plain", "list --no-exec=1", "", ""},
+		{installed, "plain", "list --no-exec=T", "", ""},
+		{installed, "plain", "list --no-exec=false --no-exec", "", ""},
+		{installed, "plain", "generate --no-exec tool x", "", ""},
+		{installed, "plain", "dev --no-exec -- --no-exec=false", "", ""},
 		{installed, "plain", "generate handler x --no-exec", "", ""},
 		{installed, "plain", "generate tool --no-exec=1 x", "", ""},
 		{installed, "plain", "generate tool --no-exec=false x", handover.Petrock, ""},
@@ -67,22 +72,20 @@ func TestFindTarget(t *testing.T) {
 		{projects, "own", "generate tool x", "", ""},
 		{projects, "own", "list", "", ""},
 		{projects, "plain", "generate handler x", "", ""},
-		{withOwn, "own", "generate handler x", "", ""},
+		{withOwn, "own", "generate handler", "", ""},
 		{withOwn, "own", "generate nothing x", "", ""},
 	} {
 		env := test.env
 		env.Dir = filepath.Join(base, test.dir)
-		got, err := findTarget(finish(newProjectRoot(env), env), strings.Fields(test.args), env)
+		got, err := parse(t, env, strings.Fields(test.args)...)
 		switch {
 		case err != nil:
-			t.Errorf("in %q, %q: %v", test.dir, test.args, err)
+			t.Errorf("in %q, target of %q: %v", test.dir, test.args, err)
 		case got == nil && test.want == "":
 		case got == nil || got.program != test.want:
-			t.Errorf("in %q, %q of %+v: target %+v, want %q", test.dir, test.args, test.env, got, test.want)
-		case test.project != "" && got.project.Name != test.project, test.project == "" && got.project.Name != test.dir:
-			t.Errorf("in %q, %q: project %s", test.dir, test.args, got.project.Name)
-		case got.quiet != strings.Contains(test.args, "--json"):
-			t.Errorf("%q: quiet is %t", test.args, got.quiet)
+			t.Errorf("in %q, installed %t: target of %q = %+v, want %q", test.dir, env.Installed, test.args, got, test.want)
+		case got.project.Name != cmp.Or(test.project, test.dir):
+			t.Errorf("in %q, project of %q = %s, want %s", test.dir, test.args, got.project.Name, cmp.Or(test.project, test.dir))
 		}
 	}
 	// The projects name no version, so a petrock that does not hand over says that it has another one.
@@ -90,9 +93,9 @@ func TestFindTarget(t *testing.T) {
 		t.Setenv("PETROCK_HANDOVER", value)
 		var said strings.Builder
 		installed.Dir, installed.Err = filepath.Join(base, "plain"), &said
-		got, err := findTarget(newProjectRoot(installed), []string{"list"}, installed)
+		got, err := parse(t, installed, "list")
 		if got != nil || want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
-			t.Errorf("with PETROCK_HANDOVER=%s: %+v, %v", value, got, err)
+			t.Errorf("with PETROCK_HANDOVER=%s: target = %+v, %v, want none, %q", value, got, err, want)
 		}
 		notice := "petrock: plain has petrock , but petrock " + generators.Version + " runs this command: cannot run generators/petrock: PETROCK_HANDOVER=off\n"
 		if value == "off" && said.String() != notice {
@@ -101,8 +104,8 @@ func TestFindTarget(t *testing.T) {
 	}
 }
 
-// With --no-exec, in any place and spelling, no command is handed over.
-func TestNoExecHandsNothingOver(t *testing.T) {
+// A command line with an argument that is almost --no-exec is a usage error, and is not handed over.
+func TestMisspeltNoExec(t *testing.T) {
 	t.Setenv("PETROCK_HANDOVER", "")
 	dir := t.TempDir()
 	for _, folder := range []string{handover.Petrock, handover.Generators} {
@@ -113,47 +116,76 @@ func TestNoExecHandsNothingOver(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "petrock.json"), []byte(`{"name":"p"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	installed, projects := Env{Installed: true, Err: io.Discard, Dir: dir}, Env{Err: io.Discard, Dir: dir}
-	var commands []string
-	var collect func(prefix string, all []*cobra.Command)
-	collect = func(prefix string, all []*cobra.Command) {
-		for _, cmd := range all {
-			commands = append(commands, prefix+cmd.Name())
-			for _, alias := range cmd.Aliases {
-				commands = append(commands, prefix+alias)
-			}
-			collect(prefix+cmd.Name()+" ", cmd.Commands())
-		}
-	}
-	collect("", newProjectRoot(installed).Commands())
-	commands = append(commands, "generate handler", "generate version x/y --rename a=b", "__complete generate", "help generate", "nonsense")
+	env := Env{Installed: true, Err: io.Discard, Dir: dir}
 	handed := 0
-	for _, command := range commands {
-		words := strings.Fields(command)
-		if to, err := findTarget(newProjectRoot(installed), words, installed); err == nil && to != nil {
-			handed++
+	for _, words := range commandsOf(newProjectRoot(env)) {
+		for _, arg := range []string{"--noexec", "--no_exec", "--no-exe", "--No-Exec", "--no-execute", "--noexec=false", "--no-exec=", "--no-exec=perhaps", "-no-exec", "--unknown"} {
+			if to, err := parse(t, env, append(words, arg)...); err == nil || to != nil {
+				t.Errorf("target of %q = %+v, %v, want none and an error", append(words, arg), to, err)
+			}
 		}
-		for i, spelling := range []string{
-			"--no-exec", "--no-exec=true", "--no-exec=1", "--no-exec=T", "--no-exec=TRUE", "--no-exec=", "--no-exec=perhaps", "-no-exec", "-no-exec=true", "--no-exec --json",
-			"--no-exec=false --no-exec", "--no-exec --no-exec=false", "--unknown --no-exec", "--unknown=x --no-exec", "x --no-exec y", "--json --no-exec=t", "--dir . --no-exec", "-- --no-exec",
-			"--noexec", "--no_exec", "--no-exe", "--No-Exec", "--no-execute", "--noexec=false", "\u2014no-exec", "\u2013no-exec", "\u2212\u2212no-exec", "-\u2010no-exec",
-		} {
-			flags := strings.Fields(spelling)
-			envs := []Env{installed, projects}
-			places := [][]string{slices.Concat(words, flags), slices.Concat(flags, words), slices.Concat(words[:1], flags, words[1:])}
-			if i > 1 { // one place for each of the others, in turn
-				envs, places = envs[:1], places[i%3:][:1]
-			}
-			for _, args := range places {
-				for _, env := range envs {
-					if to, err := findTarget(newProjectRoot(env), args, env); err != nil || to != nil {
-						t.Errorf("%q, installed %t, is handed over: %+v, %v", args, env.Installed, to, err)
-					}
-				}
-			}
+		if to, err := parse(t, env, append(words, "--no-exec")...); to != nil {
+			t.Errorf("target of %q = %+v, %v, want none", append(words, "--no-exec"), to, err)
+		}
+		if to, _ := parse(t, env, words...); to != nil {
+			handed++
 		}
 	}
 	if handed < 10 {
-		t.Errorf("without --no-exec only %d of %q are handed over", handed, commands)
+		t.Errorf("%d commands without arguments are handed over, want at least 10", handed)
 	}
+}
+
+// commandsOf returns the names and aliases of the commands below cmd that accept --no-exec, and of one
+// generator that petrock does not have.
+func commandsOf(cmd *cobra.Command) (all [][]string) {
+	for _, sub := range cmd.Commands() {
+		if sub.Flags().Lookup("no-exec") == nil {
+			continue
+		}
+		names := append([]string{sub.Name()}, sub.Aliases...)
+		for _, name := range names {
+			all = append(all, []string{name})
+		}
+		for _, below := range commandsOf(sub) {
+			all = append(all, append([]string{sub.Name()}, below...))
+		}
+		if sub.Name() == "generate" {
+			all = append(all, []string{"generate", "handler", "x"})
+		}
+	}
+	return all
+}
+
+// parse runs a command line whose commands do nothing, and returns the program that the command would
+// be handed over to.
+func parse(t *testing.T, env Env, args ...string) (to *target, err error) {
+	t.Helper()
+	env.args = args
+	root := newProjectRoot(env)
+	addOwnGenerators(t.Context(), root, env)
+	finish(root, env)
+	root.SetOut(io.Discard)
+	var replaceRun func(cmd *cobra.Command)
+	replaceRun = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			replaceRun(sub)
+		}
+		if cmd.Flags().Lookup("no-exec") == nil {
+			return
+		}
+		cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+			to, err = findTarget(cmd, env)
+			return err
+		}
+		cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+			if isHelpFlagSet(cmd) {
+				to, err = findTarget(cmd, env)
+			}
+		})
+	}
+	replaceRun(root)
+	root.SetArgs(args)
+	err = cmp.Or(root.ExecuteContext(t.Context()), err)
+	return to, err
 }

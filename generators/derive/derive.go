@@ -160,6 +160,8 @@ type finder struct {
 	pkg   *types.Package
 	found *Package
 
+	structs []*types.Named // struct types in schemas
+
 	scoped map[token.Pos]bool // positions of //petrock:scopes that apply to a component
 }
 
@@ -307,7 +309,7 @@ func (f *finder) visitFunc(file *typecheck.File, decl *ast.FuncDecl) {
 	c.Description = describe(decl.Doc, name)
 	f.applyDirectives(&c, directives(decl.Doc))
 	if c.Description == "" {
-		f.warn(decl.Name.Pos(), undocumented, name, f.place.Kind)
+		f.warn(decl.Name.Pos(), undescribed, name, f.place.Kind)
 	}
 	if err := f.checkName(c.Name); err != nil {
 		f.problem(decl.Name.Pos(), "%v", err)
@@ -322,7 +324,7 @@ func (f *finder) visitFunc(file *typecheck.File, decl *ast.FuncDecl) {
 
 const (
 	constrainedProblem = "%s is in a file with a build constraint, and a %s must be part of every build; move it to another file, or put //petrock:ignore into its doc comment"
-	undocumented       = "%s has no doc comment; models need it to choose the %s"
+	undescribed        = "%s has no description, and models choose a %s by it; write one in its doc comment: // %[1]s …"
 )
 
 func (f *finder) checkName(name string) error {

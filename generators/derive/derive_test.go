@@ -3,7 +3,12 @@ package derive_test
 import (
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/constant"
 	"go/format"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"maps"
 	"os"
 	"path/filepath"
@@ -103,6 +108,7 @@ func deriveOnce(t *testing.T, root *os.Root) []txtar.File {
 			if formatted, err := format.Source(p.Text); err != nil || string(formatted) != string(p.Text) {
 				t.Errorf("%s is not as gofmt writes it (%v)", p.File, err)
 			}
+			checkConstants(t, p)
 		}
 		for _, d := range p.Problems {
 			said += fmt.Sprintf("problem in %s: %s\n", p.Dir, d)
@@ -139,6 +145,44 @@ func deriveOnce(t *testing.T, root *os.Root) []txtar.File {
 		said += fmt.Sprintf("%s is mapped by %s\n", eventType, mapped[eventType])
 	}
 	return append(files, txtar.File{Name: "want", Data: []byte(said)})
+}
+
+// checkConstants checks that the constants of a derived file are the schemas of the components, and that no
+// object schema is written twice.
+func checkConstants(t *testing.T, p *derive.Package) {
+	t.Helper()
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, p.File, p.Text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, literals := map[string]string{}, map[string]string{}
+	config := types.Config{Error: func(error) {}} // constants need no other package
+	checked, _ := config.Check("p", fset, []*ast.File{file}, nil)
+	for _, name := range checked.Scope().Names() {
+		if c, ok := checked.Scope().Lookup(name).(*types.Const); ok {
+			values[name] = constant.StringVal(c.Val())
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok {
+			if literal, ok := spec.Values[0].(*ast.BasicLit); ok && strings.Contains(literal.Value, `"properties"`) {
+				if other := literals[literal.Value]; other != "" {
+					t.Errorf("%s: %s and %s are the same text, want one constant", p.File, spec.Names[0].Name, other)
+				}
+				literals[literal.Value] = spec.Names[0].Name
+			}
+		}
+		return true
+	})
+	for _, c := range p.Components {
+		for prefix, want := range map[string]string{"inputSchema": string(c.Input), "outputSchema": string(c.Output)} {
+			name := prefix + strings.ReplaceAll(c.Func, ".", "_")
+			if got, ok := values[name]; ok && got != want {
+				t.Errorf("%s: %s = %s, want %s", p.File, name, got, want)
+			}
+		}
+	}
 }
 
 func write(t *testing.T, file string, data []byte) {

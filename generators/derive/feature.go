@@ -141,7 +141,7 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 		f.checkWorker(&c, spec.Name, named)
 	}
 	if c.IsTool() && c.Description == "" {
-		f.warn(spec.Name.Pos(), undocumented, name, kind)
+		f.warn(spec.Name.Pos(), undescribed, name, kind)
 	}
 	if len(f.found.Problems) == before {
 		f.found.Components = append(f.found.Components, c)
@@ -249,11 +249,10 @@ func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
 		}
 		good = f.checkMethod(c, name, t, m) && good
 	}
-	warnings := len(f.found.Warnings)
 	if good && f.setSchemas(c, name, f.writtenType(c, name, t), method(t, "Apply")) {
 		c.stored = f.Stored(t)
 		if c.Retired { // no client calls it
-			c.Input, c.Output, f.found.Warnings = nil, nil, f.found.Warnings[:warnings]
+			c.Input, c.Output = nil, nil
 			return
 		}
 		c.hints = append([]hint{{field: "ReadOnlyHint"}}, append(c.hints, hint{field: "OpenWorldHint"})...)

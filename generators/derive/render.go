@@ -19,17 +19,11 @@ func (f *finder) render() ([]byte, error) {
 	for _, name := range []string{"core/app", "core/app/appmcp", "core/mcp", "generators/gen"} {
 		file.ImportName(f.petrockPackage(name), path.Base(name))
 	}
-	var schemas []string
-	for _, c := range f.found.Components {
-		if lines := c.schemas(); lines != "" {
-			schemas = append(schemas, lines)
+	if constants := f.schemaConstants(); constants != "" {
+		file.Text(constants)
+		if f.place.Kind != Generator {
+			file.Use("encoding/json")
 		}
-	}
-	if len(schemas) > 0 {
-		file.Text("const (\n" + strings.Join(schemas, "\n") + ")") // in groups, so that gofmt does not realign other components
-	}
-	if len(schemas) > 0 && f.place.Kind != Generator {
-		file.Use("encoding/json")
 	}
 	switch f.place.Kind {
 	case Generator:
@@ -40,22 +34,6 @@ func (f *finder) render() ([]byte, error) {
 		f.renderRegister(file)
 	}
 	return file.Bytes()
-}
-
-// schemas returns the schemas of a component as constants, one line each. Constants compile faster than
-// literals.
-//
-//	inputSchemaAdd  = `{"type":"object",…}`
-//	outputSchemaAdd = `{"type":"object",…}`
-func (c Component) schemas() string {
-	lines := ""
-	if c.hasInput() && !c.isHidden() {
-		lines += c.constant("inputSchema") + " = " + gen.RawString(string(c.Input)) + "\n"
-	}
-	if c.Output != nil && !c.isHidden() {
-		lines += c.constant("outputSchema") + " = " + gen.RawString(string(c.Output)) + "\n"
-	}
-	return lines
 }
 
 func (c Component) hasInput() bool {

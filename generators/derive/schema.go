@@ -139,6 +139,9 @@ func (t sourceType) Len() int            { return int(t.Underlying().(*types.Arr
 func (t sourceType) NumMethod() int      { return t.Underlying().(*types.Interface).NumMethods() }
 
 func (t sourceType) Fields(d schema.Direction) []inference.Field {
+	if named, ok := t.Type.(*types.Named); ok && !slices.Contains(t.s.finder.structs, named) {
+		t.s.finder.structs = append(t.s.finder.structs, named)
+	}
 	var fields []inference.Field
 	for _, m := range JSONFields(t.Underlying().(*types.Struct), d == schema.Output) {
 		fields = append(fields, inference.Field{

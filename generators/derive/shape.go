@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/schema/inference"
 )
 
 // checkSignature checks the signature of a component and derives its schemas.
@@ -125,9 +124,6 @@ func (f *finder) setInput(c *Component, name *ast.Ident, t types.Type) bool {
 	if c.Kind == Resource || c.Kind == Prompt {
 		f.checkStringFields(c, name, t)
 	}
-	if !c.Internal {
-		f.warnUndocumented(t)
-	}
 	return true
 }
 
@@ -164,15 +160,6 @@ func (f *finder) checkStringFields(c *Component, name *ast.Ident, t types.Type) 
 func isText(t any) bool {
 	list, ok := t.([]any)
 	return t == "string" || ok && len(list) == 2 && list[0] == "string" && list[1] == "null"
-}
-
-func (f *finder) warnUndocumented(t types.Type) {
-	for _, m := range JSONFields(t.Underlying().(*types.Struct), false) {
-		tag, err := inference.ParseTag(m.Tag)
-		if field := declaration[*ast.Field](f, m.Var.Pos()); err == nil && tag.Description == "" && field != nil && FieldText(field) == "" {
-			f.warn(m.Var.Pos(), "field %s has no comment; models need it to fill in the field", m.Var.Name())
-		}
-	}
 }
 
 func (f *finder) setOutput(c *Component, name *ast.Ident, t types.Type) {

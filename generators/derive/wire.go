@@ -188,17 +188,21 @@ func (p Project) GeneratorProgram(view *typecheck.View) (File, error) {
 		return file, nil
 	}
 	imported := p.Checker.ImportPath(own.Dir)
-	cli, stdout := p.petrockPackage("generators/cli"), p.petrockPackage("core/serve/stdout")
+	cli, stdfd := p.petrockPackage("generators/cli"), p.petrockPackage("core/stdfd")
 	e := gen.NewGoFile(p.Checker.ImportPath(dir), "main")
 	e.HeaderComment(typecheck.DerivedMark + " from the package " + own.Dir + ". DO NOT EDIT.")
 	e.PackageComment("// Run is this project's petrock with the project's own generators. Petrock builds and starts it\n// to run one of them.")
 	e.ImportName(imported, registry.Syntax.Name.Name)
 	e.ImportName(cli, "cli")
-	e.ImportName(stdout, "stdout")
+	e.ImportName(stdfd, "stdfd")
 	e.Text(`func main() {
-	out := os.NewFile(stdout.FD(), "stdout") // os.Stdout is standard error from here on
+	out, err := stdfd.TakeStdout() // os.Stdout is standard error from here on
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "petrock:", err)
+		os.Exit(1)
+	}
 	os.Exit(cli.Main(context.Background(), os.Args[1:], out, `+e.Ref(imported, "All")+`()...))
-}`, "context", "os", cli, stdout)
+}`, "context", "fmt", "os", cli, stdfd)
 	var err error
 	file.Text, err = e.Bytes()
 	return file, err

@@ -66,6 +66,9 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 		Timeout:    2 * callTimeout,     // the context ends earlier
 		MaxMessage: 4 << 20,
 	})
+	if err != nil && hasFeatures(root) {
+		err = nameLogTool(err)
+	}
 	if err != nil {
 		return failure(ctx, err)
 	}
@@ -109,7 +112,7 @@ func failure(ctx context.Context, err error) (*mcp.ToolResult, error) {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		ctx, err = context.WithoutCancel(ctx), cause
 	}
-	return Answer(ctx, nil, nameLogTool(err))
+	return Answer(ctx, nil, err)
 }
 
 // send sends the request of a call. The contents of a resource or a prompt are returned as JSON.
@@ -138,11 +141,12 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// shortenStacks replaces the stacks of panics by their place in the project. A handler that panics logs its
-// stack in quotes; a crash prints the stacks of all goroutines.
+// stackOfPanic matches the stack that a handler logs in quotes, or the stacks that a crash prints.
+var stackOfPanic = regexp.MustCompile(`(?s) stack="((?:[^"\\]|\\.)*)"?|\n\ngoroutine \d+ .*`)
+
+// shortenStacks replaces the stacks of panics by their place in the project.
 func shortenStacks(text, root string) string {
-	stacks := regexp.MustCompile(`(?s) stack="((?:[^"\\]|\\.)*)"?|\n\ngoroutine \d+ .*`)
-	return stacks.ReplaceAllStringFunc(text, func(stack string) string {
+	return stackOfPanic.ReplaceAllStringFunc(text, func(stack string) string {
 		file, line := trial.CrashPlace(root, strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(stack))
 		if file == "" {
 			return ""

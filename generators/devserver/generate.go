@@ -1,6 +1,7 @@
 package devserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,7 +49,7 @@ func (t *Tools) registerGenerators() error {
 
 // offerGenerator registers the tool of a generator. If that fails, it logs a warning, and returns false.
 func (t *Tools) offerGenerator(ctx context.Context, g gen.Generator) bool {
-	input, err := listedSchema(g.InputSchema)
+	input, err := listedSchema(g.InputSchema, needsDescription(g.Name) && g.Name != "tool") // from has one
 	if err == nil {
 		err = t.Server.AddTool(mcp.Tool{
 			Name:        "generate_" + g.Name,
@@ -82,8 +83,8 @@ func (t *Tools) planHints() *mcp.ToolAnnotations {
 }
 
 // listedSchema returns the input schema of a generator as tools/list shows it: short, with the common
-// properties.
-func listedSchema(schema json.RawMessage) (json.RawMessage, error) {
+// properties. If described is true, the description is required.
+func listedSchema(schema json.RawMessage, described bool) (json.RawMessage, error) {
 	properties := strictjson.Member(schema, "properties")
 	for _, name := range []string{"dir", "detail"} {
 		if strictjson.Member(properties, name) != nil {
@@ -98,6 +99,9 @@ func listedSchema(schema json.RawMessage) (json.RawMessage, error) {
 	all = strictjson.AppendMember(all, "detail", []byte(`{"type":"boolean"}`))
 	short := []byte("{")
 	err = strictjson.Object(schema, func(key, value []byte) error {
+		if string(key) == "required" && described {
+			value = fmt.Appendf(nil, `%s,"description"]`, bytes.TrimSuffix(value, []byte("]")))
+		}
 		if string(key) != "properties" && string(key) != "additionalProperties" {
 			short = strictjson.AppendMember(short, string(key), value)
 		}
@@ -141,7 +145,7 @@ func shortenSchema(schema json.RawMessage) (json.RawMessage, error) {
 		case "items":
 			if keys := propertyNames(value); keys != nil {
 				value = []byte(`{"type":"object"}`)
-				if !strings.Contains(description, "as for a ") {
+				if !strings.Contains(strings.ToLower(description), "as for a ") {
 					description = strings.TrimPrefix(strings.TrimSuffix(description, ".")+". Keys: "+strings.Join(keys, ", "), ". ")
 				}
 			}
@@ -187,12 +191,36 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 	if err != nil {
 		return nil, err
 	}
+	for _, g := range t.options.Generators {
+		if example, missing := MissingDescription(g, rest); missing && g.Name == kind {
+			return Answer(ctx, nil, terminal.Usagef("description is missing; models choose a %s by it. %s", kind, example))
+		}
+	}
 	o.NoExec, o.NoData = t.options.NoExec, common.NoData
 	return t.operate(ctx, common.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
 		return t.dispatch(ctx, p, kind, func() (*engine.Result, error) {
 			return p.engine.Generate(ctx, kind, rest, o)
 		}, rest, append([]string{"generate", kind, "--input", "-"}, t.flags(o)...)...)
 	})
+}
+
+// needsDescription reports whether models choose the components of a generator by their descriptions.
+func needsDescription(kind string) bool {
+	return slices.Contains([]string{"tool", "resource", "prompt", "command", "query"}, kind)
+}
+
+// MissingDescription reports whether the input of a generator lacks the description that models need, and
+// returns an example: "Such as: Sends a mail." A tool from a function has the doc comment of the function.
+//
+//petrock:ignore
+func MissingDescription(g gen.Generator, input json.RawMessage) (example string, missing bool) {
+	text, _ := strictjson.Unquote(strictjson.Member(input, "description"))
+	if !needsDescription(g.Name) || strings.TrimSpace(text) != "" || strictjson.Member(input, "from") != nil {
+		return "", false
+	}
+	property := strictjson.Member(strictjson.Member(g.InputSchema, "properties"), "description")
+	example, _ = strictjson.Unquote(strictjson.Member(property, "description"))
+	return example, true
 }
 
 // flags returns the options of a generator as command-line flags.

@@ -59,8 +59,8 @@ type typedField struct {
 func (ch *changer) parseFields() (err error) {
 	renames, renamesOutput := splitOutput(ch.in.RenameFields)
 	removes, removesOutput := splitOutput(ch.in.RemoveFields)
-	if ch.inputEdit, err = newFieldEdit(ch.input, ch.in.Fields, renames, removes); err == nil {
-		ch.outputEdit, err = newFieldEdit(ch.output, ch.in.Output, renamesOutput, removesOutput)
+	if ch.inputEdit, err = ch.newFieldEdit(ch.input, ch.in.Fields, renames, removes); err == nil {
+		ch.outputEdit, err = ch.newFieldEdit(ch.output, ch.in.Output, renamesOutput, removesOutput)
 	}
 	return err
 }
@@ -100,7 +100,7 @@ func splitOutput(fields []string) (input, output []string) {
 	return input, output
 }
 
-func newFieldEdit(t *types.Named, specs, renames, removes []string) (*fieldEdit, error) {
+func (ch *changer) newFieldEdit(t *types.Named, specs, renames, removes []string) (*fieldEdit, error) {
 	if len(specs)+len(renames)+len(removes) == 0 {
 		return nil, nil
 	}
@@ -115,7 +115,7 @@ func newFieldEdit(t *types.Named, specs, renames, removes []string) (*fieldEdit,
 		groups[name[:at]] = append(groups[name[:at]], spec[at:])
 	}
 	for _, in := range slices.Sorted(maps.Keys(groups)) {
-		set, err := gen.ParseFields(groups[in])
+		set, err := gen.ParseFields(groups[in], ch.initialisms...)
 		if err != nil {
 			return nil, err
 		}
@@ -225,7 +225,7 @@ func (ch *changer) newField(edit *fieldEdit, home *types.Named, f setField) (str
 	if !f.Optional {
 		edit.required = append(edit.required, typedField{f.Field, home, typ})
 	}
-	return fmt.Sprintf("%s %s `%s` // %s", f.Go, typ, edit.code.Tag(f.Field), f.Comment()), err
+	return fmt.Sprintf("%s %s `%s`%s", f.Go, typ, edit.code.Tag(f.Field), f.Comment()), err
 }
 
 // replaceField plans the new declaration of a field with the JSON name old.
@@ -279,9 +279,12 @@ func (ch *changer) replaceField(edit *fieldEdit, home *types.Named, f setField, 
 	return nil
 }
 
+// tagSetting matches a setting of the struct tag schema. A comma may be in single quotes.
+var tagSetting = regexp.MustCompile(`(?:'(?:[^']|'')*'|[^,'])+`)
+
 // settings returns the settings of the tag schema, except those with the given names.
 func settings(tag string, except ...string) (kept []string) {
-	for _, setting := range regexp.MustCompile(`(?:'(?:[^']|'')*'|[^,'])+`).FindAllString(reflect.StructTag(tag).Get("schema"), -1) {
+	for _, setting := range tagSetting.FindAllString(reflect.StructTag(tag).Get("schema"), -1) {
 		name, _, _ := strings.Cut(setting, "=")
 		if !slices.Contains(except, strings.TrimSpace(name)) {
 			kept = append(kept, setting)

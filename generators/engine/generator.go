@@ -100,7 +100,7 @@ func (v *generatorView) project(ctx context.Context) gen.Project {
 	e := v.engine
 	p := gen.Project{
 		Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{},
-		FormatCall: e.FormatCall, InputNames: e.inputNames,
+		Initialisms: e.project.Initialisms, FormatCall: e.FormatCall, InputNames: e.inputNames,
 	}
 	for _, dir := range e.before.Dirs() {
 		if pkg := e.before.Package(dir, nil); pkg != nil {

@@ -38,7 +38,7 @@ func TestComponentsOfOwnGenerators(t *testing.T) {
 	b := openNotes(t)
 	b.write("generators/gen/gen.go", "package gen\n\ntype Project struct{}\n\ntype Draft struct{}\n\ntype Generator struct {\n\tName, Description string\n\tInputSchema []byte\n\tMake func(Project, []byte) (Draft, error)\n}\n\nfunc Typed[In any](f func(Project, In) (Draft, error)) func(Project, []byte) (Draft, error) { return nil }\n")
 	b.write("generators/cli/cli.go", "package cli\n\nfunc Main[G any](a, b, c any, own ...G) int { return 0 }\n")
-	b.write("core/serve/stdout/stdout.go", "package stdout\n\nfunc FD() uintptr { return 1 }\n")
+	b.write("core/stdfd/stdfd.go", "package stdfd\n\nimport \"os\"\n\nfunc TakeStdout() (*os.File, error) { return os.Stdout, nil }\n")
 	b.write("internal/generators/note.go", noteGenerator)
 	b.note("a")
 	b.note("b")

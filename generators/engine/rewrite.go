@@ -29,6 +29,8 @@ type rewrite struct {
 	jsonNames map[token.Pos]string  // new JSON names of fields, by the position of their declaration
 	unbuilt   []string              // warnings about files that may use renamed declarations
 
+	initialisms []string // of the project
+
 	packages func() []*typecheck.InspectedPackage // in dirs, tests included
 }
 
@@ -41,7 +43,7 @@ type textEdit struct {
 func (e *Engine) newRewrite(ctx context.Context, edited ...string) (*rewrite, error) {
 	dirs := e.checker.Importers(e.before, edited...)
 	pass, err := e.checker.NewPass(ctx, e.before, dirs, typecheck.PassOptions{})
-	r := &rewrite{view: e.before, pass: pass, dirs: dirs, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, jsonNames: map[token.Pos]string{}}
+	r := &rewrite{initialisms: e.project.Initialisms, view: e.before, pass: pass, dirs: dirs, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, jsonNames: map[token.Pos]string{}}
 	r.packages = sync.OnceValue(func() (all []*typecheck.InspectedPackage) {
 		for _, dir := range r.dirs {
 			all = append(all, r.pass.InspectTests(dir)...)
@@ -225,7 +227,7 @@ func (r *rewrite) renameField(t *types.Named, old, name string) error {
 		return fmt.Errorf("rename %s=%s: %s has neither field", old, name, t.Obj().Name())
 	}
 	short := strings.TrimPrefix(name, prefix)
-	parsed, err := gen.ParseFieldName(short)
+	parsed, err := gen.ParseFieldName(short, r.initialisms...)
 	if err != nil {
 		return fmt.Errorf("rename %s=%s: %w", old, name, err)
 	}
@@ -239,7 +241,7 @@ func (r *rewrite) renameField(t *types.Named, old, name string) error {
 }
 
 // editField plans the name, type, tag and comment of a field. An empty type stays. Without a
-// description, the comment stays, unless it was generated from the old name.
+// description, the comment stays, unless it only repeats the old name.
 func (r *rewrite) editField(file *typecheck.File, field *ast.Field, v *types.Var, f gen.Field, typ, tag string) {
 	if f.Go != v.Name() {
 		r.renamed[v.Pos()] = f.Go
@@ -259,8 +261,8 @@ func (r *rewrite) editField(file *typecheck.File, field *ast.Field, v *types.Var
 		r.jsonNames[v.Pos()] = f.Name
 	}
 	comment := commentOf(field)
-	isGenerated := old != "" && comment == gen.Field{Name: old}.Comment()
-	if f.Description == "" && !isGenerated || comment == f.Comment() {
+	repeatsName := comment != "" && strings.EqualFold(comment, strings.ReplaceAll(old, "_", " ")) // older petrocks wrote such comments
+	if comment == f.Description || f.Description == "" && !repeatsName {
 		return
 	}
 	if field.Doc != nil {
@@ -269,7 +271,7 @@ func (r *rewrite) editField(file *typecheck.File, field *ast.Field, v *types.Var
 	if start = end; field.Comment != nil {
 		start, end = field.Comment.Pos(), field.Comment.End()
 	}
-	r.replace(file, start, end, " // "+f.Comment())
+	r.replace(file, start, end, f.Comment())
 }
 
 func (r *rewrite) declaration(v *types.Var) (*typecheck.File, *ast.Field, error) {

@@ -3,9 +3,15 @@ package gen
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/dave/jennifer/jen"
 )
@@ -20,14 +26,14 @@ type GoFile struct {
 // packages outside the standard library with ImportName.
 func NewGoFile(path, name string) GoFile { return GoFile{jen.NewFilePathName(path, name), path} }
 
-// Bytes returns the formatted file.
+// Bytes returns the formatted file. Doc comments and comments of fields are wrapped.
 func (f GoFile) Bytes() ([]byte, error) {
 	var out bytes.Buffer
 	if err := f.Render(&out); err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		return nil, fmt.Errorf("write Go: %s", first)
 	}
-	return f.groupImports(out.Bytes()), nil
+	return wrapComments(f.groupImports(out.Bytes()))
 }
 
 // Text adds Go source that uses the imports. Declare packages outside the standard library with
@@ -85,7 +91,7 @@ func Duration(d time.Duration) *jen.Statement {
 func (f GoFile) groupImports(text []byte) []byte {
 	head, rest, _ := bytes.Cut(text, []byte("\nimport (\n"))
 	block, rest, ok := bytes.Cut(rest, []byte("\n)\n"))
-	if !ok {
+	if !ok || bytes.ContainsRune(head, '`') { // a file with one import, and a template in a string
 		return text
 	}
 	var standard, others []byte
@@ -110,4 +116,70 @@ func (f GoFile) isStandard(line []byte) bool {
 	first, _, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(imported), `"`), "/")
 	own, _, _ := strings.Cut(f.path, "/")
 	return !strings.Contains(first, ".") && first != strings.TrimSuffix(own, "_test")
+}
+
+// maxColumns is the width to which comments are wrapped.
+const maxColumns = 100
+
+// wrapComments wraps doc comments that are too wide. A wide comment after a field moves above the field.
+func wrapComments(text []byte) ([]byte, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	done := 0
+	replace := func(from, to token.Pos, with string) {
+		out.Write(text[done:fset.Position(from).Offset])
+		out.WriteString(with)
+		done = fset.Position(to).Offset
+	}
+	wrapDoc := func(doc *ast.CommentGroup) {
+		for _, c := range doc.List {
+			if fset.Position(c.End()).Column > maxColumns+1 {
+				replace(c.Pos(), c.End(), wrapLine(c.Text, maxColumns-fset.Position(c.Pos()).Column))
+			}
+		}
+	}
+	ast.Inspect(file, func(node ast.Node) bool {
+		switch n := node.(type) {
+		case *ast.GenDecl:
+			if n.Doc != nil {
+				wrapDoc(n.Doc)
+			}
+		case *ast.FuncDecl:
+			if n.Doc != nil {
+				wrapDoc(n.Doc)
+			}
+			return false
+		case *ast.Field:
+			if n.Comment != nil && fset.Position(n.Comment.End()).Column > maxColumns+1 {
+				replace(n.Pos(), n.Pos(), wrapLine(n.Comment.List[0].Text, maxColumns-tabWidth)+"\n")
+				replace(n.Comment.Pos(), n.Comment.End(), "")
+			}
+		}
+		return true
+	})
+	out.Write(text[done:])
+	return format.Source(out.Bytes())
+}
+
+const tabWidth = 4
+
+// wrapLine wraps a line comment. It breaks before letters alone, since a line that begins with
+// something else may be a list or a heading. Directives and indented text stay as they are.
+func wrapLine(comment string, width int) string {
+	text, ok := strings.CutPrefix(comment, "// ")
+	if !ok || text != strings.TrimSpace(text) {
+		return comment
+	}
+	lines, line := "", "//"
+	for word := range strings.FieldsSeq(text) {
+		if first, _ := utf8.DecodeRuneInString(word); utf8.RuneCountInString(line+" "+word) > width && unicode.IsLetter(first) && line != "//" {
+			lines, line = lines+line+"\n", "//"
+		}
+		line += " " + word
+	}
+	return lines + line
 }

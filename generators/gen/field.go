@@ -1,7 +1,6 @@
 package gen
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"go/token"
@@ -33,10 +32,13 @@ type Field struct {
 	Description string // one line of text; may be empty
 }
 
-// Comment returns the Go comment of the field, which is also its description in schemas: the
-// description if there is one, else the name in words.
+// Comment returns the line comment of the field, with a space before it. It is empty if the field has
+// no description.
 func (f Field) Comment() string {
-	return cmp.Or(f.Description, Capitalize(strings.ReplaceAll(f.Name, "_", " ")))
+	if f.Description == "" {
+		return ""
+	}
+	return " // " + f.Description
 }
 
 // String returns the field in its canonical form, which [ParseField] reads.
@@ -71,16 +73,17 @@ const (
 //     the items of a list or map. For a length, n means exactly n.
 //   - The description is in double quotes, after a space or a colon. \" is a quote, \\ a backslash.
 //
-// The error names the field, the invalid part and the remedy.
-func ParseField(text string) (Field, error) {
-	f, err := parse(strings.Trim(text, " "))
+// initialisms are those of the project, see [Project]. The error names the field, the invalid part and
+// the remedy.
+func ParseField(text string, initialisms ...string) (Field, error) {
+	f, err := parse(strings.Trim(text, " "), initialisms)
 	if err != nil {
 		return Field{}, fmt.Errorf("field %q: %w", Shorten(text), err)
 	}
 	return f, nil
 }
 
-func parse(text string) (f Field, err error) {
+func parse(text string, initialisms []string) (f Field, err error) {
 	switch {
 	case text == "":
 		return Field{}, errors.New("empty; try title:string")
@@ -102,7 +105,7 @@ func parse(text string) (f Field, err error) {
 		head = bare
 	}
 	name, rest, typed := cut(head)
-	parsed, err := ParseFieldName(name)
+	parsed, err := ParseFieldName(name, initialisms...)
 	if err != nil {
 		return Field{}, fmt.Errorf(`%w; write NAME:TYPE "DESCRIPTION"`, err)
 	}
@@ -119,7 +122,7 @@ func parse(text string) (f Field, err error) {
 	if bare, ok := strings.CutSuffix(limits, "?"); ok && !f.Optional { // ? may also follow the limits
 		limits, f.Optional = strings.TrimRight(bare, " "), true
 	}
-	if f.Type, err = parseType(strings.TrimRight(kind, " "), 0); err != nil {
+	if f.Type, err = parseType(strings.TrimRight(kind, " "), 0, initialisms); err != nil {
 		return Field{}, err
 	}
 	if limited {
@@ -140,14 +143,14 @@ func cut(text string) (before, after string, found bool) {
 
 // ParseFields parses the fields of a component and joins all errors. Names must differ in Go, and in
 // JSON when case is ignored, since many JSON readers ignore it.
-func ParseFields(texts []string) ([]Field, error) {
+func ParseFields(texts []string, initialisms ...string) ([]Field, error) {
 	if len(texts) > maxFields {
 		return nil, fmt.Errorf("%d fields, at most %d are allowed; use a map or a list for some of them", len(texts), maxFields)
 	}
 	var fields []Field
 	var problems []error
 	for _, text := range texts {
-		f, err := ParseField(text)
+		f, err := ParseField(text, initialisms...)
 		if err == nil {
 			err = f.checkDistinct(fields)
 		}
@@ -228,7 +231,7 @@ func (t FieldType) String() string {
 }
 
 // parseType parses a type inside depth lists and maps.
-func parseType(text string, depth int) (FieldType, error) {
+func parseType(text string, depth int, initialisms []string) (FieldType, error) {
 	for _, kind := range []FieldKind{KindList, KindMap} {
 		rest, ok := strings.CutPrefix(text, string(kind))
 		switch {
@@ -239,11 +242,11 @@ func parseType(text string, depth int) (FieldType, error) {
 		case rest == "":
 			return FieldType{}, fmt.Errorf("%q lacks the element type; try %sstring", text, kind)
 		}
-		elem, err := parseType(rest, depth+1)
+		elem, err := parseType(rest, depth+1, initialisms)
 		return FieldType{Kind: kind, Elem: &elem}, err
 	}
 	if inside, ok := strings.CutPrefix(text, "enum("); ok {
-		values, err := parseValues(inside)
+		values, err := parseValues(inside, initialisms)
 		return FieldType{Kind: KindEnum, Values: values}, err
 	}
 	switch kind := FieldKind(text); kind {

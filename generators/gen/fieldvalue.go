@@ -11,6 +11,11 @@ import (
 	"strings"
 )
 
+var (
+	enumValue  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 _./:+@-]{0,63}$`)
+	jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+)
+
 // An EnumValue is a value of an enum.
 type EnumValue struct {
 	Text string // the value itself, in JSON
@@ -31,7 +36,7 @@ func (t FieldType) HasValues(texts []string) bool {
 }
 
 // parseValues parses the values after "enum(". It trims spaces.
-func parseValues(text string) ([]EnumValue, error) {
+func parseValues(text string, initialisms []string) ([]EnumValue, error) {
 	const maxValues = 64
 	list, closed := strings.CutSuffix(text, ")")
 	switch {
@@ -42,13 +47,12 @@ func parseValues(text string) ([]EnumValue, error) {
 	}
 	var values []EnumValue
 	seen := map[string]string{} // texts by Go name
-	valid := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 _./:+@-]{0,63}$`)
 	for value := range strings.SplitSeq(list, ",") {
 		value = strings.Trim(value, " ")
-		if !valid.MatchString(value) {
+		if !enumValue.MatchString(value) {
 			return nil, fmt.Errorf("invalid enum value %q; use a letter or digit, then up to 63 ASCII letters, digits, spaces and _./:+@-", Shorten(value))
 		}
-		name, err := NameOfValue(value)
+		name, err := NameOfValue(value, initialisms...)
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +112,7 @@ func (t FieldType) literal(text string, maxLength int64) (string, error) {
 	if text == "" {
 		return "", nil
 	}
-	isNumber := regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`).MatchString(text) // as in JSON
+	isNumber := jsonNumber.MatchString(text)
 	if t.Kind == KindFloat {
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil || !isNumber {

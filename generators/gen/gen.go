@@ -34,6 +34,10 @@ type Project struct {
 	Module   string            // path of the Go module
 	Packages map[string]string // package names by folder
 
+	// Initialisms are words, such as ppm, that Go names have in capitals, in addition to the common ones.
+	// They come from petrock.json. Pass them to [ParseName] and [ParseFields].
+	Initialisms []string
+
 	// Function finds a function of the project: ./folder.Function or ./folder.Variable.Method. The
 	// error says why no tool can call it. Function may be nil in tests of generators.
 	Function func(ref string) (*Function, error)
@@ -176,7 +180,7 @@ func ParseBody(field, text string) (imports []Import, statements string, err err
 	file, err := parser.ParseFile(fset, "body", whole, parser.SkipObjectResolution|parser.ParseComments)
 	for _, group := range file.Comments {
 		for _, comment := range group.List { // gofmt moves some directives to the top of the file, others change line numbers
-			if regexp.MustCompile(`^(//go:|/[/*]line |//export |// ?\+build )`).MatchString(comment.Text) {
+			if compilerDirective.MatchString(comment.Text) {
 				at := fset.PositionFor(comment.Pos(), false)
 				return fail(at.Line-offset, at.Column, "compiler directives are not allowed")
 			}
@@ -199,6 +203,8 @@ func ParseBody(field, text string) (imports []Import, statements string, err err
 	}
 	return imports, strings.TrimRight(strings.TrimLeft(text[end:], "\n"), " \t\n"), nil
 }
+
+var compilerDirective = regexp.MustCompile(`^(//go:|/[/*]line |//export |// ?\+build )`)
 
 // leadingImports parses the import declarations at the start of text and returns where they end.
 func leadingImports(text string) (imports []Import, end int, err error) {

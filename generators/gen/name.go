@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,53 +24,24 @@ import (
 //
 // All of them are plain ASCII and safe in source code.
 type Name struct {
-	wire string // the words in lower case, joined by _
+	wire  string // the words in lower case, joined by _
+	ident string
+	human string
 }
 
 // Wire returns the name that clients see: send_mail. [ParseName] returns the same name for it.
 func (n Name) Wire() string { return n.wire }
 
-// Go returns an exported identifier: SendMail. Initialisms such as ID and URL are in upper case if
-// [WireName] can still split the identifier into the same words.
-func (n Name) Go() string {
-	if name := n.join("", goWord); WireName(name) == n.wire {
-		return name
-	}
-	return n.join("", Capitalize)
-}
+// Go returns an exported identifier: SendMail. Initialisms such as ID and URL are in upper case. In the
+// name of a component, they are so only if [WireName] can still split the identifier into the same words.
+func (n Name) Go() string { return n.ident }
 
 // IsExact reports whether [WireName] of the Go name is the wire name. If not, as for a_b_c and ABC, the
 // component needs a directive with its name.
-func (n Name) IsExact() bool { return WireName(n.Go()) == n.wire }
+func (n Name) IsExact() bool { return WireName(n.ident) == n.wire }
 
 // Human returns the name in plain words, for descriptions: "send mail", "get user ID".
-func (n Name) Human() string {
-	return n.join(" ", func(word string) string {
-		if isInitialism(word) || isPlural(word) {
-			return goWord(word)
-		}
-		return word
-	})
-}
-
-func (n Name) join(separator string, form func(word string) string) string {
-	words := strings.Split(n.wire, "_")
-	for i, word := range words {
-		words[i] = form(word)
-	}
-	return strings.Join(words, separator)
-}
-
-// goWord returns a word as in a Go identifier: Mail, URL, URLs.
-func goWord(word string) string {
-	switch {
-	case isInitialism(word):
-		return strings.ToUpper(word)
-	case isPlural(word):
-		return strings.ToUpper(word[:len(word)-1]) + "s"
-	}
-	return Capitalize(word)
-}
+func (n Name) Human() string { return n.human }
 
 // Capitalize returns the text with its first letter in upper case.
 func Capitalize(text string) string {
@@ -79,8 +51,6 @@ func Capitalize(text string) string {
 	}
 	return string(unicode.ToUpper(first)) + text[size:]
 }
-
-func fromWords(words []string) Name { return Name{wire: strings.ToLower(strings.Join(words, "_"))} }
 
 // File returns the file name of a component: send_mail.go. The kind, such as tool, is appended to names
 // that are special to Go, petrock or Windows: send_test is in send_test_tool.go. Different names have
@@ -121,9 +91,12 @@ func HasBuildSuffix(file string) bool {
 
 // IsDevice reports whether a name is reserved on Windows, with any extension. Go rejects modules
 // with such files.
-func IsDevice(name string) bool {
-	return regexp.MustCompile(`^(aux|con|nul|prn|(com|lpt)[0-9])$`).MatchString(name)
-}
+func IsDevice(name string) bool { return deviceName.MatchString(name) }
+
+var (
+	deviceName     = regexp.MustCompile(`^(aux|con|nul|prn|(com|lpt)[0-9])$`)
+	separatedWords = regexp.MustCompile(`^[^_-]+([_-][^_-]+)*$`)
+)
 
 // Maximum lengths of names, as typed.
 const (
@@ -133,10 +106,10 @@ const (
 
 // ParseName parses the name of a component. send_mail, send-mail, sendMail and SendMail are the same
 // name. It starts with an ASCII letter; letters, digits, and single - and _ between words follow. Go
-// keywords are allowed.
-func ParseName(text string) (Name, error) {
+// keywords are allowed. initialisms are those of the project, see [Project].
+func ParseName(text string, initialisms ...string) (Name, error) {
 	err := check(text, "-_", maxTypedName)
-	if err == nil && !regexp.MustCompile(`^[^_-]+([_-][^_-]+)*$`).MatchString(text) {
+	if err == nil && !separatedWords.MatchString(text) {
 		err = errors.New("use a single - or _ between words, and none at the end")
 	}
 	if n := len(WireName(text)); err == nil && n > maxTypedName {
@@ -145,22 +118,26 @@ func ParseName(text string) (Name, error) {
 	if err != nil {
 		return Name{}, fmt.Errorf("invalid name %q: %w", Shorten(text), err)
 	}
-	return newName(split(text))
+	name, err := newName(split(text), initialisms)
+	if !name.IsExact() {
+		name.ident = joinWords(split(text), "", Capitalize)
+	}
+	return name, err
 }
 
 // ParseFieldName parses the name of a field, which is a JSON key. It starts with an ASCII letter;
 // letters, digits and _ follow.
-func ParseFieldName(text string) (Name, error) {
+func ParseFieldName(text string, initialisms ...string) (Name, error) {
 	if err := check(text, "_", maxFieldName); err != nil {
 		return Name{}, fmt.Errorf("invalid field name %q: %w", Shorten(text), err)
 	}
-	return newName(split(text))
+	return newName(split(text), initialisms)
 }
 
 // NameOfValue returns a name for an enum value, such as in-progress or "5 GHz". Characters other than
 // ASCII letters and digits separate words. A leading digit gets the prefix n: 2xx is n2xx. It fails if
 // the value has no letter or digit.
-func NameOfValue(text string) (Name, error) {
+func NameOfValue(text string, initialisms ...string) (Name, error) {
 	words := split(strings.Map(func(r rune) rune {
 		if !IsLetter(r) && !IsDigit(r) {
 			return '_'
@@ -173,16 +150,46 @@ func NameOfValue(text string) (Name, error) {
 	if IsDigit(rune(words[0][0])) {
 		words[0] = "n" + words[0]
 	}
-	return newName(words)
+	return newName(words, initialisms)
 }
 
 // newName returns the name of words, or an error if it is not a Go identifier.
-func newName(words []string) (Name, error) {
-	name := fromWords(words)
-	if !token.IsIdentifier(name.Go()) || !token.IsExported(name.Go()) {
+func newName(words, initialisms []string) (Name, error) {
+	upper := func(word string) (string, bool) {
+		one, isPlural := strings.CutSuffix(word, "s")
+		switch {
+		case isInitialism(word, initialisms):
+			return strings.ToUpper(word), true
+		case isPlural && isInitialism(one, initialisms):
+			return strings.ToUpper(one) + "s", true
+		}
+		return word, false
+	}
+	name := Name{wire: wireName(words)}
+	name.human = joinWords(words, " ", func(word string) string {
+		word, _ = upper(word)
+		return word
+	})
+	name.ident = joinWords(words, "", func(word string) string {
+		word, ok := upper(word)
+		if !ok {
+			word = Capitalize(word)
+		}
+		return word
+	})
+	if !token.IsIdentifier(name.ident) || !token.IsExported(name.ident) {
 		return Name{}, fmt.Errorf("%q is not a Go identifier; use ASCII letters", Shorten(name.wire))
 	}
 	return name, nil
+}
+
+// joinWords joins the forms of words, which it lower-cases first.
+func joinWords(words []string, separator string, form func(word string) string) string {
+	var all []string
+	for _, word := range words {
+		all = append(all, form(strings.ToLower(word)))
+	}
+	return strings.Join(all, separator)
 }
 
 // check validates a name of ASCII letters, digits and separators, which starts with a letter.
@@ -260,7 +267,9 @@ func CheckWireName(name, project string) error {
 //   - Underscores separate words.
 //
 // Every identifier has a wire name; [CheckWireName] reports whether clients accept it.
-func WireName(ident string) string { return fromWords(split(ident)).wire }
+func WireName(ident string) string { return wireName(split(ident)) }
+
+func wireName(words []string) string { return strings.ToLower(strings.Join(words, "_")) }
 
 // split splits text into words, keeping their case. Characters other than letters and digits separate
 // words.
@@ -294,25 +303,25 @@ func splitCase(part []rune) []string {
 // endsPlural reports whether part[i] is the s of a plural such as URLs that starts at start.
 func endsPlural(part []rune, start, i int) bool {
 	ends := i+1 == len(part) || unicode.IsUpper(part[i+1])
-	return part[i] == 's' && ends && isInitialism(strings.ToLower(string(part[start:i])))
+	return part[i] == 's' && ends && slices.Contains(splitInitialisms, strings.ToLower(string(part[start:i])))
 }
 
-// isInitialism reports whether Go writes a word in capitals by convention. English words such as ram
-// and sip are left out. Adding one changes identifiers of new components. It also changes the wire name
-// of existing identifiers with its plural, such as GetRAMs.
-func isInitialism(word string) bool {
-	switch word {
-	case "acl", "amqp", "api", "ascii", "cpu", "css", "csv", "db", "dns", "eof", "gid", "gpu", "guid",
-		"html", "http", "https", "id", "ip", "json", "jwt", "llm", "mcp", "pdf", "qps", "rpc", "sdk",
-		"sla", "smtp", "sql", "sse", "ssh", "svg", "tcp", "tls", "ttl", "udp", "ui", "uid", "uri",
-		"url", "utf8", "uuid", "vm", "vpn", "xml", "xmpp", "xsrf", "xss", "yaml":
-		return true
-	}
-	return false
+// isInitialism reports whether Go writes a word in capitals by convention, or the project does.
+func isInitialism(word string, initialisms []string) bool {
+	return slices.Contains(splitInitialisms, word) || slices.Contains(otherInitialisms, word) ||
+		slices.ContainsFunc(initialisms, func(other string) bool { return strings.EqualFold(other, word) })
 }
 
-// isPlural reports whether a word is an initialism with an s, such as urls.
-func isPlural(word string) bool {
-	one, ok := strings.CutSuffix(word, "s")
-	return ok && isInitialism(one) && !isInitialism(word)
-}
+// The initialisms, which identifiers of new components and fields have in capitals. English words such
+// as ram and sip are left out. A project adds its own in petrock.json.
+var (
+	// splitInitialisms are those whose plurals [WireName] recognizes: GetURLs is get_urls. They never
+	// change, since that would change the names of existing components.
+	splitInitialisms = strings.Fields(`acl amqp api ascii cpu css csv db dns eof gid gpu guid html http
+		https id ip json jwt llm mcp pdf qps rpc sdk sla smtp sql sse ssh svg tcp tls ttl udp ui uid uri
+		url utf8 uuid vm vpn xml xmpp xsrf xss yaml`)
+
+	otherInitialisms = strings.Fields(`aes ai bic cdn chf ci cidr cli cors crm crud ean eta eur faq ftp
+		gbp gif gps grpc hmac iban imap isbn iso issn jpeg jpg jpy kpi lru md5 mime nfc oidc otp png
+		qr rsa rss rtp saml sha1 sha256 sku sms sso totp tsv tz usd utc vat wasm`)
+)

@@ -59,7 +59,7 @@ func FuzzIdentifier(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for what, parse := range map[string]func(string) (gen.Name, error){"field": gen.ParseFieldName, "value": gen.NameOfValue} {
+		for what, parse := range map[string]func(string, ...string) (gen.Name, error){"field": gen.ParseFieldName, "value": gen.NameOfValue} {
 			if name, err := parse(text); err == nil && (!token.IsIdentifier(name.Go()) || !token.IsExported(name.Go())) {
 				t.Errorf("as a %s, %q is %q", what, text, name.Go())
 			}

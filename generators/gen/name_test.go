@@ -34,7 +34,11 @@ func TestNames(t *testing.T) {
 		{"func", "func", "Func", "func", true},
 		{"string", "string", "String", "string", true},
 		{"init", "init", "Init", "init", true},
-		{"sha256_sum", "sha256_sum", "Sha256Sum", "sha256 sum", true},
+		{"sha256_sum", "sha256_sum", "SHA256Sum", "SHA256 sum", true},
+		{"find_isbn", "find_isbn", "FindISBN", "find ISBN", true},
+		{"price_eur", "price_eur", "PriceEUR", "price EUR", true},
+		{"eur_price", "eur_price", "EURPrice", "EUR price", true},
+		{"get_isbns", "get_isbns", "GetIsbns", "get ISBNs", true}, // WireName splits GetISBNs into other words
 		{"a_b_c", "a_b_c", "ABC", "a b c", false},
 		{"add_2_numbers", "add_2_numbers", "Add2Numbers", "add 2 numbers", false},
 		{"x_url_y_z", "x_url_y_z", "XUrlYZ", "x URL y z", false},
@@ -45,8 +49,31 @@ func TestNames(t *testing.T) {
 			continue
 		}
 		if name.Wire() != test.wire || name.Go() != test.ident || name.Human() != test.human || name.IsExact() != test.exact {
-			t.Errorf("%s is %s, %s, %q, exact %t", test.text, name.Wire(), name.Go(), name.Human(), name.IsExact())
+			t.Errorf("ParseName(%q) = %s, %s, %q, exact %t; want %s, %s, %q, exact %t", test.text, name.Wire(), name.Go(), name.Human(), name.IsExact(), test.wire, test.ident, test.human, test.exact)
 		}
+	}
+}
+
+// A project adds initialisms to names of components, fields and values. The names of components stay
+// exact.
+func TestInitialismsOfProject(t *testing.T) {
+	parse := map[string]func(string, ...string) (gen.Name, error){"component": gen.ParseName, "field": gen.ParseFieldName, "value": gen.NameOfValue}
+	for _, test := range []struct{ kind, text, want string }{
+		{"component", "co2_ppm", "Co2PPM"},
+		{"component", "ppm_id", "PpmId"},
+		{"field", "ppm_id", "PPMID"},
+		{"field", "isbns", "ISBNs"},
+		{"field", "ppms", "PPMs"},
+		{"value", "ppm", "PPM"},
+	} {
+		name, err := parse[test.kind](test.text, "PPM", "")
+		if err != nil || name.Go() != test.want {
+			t.Errorf("%s %s = %s, %v, want %s", test.kind, test.text, name.Go(), err, test.want)
+		}
+	}
+	fields, err := gen.ParseFields([]string{"ppm:int", "unit:enum(ppm,eur)"}, "ppm")
+	if err != nil || fields[0].Go != "PPM" || fields[1].Type.Values[0].Go != "PPM" || fields[1].Type.Values[1].Go != "EUR" {
+		t.Errorf("ParseFields = %+v, %v, want names in capitals", fields, err)
 	}
 }
 

@@ -35,7 +35,7 @@ var (
 func FromTemplates(p Project, kind string, in any, files ...Template) (Draft, error) {
 	values := inputValues(in)
 	typed, _ := values["Name"].(string)
-	name, err := ParseName(typed)
+	name, err := ParseName(typed, p.Initialisms...)
 	if err != nil {
 		return Draft{}, err
 	}

@@ -33,6 +33,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/petrock/petrock/core/filelock"
 )
 
 // Paths of the journal's files, from the project's root.
@@ -58,7 +60,7 @@ type Options struct {
 // safe for concurrent use.
 type Journal struct {
 	root      *os.Root
-	lock      *Lock
+	lock      *filelock.Lock
 	recovered string
 	step      func(what, path string) error
 }
@@ -96,7 +98,7 @@ func (j *Journal) prepare(ctx context.Context, waiting func()) error {
 	if err := j.makeFolder(stateDir, 0o755); err != nil {
 		return err
 	}
-	lock, err := WaitLock(ctx, filepath.Join(j.root.Name(), filepath.FromSlash(lockFile)), waiting)
+	lock, err := filelock.WaitLock(ctx, filepath.Join(j.root.Name(), filepath.FromSlash(lockFile)), waiting)
 	if err != nil {
 		return fmt.Errorf("lock project: %w", err)
 	}

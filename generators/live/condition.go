@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -53,15 +54,15 @@ func (sl *slot) condition() (state, reason string) {
 
 // restarts reports whether the server is restarted after a call of petrock's tools: log, if it has
 // changed how events are read, and build.
-func restarts(call, answer message) bool {
-	if answer.result == nil || string(member(answer.result, "isError")) == "true" {
+func restarts(call, answer *jsonrpc.Message) bool {
+	if answer.Result() == nil || isTrue(answer.Result(), "isError") {
 		return false
 	}
-	switch text(call.param("name")) {
+	switch text(param(call, "name")) {
 	case Prefix + "build":
-		return string(call.param("arguments", "no_compile")) != "true"
+		return !isTrue(call.Params(), "arguments", "no_compile")
 	case Prefix + "log":
-		return slices.Contains([]string{"skip", "map", "restore"}, text(call.param("arguments", "action")))
+		return slices.Contains([]string{"skip", "map", "restore"}, text(param(call, "arguments", "action")))
 	}
 	return false
 }
@@ -69,19 +70,19 @@ func restarts(call, answer message) bool {
 // warn adds the condition of the project's server to the result of a call of petrock's tools: the text
 // and the structured content begin with it, and ok is false. Results of tools that only read stay as
 // they are, except of project_status, and errors.
-func warn(call, answer message, state, reason string) message {
-	name := text(call.param("name"))
+func warn(call, answer *jsonrpc.Message, state, reason string) *jsonrpc.Message {
+	name := text(param(call, "name"))
 	isReader := slices.ContainsFunc(elements(member(manifest(), "tools")), func(tool json.RawMessage) bool {
-		return text(member(tool, "name")) == name && string(member(tool, "annotations", "readOnlyHint")) == "true"
+		return text(member(tool, "name")) == name && isTrue(tool, "annotations", "readOnlyHint")
 	})
-	isError := answer.result == nil || string(member(answer.result, "isError")) == "true"
+	isError := answer.Result() == nil || isTrue(answer.Result(), "isError")
 	if isError || isReader && name != Prefix+"project_status" {
 		return answer
 	}
 	warning := object(nil).with("type", quote("text")).with("text", quote("Warning: the project's server is "+state+": "+reason)).json()
-	content := append([]json.RawMessage{warning}, elements(member(answer.result, "content"))...)
-	result := without(answer.result, "content", "structuredContent").with("content", array(content))
-	if structured := member(answer.result, "structuredContent"); strictjson.First(structured) == '{' {
+	content := append([]json.RawMessage{warning}, elements(member(answer.Result(), "content"))...)
+	result := without(answer.Result(), "content", "structuredContent").with("content", array(content))
+	if structured := member(answer.Result(), "structuredContent"); strictjson.First(structured) == '{' {
 		server := object(nil).with("state", quote(state)).with("reason", quote(reason)).json()
 		marked := object(nil).with("server", server)
 		_ = strictjson.Object(structured, func(key, value []byte) error { // it is an object
@@ -93,8 +94,7 @@ func warn(call, answer message, state, reason string) message {
 		})
 		result = result.with("structuredContent", marked.json())
 	}
-	warned, _ := parse(response(answer.id, result.json())) // it is valid
-	return warned
+	return parse(jsonrpc.AppendResult(nil, answer.ID(), result.json()))
 }
 
 // buildMeta returns the member of _meta that names a build: if the build is outdated, and if it is the
@@ -112,32 +112,31 @@ func buildMeta(l launch) (meta [2][]byte) {
 
 // stamp returns a response of the server with its build in the _meta of the result. A result without
 // members stays as it is: in revisions before 2026-07-28, some clients accept only {}.
-func (p *peer) stamp(m message) []byte {
+func (p *peer) stamp(raw []byte) []byte {
 	meta := p.meta[0]
 	if p.s.sup.isCurrent(p.slot.kind, p.launch.program) {
 		meta = p.meta[1]
 	}
-	return m.withMeta(meta)
+	return withMeta(raw, meta)
 }
 
 // withMeta returns a response with one more member in the _meta of its result.
-func (m message) withMeta(added []byte) []byte {
-	into := m.result
+func withMeta(raw, added []byte) []byte {
+	result := strictjson.Member(raw, "result")
+	if strictjson.First(result) != '{' {
+		return raw
+	}
+	into := strictjson.Member(result, "_meta")
 	if strictjson.First(into) != '{' {
-		return m.raw
+		into, added = result, slices.Concat([]byte(`"_meta":{`), added, []byte("}"))
 	}
-	if meta := strictjson.Member(into, "_meta"); strictjson.First(meta) == '{' {
-		into = meta
-	} else {
-		added = slices.Concat([]byte(`"_meta":{`), added, []byte("}"))
-	}
-	end := cap(m.raw) - cap(into) + len(into) - 1 // into is a part of m.raw
-	isEmpty := bytes.HasSuffix(bytes.TrimRight(m.raw[:end], " \t\r\n"), []byte("{"))
+	end := cap(raw) - cap(into) + len(into) - 1 // into is a part of raw
+	isEmpty := bytes.HasSuffix(bytes.TrimRight(raw[:end], " \t\r\n"), []byte("{"))
 	switch {
-	case isEmpty && len(into) == len(m.result):
-		return m.raw
-	case isEmpty:
-		return slices.Concat(m.raw[:end], added, m.raw[end:])
+	case isEmpty && len(into) == len(result):
+		return raw
+	case !isEmpty:
+		added = slices.Concat([]byte(","), added)
 	}
-	return slices.Concat(m.raw[:end], []byte(","), added, m.raw[end:])
+	return slices.Concat(raw[:end], added, raw[end:])
 }

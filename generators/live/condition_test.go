@@ -194,9 +194,8 @@ func TestBuildInMeta(t *testing.T) {
 		{`{"result":{"_meta":{},"a":1},"id":1}`, `{"result":{"_meta":{"b":1},"a":1},"id":1}`},
 		{`{"result":{"_meta":{"x":{}} },"id":1}`, `{"result":{"_meta":{"x":{},"b":1} },"id":1}`},
 	} {
-		m, ok := parse([]byte(test.raw))
-		if got := m.withMeta([]byte(`"b":1`)); !ok || string(got) != test.want {
-			t.Errorf("%s: got %s, want %s", test.raw, got, test.want)
+		if got := withMeta([]byte(test.raw), []byte(`"b":1`)); string(got) != test.want {
+			t.Errorf("withMeta(%s) = %s, want %s", test.raw, got, test.want)
 		}
 	}
 	inBothEras(t, func(t *testing.T, revision mcp.Revision) {
@@ -212,4 +211,18 @@ func TestBuildInMeta(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A contract.json that cannot be read lists nothing.
+func TestInvalidContract(t *testing.T) {
+	root := t.TempDir()
+	c := &session{sup: &Supervisor{o: Options{Root: root}}}
+	for _, text := range []string{"", "{", "{\n<<<<<<< HEAD\n  \"tools\": {", `{"tools": {"add":`, `[]`} {
+		if err := os.WriteFile(filepath.Join(root, "contract.json"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.firstLists()[serverKind]["tools/list"]; got != "[]" {
+			t.Errorf("tools of contract.json %q = %s, want []", text, got)
+		}
+	}
 }

@@ -11,32 +11,31 @@ import (
 // of its own.
 type listen struct {
 	c       *session
-	id      json.RawMessage // of the client
-	request message
+	request *jsonrpc.Message
 
 	mu  sync.Mutex
-	ids map[*peer]json.RawMessage // the requests to the servers
+	ids map[*peer]jsonrpc.ID // the requests to the servers
 }
 
 // listen starts a subscription of the client.
-func (c *session) listen(m message) {
-	filter := m.param("notifications")
+func (c *session) listen(m *jsonrpc.Message) {
+	filter := param(m, "notifications")
 	if !isStateless(m) || len(filter) == 0 || filter[0] != '{' {
 		c.open.Add(1)
 		c.forward(serverKind, m) // it refuses the request
 		return
 	}
-	l := &listen{c: c, id: m.id, request: m, ids: map[*peer]json.RawMessage{}}
+	l := &listen{c: c, request: m, ids: map[*peer]jsonrpc.ID{}}
 	c.setup.Lock()
 	defer c.setup.Unlock()
 	c.mu.Lock()
-	_, exists := c.listens[string(m.id)]
+	_, exists := c.listens[m.ID()]
 	if !exists {
-		c.listens[string(m.id)] = l
+		c.listens[m.ID()] = l
 	}
 	c.mu.Unlock()
 	if exists {
-		c.send(failure(nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "the id %s is in use", m.id)))
+		c.send(failure(jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "the id %s is in use", m.ID())))
 		return
 	}
 	c.send(notification("notifications/subscriptions/acknowledged", object(nil).with("_meta", l.meta()).with("notifications", filter).json()))
@@ -48,12 +47,14 @@ func (c *session) listen(m message) {
 }
 
 // meta returns the _meta of notifications to the client.
-func (l *listen) meta() json.RawMessage { return object(nil).with(metaSubscription, l.id).json() }
+func (l *listen) meta() json.RawMessage {
+	return object(nil).with(metaSubscription, rawID(l.request.ID())).json()
+}
 
 // open subscribes at a server.
 func (l *listen) open(p *peer) {
 	var uris []json.RawMessage
-	filter := l.request.param("notifications")
+	filter := param(l.request, "notifications")
 	for _, uri := range elements(member(filter, "resourceSubscriptions")) {
 		if l.c.ownerOf(text(uri)) == p.slot.kind {
 			uris = append(uris, uri)
@@ -67,7 +68,7 @@ func (l *listen) open(p *peer) {
 	l.mu.Lock()
 	l.ids[p] = id
 	l.mu.Unlock()
-	p.send(request(id, l.request.name(), without(l.request.params, "notifications").with("notifications", own.json()).json()))
+	p.send(request(id, l.request.Method(), without(l.request.Params(), "notifications").with("notifications", own.json()).json()))
 }
 
 // stop ends the subscription at all servers.
@@ -75,24 +76,24 @@ func (l *listen) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for p, id := range l.ids {
-		p.send(notification("notifications/cancelled", object(nil).with("requestId", id).json()))
+		p.send(cancellation(id, nil))
 	}
 }
 
 // published sends the notification of a server to the subscription that it belongs to.
-func (c *session) published(p *peer, m message) {
-	if m.name() == "notifications/subscriptions/acknowledged" {
+func (c *session) published(p *peer, m *jsonrpc.Message) {
+	if m.Method() == "notifications/subscriptions/acknowledged" {
 		return // the session has sent its own
 	}
-	id := string(m.param("_meta", metaSubscription))
+	id := idParam(m, "_meta", metaSubscription)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range c.listens {
 		l.mu.Lock()
-		isOwn := string(l.ids[p]) == id
+		isOwn := l.ids[p] == id
 		l.mu.Unlock()
 		if isOwn {
-			c.send(notification(m.name(), without(m.params, "_meta").with("_meta", l.meta()).json()))
+			c.send(notification(m.Method(), without(m.Params(), "_meta").with("_meta", l.meta()).json()))
 		}
 	}
 }
@@ -113,7 +114,7 @@ func (c *session) listsChanged(k kind, now lists) {
 			c.send(notification(method, nil))
 		}
 		for _, l := range c.listens {
-			if string(member(l.request.param("notifications"), list+"ListChanged")) == "true" {
+			if isTrue(l.request.Params(), "notifications", list+"ListChanged") {
 				c.send(notification(method, object(nil).with("_meta", l.meta()).json()))
 			}
 		}

@@ -43,20 +43,20 @@ func (c *session) firstServer() *peer {
 }
 
 // initialize answers initialize, and passes it to the servers that run.
-func (c *session) initialize(m message) {
+func (c *session) initialize(m *jsonrpc.Message) {
 	c.firstServer()
 	c.setup.Lock()
 	defer c.setup.Unlock()
 	c.mu.Lock()
 	again := c.handshake != nil
 	c.mu.Unlock()
-	version := text(m.param("protocolVersion"))
+	version := text(param(m, "protocolVersion"))
 	switch {
 	case again:
-		c.reply(m.id, failure(m.id, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: the session is already initialized")))
+		c.reply(m.ID(), failure(m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: the session is already initialized")))
 		return
 	case version == "":
-		c.reply(m.id, failure(m.id, jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions()[3])))
+		c.reply(m.ID(), failure(m.ID(), jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions()[3])))
 		return
 	}
 	var server *peer // whose result it is
@@ -66,9 +66,9 @@ func (c *session) initialize(m message) {
 		if p == nil {
 			continue
 		}
-		r, err := p.call(c.ctx, "initialize", m.params)
+		r, err := p.call(c.ctx, "initialize", m.Params())
 		if e, refused := errors.AsType[*jsonrpc.Error](err); refused && kind(k) == serverKind {
-			c.reply(m.id, failure(m.id, e))
+			c.reply(m.ID(), failure(m.ID(), e))
 			return
 		}
 		if kind(k) == serverKind {
@@ -76,7 +76,7 @@ func (c *session) initialize(m message) {
 		}
 	}
 	c.mu.Lock()
-	c.handshake = m.params
+	c.handshake = m.Params()
 	c.mu.Unlock()
 	if result == nil {
 		if !slices.Contains(handshakeRevisions(), version) {
@@ -85,31 +85,31 @@ func (c *session) initialize(m message) {
 		info := object(nil).with("name", quote(c.sup.o.Name)).with("version", quote("dev")).json()
 		result = object(nil).with("protocolVersion", quote(version)).with("serverInfo", info).with("instructions", c.contract("instructions")).json()
 	}
-	c.replyOf(server, m.id, c.describe(result))
+	c.replyOf(server, m.ID(), c.describe(result))
 }
 
 // replyOf sends a result that is based on that of a server, or of none.
-func (c *session) replyOf(p *peer, id []byte, result json.RawMessage) {
-	raw := response(id, result)
-	if answer, ok := parse(raw); ok && p != nil {
-		raw = p.stamp(answer)
+func (c *session) replyOf(p *peer, id jsonrpc.ID, result json.RawMessage) {
+	raw := jsonrpc.AppendResult(nil, id, result)
+	if p != nil {
+		raw = p.stamp(raw)
 	}
 	c.reply(id, raw)
 }
 
 // discover answers server/discover.
-func (c *session) discover(m message) {
+func (c *session) discover(m *jsonrpc.Message) {
 	if p := c.firstServer(); p != nil {
-		result, err := p.call(c.ctx, m.name(), m.params)
+		result, err := p.call(c.ctx, m.Method(), m.Params())
 		if err != nil {
-			c.reply(m.id, failure(m.id, err))
+			c.reply(m.ID(), failure(m.ID(), err))
 			return
 		}
-		c.replyOf(p, m.id, c.describe(result))
+		c.replyOf(p, m.ID(), c.describe(result))
 		return
 	}
 	versions, _ := json.Marshal(append([]string{latest}, handshakeRevisions()...)) // strings always encode
-	c.reply(m.id, response(m.id, c.describe(complete().with("supportedVersions", versions).with("instructions", c.contract("instructions")).json())))
+	c.reply(m.ID(), jsonrpc.AppendResult(nil, m.ID(), c.describe(complete().with("supportedVersions", versions).with("instructions", c.contract("instructions")).json())))
 }
 
 // complete returns the members of every result that may be cached, in revision 2026-07-28.
@@ -168,7 +168,7 @@ func listMethods() []string {
 
 // list answers the request for a list with the lists of both servers. The list of a server that does not
 // run comes from contract.json or the manifest.
-func (c *session) list(m message, method string) {
+func (c *session) list(m *jsonrpc.Message, method string) {
 	c.mu.Lock()
 	c.listed = true
 	c.mu.Unlock()
@@ -180,13 +180,13 @@ func (c *session) list(m message, method string) {
 	var all []json.RawMessage
 	server := c.firstServer()
 	if server != nil {
-		rest, entries, err := listAll(c.ctx, server, method, m.params)
+		rest, entries, err := listAll(c.ctx, server, method, m.Params())
 		if err != nil && c.slots[serverKind].current.Load() != server && c.ctx.Err() == nil {
 			c.list(m, method) // the server was replaced
 			return
 		}
 		if err != nil && !errors.Is(err, jsonrpc.MethodNotFound) {
-			c.reply(m.id, failure(m.id, err))
+			c.reply(m.ID(), failure(m.ID(), err))
 			return
 		}
 		if all = entries; err == nil {
@@ -198,13 +198,13 @@ func (c *session) list(m message, method string) {
 	if !c.sup.o.NoPetrock {
 		entries := elements(member(manifest(), key))
 		if p := c.slots[petrockKind].current.Load(); p != nil {
-			if _, now, err := listAll(c.ctx, p, method, m.params); err == nil {
+			if _, now, err := listAll(c.ctx, p, method, m.Params()); err == nil {
 				entries = now
 			}
 		}
 		all = append(all, entries...)
 	}
-	c.replyOf(server, m.id, first.with(key, array(all)).json())
+	c.replyOf(server, m.ID(), first.with(key, array(all)).json())
 }
 
 // listAll fetches all pages of a list. It returns the entries, and the other members of the first page.
@@ -226,40 +226,13 @@ func listAll(ctx context.Context, p *peer, method string, params json.RawMessage
 	}
 }
 
-// without returns the members of an object, except some.
-func without(value json.RawMessage, names ...string) object {
-	out := object(nil)
-	_ = strictjson.Object(value, func(key, v []byte) error { // a value that is not an object has no members
-		if !slices.Contains(names, string(key)) {
-			out = out.with(string(key), v)
-		}
-		return nil
-	})
-	return out
-}
-
-func elements(list json.RawMessage) (all []json.RawMessage) {
-	_ = strictjson.Array(list, func(value []byte) error { // a value that is not an array has no elements
-		all = append(all, value)
-		return nil
-	})
-	return all
-}
-
-func array(all []json.RawMessage) json.RawMessage {
-	out := []byte("[")
-	for i, value := range all {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, value...)
-	}
-	return append(out, ']')
-}
-
-// contract returns a member of contract.json, or nil.
+// contract returns a member of contract.json, or nil if there is none or the file is not valid JSON,
+// such as after a merge with conflicts.
 func (c *session) contract(key string) json.RawMessage {
-	raw, _ := os.ReadFile(filepath.Join(c.sup.o.Root, "contract.json")) // without it, there is no such member
+	raw, err := os.ReadFile(filepath.Join(c.sup.o.Root, "contract.json"))
+	if err != nil || strictjson.Check(raw) != nil {
+		return nil
+	}
 	return member(raw, key)
 }
 

@@ -436,7 +436,7 @@ func (s *Supervisor) derive(ctx context.Context) error {
 func (p *peer) derive(ctx context.Context) error {
 	params := object(nil).with("name", quote(Prefix+"build")).with("arguments", []byte(`{"no_compile":true}`)).with("_meta", statelessMeta()).json()
 	result, err := p.call(ctx, "tools/call", params)
-	isRefused := string(member(result, "isError")) == "true" || len(elements(member(result, "structuredContent", "refused"))) > 0
+	isRefused := isTrue(result, "isError") || len(elements(member(result, "structuredContent", "refused"))) > 0
 	if err == nil && isRefused {
 		err = errors.New(textOf(result))
 	}

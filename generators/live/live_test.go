@@ -617,7 +617,7 @@ created by example.com/hello/tools.Boom
 	for _, id := range []string{`7`, `"a b"`} {
 		var log bytes.Buffer
 		slog.New(slog.NewTextHandler(&log, nil)).Error("handler panicked", "method", "tools/call", "id", id, "panic", errors.New("no luck"), "stack", trace)
-		m, _ := parse([]byte(`{"id":` + id + `,"method":"tools/call"}`))
+		m := parse([]byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call"}`))
 		if got := loggedPanic("x\n"+log.String()+"y\n", m, "/home/me/hello"); got != "panic: no luck at tools/boom.go:12" {
 			t.Errorf("%q", got)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/process"
-	"github.com/petrock/petrock/core/strictjson"
 )
 
 // MaxMessage limits a forwarded message, in bytes. The servers have their own, lower limits.
@@ -27,30 +27,43 @@ type peer struct {
 	meta      [2][]byte // the member of _meta that names its build: if the build is outdated, and if it is current
 	transport jsonrpc.Transport
 	process   *process.Process
+	logged    signal        // receives after the server has written to standard error
 	done      chan struct{} // closed when the connection has ended and its calls have been answered
 
 	lastID atomic.Int64 // of requests of the session
 
 	mu       sync.Mutex
-	calls    map[string]message      // requests of the client, by id
-	own      map[string]chan message // requests of the session, by id
-	retiring bool                    // close it when calls is empty
+	calls    map[jsonrpc.ID]*jsonrpc.Message      // requests of the client, by id
+	own      map[jsonrpc.ID]chan *jsonrpc.Message // requests of the session, by id
+	retiring bool                                 // close it when calls is empty
 	ended    bool
 }
 
 // connect starts the server of a slot. Its messages go to the session.
 func (sl *slot) connect(l launch) (*peer, error) {
-	o := sl.s.sup.o
-	child, err := process.Start(process.Command{Program: l.program.path, Args: sl.args(l), Env: sl.env(l.program), Dir: o.Root, Stderr: o.Log})
+	o, logged := sl.s.sup.o, make(signal, 1)
+	child, err := process.Start(process.Command{Program: l.program.path, Args: sl.args(l), Env: sl.env(l.program), Dir: o.Root, Stderr: io.MultiWriter(o.Log, logged)})
 	if err != nil {
 		return nil, err
 	}
 	p := &peer{
-		s: sl.s, slot: sl, launch: l, meta: buildMeta(l), process: child, done: make(chan struct{}), calls: map[string]message{}, own: map[string]chan message{},
+		s: sl.s, slot: sl, launch: l, meta: buildMeta(l), process: child, logged: logged, done: make(chan struct{}),
+		calls: map[jsonrpc.ID]*jsonrpc.Message{}, own: map[jsonrpc.ID]chan *jsonrpc.Message{},
 		transport: jsonrpc.NewLines(child.Out, child.In, jsonrpc.LinesOptions{MaxMessage: MaxMessage}),
 	}
 	go p.read()
 	return p, nil
+}
+
+// A signal is a writer that reports that something was written, once until it is received.
+type signal chan struct{}
+
+func (s signal) Write(p []byte) (int, error) {
+	select {
+	case s <- struct{}{}:
+	default:
+	}
+	return len(p), nil
 }
 
 // read passes the messages of the server to the session, until the connection ends.
@@ -59,19 +72,19 @@ func (p *peer) read() {
 	for {
 		raw, err := p.transport.Receive()
 		if lost, ok := errors.AsType[*jsonrpc.MessageError](err); ok {
-			m, _ := parse(failure([]byte(lost.ID.String()), lost.Err))
-			p.answer(m)
+			p.answer(parse(failure(lost.ID, lost.Err)))
 			continue
 		}
 		if err != nil {
 			p.end()
 			return
 		}
-		if m, ok := parse(raw); ok {
+		switch m := parse(raw); {
+		case m.Fault() == nil:
 			p.s.fromPeer(p, m)
-		} else if strictjson.First(raw) == '[' {
-			p.s.send(raw) // the errors of an invalid batch
-		} else {
+		case m.IsResponse():
+			p.answer(parse(failure(m.ID(), m.Fault())))
+		default:
 			p.s.sup.logf("%s wrote a line to standard output that is not a message: %.200s", p.slot.folder(), raw)
 		}
 	}
@@ -79,17 +92,17 @@ func (p *peer) read() {
 
 // forward sends a message of the client. It reports false if the connection has ended, or the server
 // was replaced.
-func (p *peer) forward(m message) bool {
+func (p *peer) forward(m *jsonrpc.Message) bool {
 	p.mu.Lock()
 	if p.ended || p.retiring {
 		p.mu.Unlock()
 		return false
 	}
-	if m.isRequest() {
-		p.calls[string(m.id)] = m
+	if m.IsRequest() {
+		p.calls[m.ID()] = m
 	}
 	p.mu.Unlock()
-	_ = p.transport.Send(m.raw) // if it fails, the connection ends, and end answers the request
+	_ = p.transport.Send(m.Raw()) // if it fails, the connection ends, and end answers the request
 	return true
 }
 
@@ -97,57 +110,63 @@ func (p *peer) forward(m message) bool {
 func (p *peer) send(raw []byte) { _ = p.transport.Send(raw) }
 
 // take removes a request of the client, and reports whether it was in flight.
-func (p *peer) take(id []byte) (m message, ok bool) {
+func (p *peer) take(id jsonrpc.ID) (m *jsonrpc.Message, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if m, ok = p.calls[string(id)]; ok {
-		delete(p.calls, string(id))
+	if m, ok = p.calls[id]; ok {
+		delete(p.calls, id)
 		p.closeIfRetired()
 	}
 	return m, ok
 }
 
 // answer handles a response of the server.
-func (p *peer) answer(m message) {
+func (p *peer) answer(m *jsonrpc.Message) {
 	p.mu.Lock()
-	own := p.own[string(m.id)]
-	delete(p.own, string(m.id))
+	own := p.own[m.ID()]
+	delete(p.own, m.ID())
 	p.mu.Unlock()
 	if own != nil {
 		own <- m
 		return
 	}
-	switch call, ok := p.take(m.id); {
+	switch call, ok := p.take(m.ID()); {
 	case !ok:
-	case m.err != nil && strings.HasPrefix(text(member(m.err, "message")), "internal error in "):
+	case m.Err() != nil && m.Err().Code == jsonrpc.InternalError:
 		go p.explain(call, m)
 	default:
 		p.s.answered(p, call, m)
 	}
 }
 
-// explain answers a call that panicked, with the panic that the server logged.
-func (p *peer) explain(call, answer message) {
-	for range 20 { // the answer may arrive before the log
+// explain answers a call with an internal error. If the call panicked, the answer has the panic that
+// the server logged.
+func (p *peer) explain(call, answer *jsonrpc.Message) {
+	patience := time.After(100 * time.Millisecond) // the answer may arrive before the log
+	for waits := true; waits; {
+		select {
+		case <-p.logged:
+		case <-patience:
+			waits = false
+		}
 		if cause := loggedPanic(p.process.Stderr(), call, p.s.sup.o.Root); cause != "" {
-			answer, _ = parse(failed(call, fmt.Errorf("internal error in %s: %s", call.name(), cause)))
+			answer = parse(failed(call, fmt.Errorf("internal error in %s: %s", call.Method(), cause)))
 			break
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 	p.s.answered(p, call, answer)
 }
 
 // call sends a request of the session and returns its result.
 func (p *peer) call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	answer := make(chan message, 1)
+	answer := make(chan *jsonrpc.Message, 1)
 	p.mu.Lock()
 	if p.ended {
 		p.mu.Unlock()
 		return nil, p.whyEnded()
 	}
 	id := p.newID()
-	p.own[string(id)] = answer
+	p.own[id] = answer
 	p.mu.Unlock()
 	p.send(request(id, method, params))
 	select {
@@ -155,19 +174,15 @@ func (p *peer) call(ctx context.Context, method string, params json.RawMessage) 
 		switch {
 		case !ok:
 			return nil, p.whyEnded()
-		case m.err != nil:
-			e := &jsonrpc.Error{}
-			if err := json.Unmarshal(m.err, e); err != nil {
-				return nil, fmt.Errorf("read the answer to %s: %w", method, err)
-			}
-			return nil, e
+		case m.Err() != nil:
+			return nil, m.Err()
 		}
-		return m.result, nil
+		return m.Result(), nil
 	case <-ctx.Done():
 		p.mu.Lock()
-		delete(p.own, string(id))
+		delete(p.own, id)
 		p.mu.Unlock()
-		p.send(notification("notifications/cancelled", object(nil).with("requestId", id).json()))
+		p.send(cancellation(id, nil))
 		return nil, context.Cause(ctx)
 	}
 }
@@ -183,7 +198,7 @@ func (p *peer) hasEnded() bool {
 }
 
 // newID returns an id for a request of the session.
-func (p *peer) newID() json.RawMessage { return quote(fmt.Sprintf("petrock-dev-%d", p.lastID.Add(1))) }
+func (p *peer) newID() jsonrpc.ID { return stringID(fmt.Sprintf("petrock-dev-%d", p.lastID.Add(1))) }
 
 // retire closes the connection once the calls in flight have been answered.
 func (p *peer) retire() {
@@ -221,8 +236,7 @@ func (p *peer) end() {
 	}
 	p.s.ended(p)
 	for _, m := range calls {
-		answer, _ := parse(failed(m, fmt.Errorf("%w during this call; whether the call had an effect is unknown", p.whyEnded())))
-		p.s.answered(p, m, answer)
+		p.s.answered(p, m, parse(failed(m, fmt.Errorf("%w during this call; whether the call had an effect is unknown", p.whyEnded()))))
 	}
 }
 
@@ -245,12 +259,12 @@ func (p *peer) whyEnded() error {
 }
 
 // loggedPanic returns the panic of a call that the server caught and logged, like panicOf.
-func loggedPanic(stderr string, call message, root string) string {
-	id := string(call.id)
+func loggedPanic(stderr string, call *jsonrpc.Message, root string) string {
+	id := call.ID().String()
 	if id[0] == '"' {
 		id = strconv.Quote(id)
 	}
-	key := " method=" + call.name() + " id=" + id + " panic="
+	key := " method=" + call.Method() + " id=" + id + " panic="
 	at := strings.LastIndex(stderr, key)
 	if at < 0 {
 		return ""

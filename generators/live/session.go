@@ -9,11 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/strictjson"
 )
 
 // A session is the connection of a client.
@@ -24,18 +22,18 @@ type session struct {
 	began  time.Time
 	ctx    context.Context // ends with the connection
 
-	open  atomic.Int64 // requests of the client without an answer, except subscriptions
-	setup sync.Mutex   // held while a server gets the state of the session
+	open  sync.WaitGroup // requests of the client without an answer, except subscriptions
+	setup sync.Mutex     // held while a server gets the state of the session
 
 	mu          sync.Mutex
 	handshake   json.RawMessage // params of initialize; nil before it
 	initialized bool
-	level       json.RawMessage               // params of logging/setLevel, or nil
-	subscribed  map[string]json.RawMessage    // params of resources/subscribe, by URI
-	listens     map[string]*listen            // by id
-	questions   map[string]question           // requests of servers to the client, by the id that the client sees
-	waiting     map[string]context.CancelFunc // requests of the client that wait for a server, by id
-	batches     map[string]*batch             // by the ids of their requests
+	level       json.RawMessage                   // params of logging/setLevel, or nil
+	subscribed  map[string]json.RawMessage        // params of resources/subscribe, by URI
+	listens     map[jsonrpc.ID]*listen            // by id
+	questions   map[jsonrpc.ID]question           // requests of servers to the client, by the id that the client sees
+	waiting     map[jsonrpc.ID]context.CancelFunc // requests of the client that wait for a server, by id
+	batches     map[jsonrpc.ID]*batch             // by the ids of their requests
 	lastID      int64
 	lists       [2]lists // what the servers last listed, by kind
 	listed      bool     // the client has asked for a list
@@ -44,7 +42,7 @@ type session struct {
 // A question is a request of a server to the client.
 type question struct {
 	from *peer
-	id   []byte // of the server
+	id   jsonrpc.ID // of the server
 }
 
 // Serve connects a client, until it closes the connection or ctx ends.
@@ -53,8 +51,8 @@ func (s *Supervisor) Serve(ctx context.Context, client jsonrpc.Transport) error 
 	defer cancel()
 	c := &session{
 		sup: s, client: client, began: time.Now(), ctx: ctx,
-		subscribed: map[string]json.RawMessage{}, listens: map[string]*listen{},
-		questions: map[string]question{}, waiting: map[string]context.CancelFunc{}, batches: map[string]*batch{},
+		subscribed: map[string]json.RawMessage{}, listens: map[jsonrpc.ID]*listen{},
+		questions: map[jsonrpc.ID]question{}, waiting: map[jsonrpc.ID]context.CancelFunc{}, batches: map[jsonrpc.ID]*batch{},
 	}
 	c.lists = c.firstLists()
 	var servers sync.WaitGroup
@@ -77,7 +75,9 @@ func (s *Supervisor) Serve(ctx context.Context, client jsonrpc.Transport) error 
 	s.mu.Lock()
 	delete(s.sessions, c)
 	s.mu.Unlock()
-	c.drain()
+	if ctx.Err() == nil {
+		c.drain()
+	}
 	cancel()
 	// A client that does not read holds up the last answers, and so the end of the servers.
 	unread := time.AfterFunc(closeGrace, func() { _ = client.Close() })
@@ -93,10 +93,17 @@ const grace = 30 * time.Second
 // closeGrace is how long the client has to read the last answers of the servers.
 const closeGrace = 5 * time.Second
 
-// drain waits until the requests of the client have been answered.
+// drain waits until the requests of the client have been answered, after the last of them was read.
 func (c *session) drain() {
-	for deadline := time.Now().Add(grace); time.Now().Before(deadline) && c.open.Load() > 0 && c.ctx.Err() == nil; {
-		time.Sleep(5 * time.Millisecond)
+	answered := make(chan struct{})
+	go func() {
+		c.open.Wait()
+		close(answered)
+	}()
+	select {
+	case <-answered:
+	case <-c.ctx.Done():
+	case <-time.After(grace):
 	}
 }
 
@@ -116,14 +123,14 @@ func (c *session) read() error {
 			}
 			return err
 		}
-		m, ok := parse(raw)
-		switch {
-		case ok:
-			c.fromClient(m)
-		case c.isBatch(raw):
-			c.batch(raw)
+		m := parse(raw)
+		switch all := c.batchOf(m); {
+		case all != nil:
+			c.batch(all)
+		case m.IsBatch() || m.Fault() != nil:
+			c.forward(serverKind, m) // it refuses the message
 		default:
-			c.forward(serverKind, message{raw: raw}) // it refuses the message
+			c.fromClient(m)
 		}
 	}
 }
@@ -132,11 +139,11 @@ func (c *session) send(raw []byte) { _ = c.client.Send(raw) } // if it fails, re
 
 // reply sends the answer to a request of the client, or adds it to the answers of its batch. raw is
 // nil if the client has cancelled the request.
-func (c *session) reply(id, raw []byte) {
-	defer c.open.Add(-1)
+func (c *session) reply(id jsonrpc.ID, raw []byte) {
+	defer c.open.Done()
 	c.mu.Lock()
-	if b := c.batches[string(id)]; b != nil {
-		delete(c.batches, string(id))
+	if b := c.batches[id]; b != nil {
+		delete(c.batches, id)
 		if raw != nil {
 			b.answers = append(b.answers, raw)
 		}
@@ -157,23 +164,29 @@ type batch struct {
 	open    int // requests without an answer
 }
 
-// isBatch reports whether raw is an array of messages in a revision that has batches.
-func (c *session) isBatch(raw []byte) bool {
+// batchOf returns the messages of a batch, in a revision that has batches. It returns nil if m is not a
+// batch, or must be refused.
+func (c *session) batchOf(m *jsonrpc.Message) []*jsonrpc.Message {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return strictjson.First(raw) == '[' && text(member(c.handshake, "protocolVersion")) == "2025-03-26" &&
-		len(elements(raw)) > 0 && !slices.ContainsFunc(elements(raw), func(one json.RawMessage) bool { _, ok := parse(one); return !ok })
+	hasBatches := text(member(c.handshake, "protocolVersion")) == "2025-03-26"
+	c.mu.Unlock()
+	if !hasBatches || !m.IsBatch() {
+		return nil
+	}
+	all, err := m.Batch()
+	if err != nil || slices.ContainsFunc(all, func(one *jsonrpc.Message) bool { return one.IsBatch() || one.Fault() != nil }) {
+		return nil
+	}
+	return all
 }
 
 // batch handles the messages of a batch.
-func (c *session) batch(raw []byte) {
+func (c *session) batch(all []*jsonrpc.Message) {
 	b := &batch{}
-	var all []message
 	c.mu.Lock()
-	for _, one := range elements(raw) {
-		m, _ := parse(slices.Clip(one))
-		if all = append(all, m); m.isRequest() {
-			c.batches[string(m.id)] = b
+	for _, m := range all {
+		if m.IsRequest() {
+			c.batches[m.ID()] = b
 			b.open++
 		}
 	}
@@ -184,25 +197,25 @@ func (c *session) batch(raw []byte) {
 }
 
 // fromClient handles a message of the client.
-func (c *session) fromClient(m message) {
+func (c *session) fromClient(m *jsonrpc.Message) {
 	switch {
-	case m.isResponse():
+	case m.IsResponse():
 		c.mu.Lock()
-		q, ok := c.questions[string(m.id)]
-		delete(c.questions, string(m.id))
+		q, ok := c.questions[m.ID()]
+		delete(c.questions, m.ID())
 		c.mu.Unlock()
 		if ok {
-			q.from.send(m.withID(q.id))
+			q.from.send(m.WithID(q.id))
 		}
-	case m.isRequest():
+	case m.IsRequest():
 		c.request(m)
 	default:
 		c.notification(m)
 	}
 }
 
-func (c *session) request(m message) {
-	method := m.name()
+func (c *session) request(m *jsonrpc.Message) {
+	method := m.Method()
 	if method != "subscriptions/listen" {
 		c.open.Add(1)
 	}
@@ -216,34 +229,34 @@ func (c *session) request(m message) {
 			c.forward(serverKind, m)
 			return
 		}
-		c.reply(m.id, response(m.id, json.RawMessage("{}")))
+		c.reply(m.ID(), jsonrpc.AppendResult(nil, m.ID(), json.RawMessage("{}")))
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
 		go c.list(m, method)
 	case "subscriptions/listen":
 		c.listen(m)
 	case "logging/setLevel":
 		c.mu.Lock()
-		c.level = m.params
+		c.level = m.Params()
 		c.mu.Unlock()
 		if p := c.slots[petrockKind].current.Load(); p != nil {
-			go p.call(c.ctx, method, m.params)
+			go p.call(c.ctx, method, m.Params())
 		}
 		c.forward(serverKind, m)
 	case "resources/subscribe", "resources/unsubscribe":
-		uri := text(m.param("uri"))
+		uri := text(param(m, "uri"))
 		c.mu.Lock()
 		delete(c.subscribed, uri)
 		if method == "resources/subscribe" {
-			c.subscribed[uri] = m.params
+			c.subscribed[uri] = m.Params()
 		}
 		c.mu.Unlock()
 		c.forward(c.ownerOf(uri), m)
 	case "resources/read":
-		c.forward(c.ownerOf(text(m.param("uri"))), m)
+		c.forward(c.ownerOf(text(param(m, "uri"))), m)
 	case "tools/call", "prompts/get":
-		c.forward(c.ownerOf(text(m.param("name"))), m)
+		c.forward(c.ownerOf(text(param(m, "name"))), m)
 	case "completion/complete":
-		ref := m.param("ref")
+		ref := param(m, "ref")
 		c.forward(c.ownerOf(text(member(ref, "name"))+text(member(ref, "uri"))), m)
 	default:
 		c.forward(serverKind, m)
@@ -258,19 +271,19 @@ func (c *session) ownerOf(name string) kind {
 	return serverKind
 }
 
-func (c *session) notification(m message) {
-	switch m.name() {
+func (c *session) notification(m *jsonrpc.Message) {
+	switch m.Method() {
 	case "notifications/initialized":
 		c.setup.Lock()
 		defer c.setup.Unlock()
 		c.mu.Lock()
 		c.initialized = true
 		c.mu.Unlock()
-		c.toAll(m.raw)
+		c.toAll(m.Raw())
 	case "notifications/cancelled":
 		c.cancelled(m)
 	default:
-		c.toAll(m.raw)
+		c.toAll(m.Raw())
 	}
 }
 
@@ -284,8 +297,8 @@ func (c *session) toAll(raw []byte) {
 }
 
 // cancelled handles notifications/cancelled of the client.
-func (c *session) cancelled(m message) {
-	id := string(m.param("requestId"))
+func (c *session) cancelled(m *jsonrpc.Message) {
+	id := idParam(m, "requestId")
 	c.mu.Lock()
 	cancel, l := c.waiting[id], c.listens[id]
 	delete(c.listens, id)
@@ -296,12 +309,12 @@ func (c *session) cancelled(m message) {
 	case l != nil:
 		l.stop()
 	default:
-		c.cancelForwarded(m.param("requestId"), m.raw)
+		c.cancelForwarded(id, m.Raw())
 	}
 }
 
 // cancelForwarded passes a notifications/cancelled to the server of a request.
-func (c *session) cancelForwarded(id, raw []byte) {
+func (c *session) cancelForwarded(id jsonrpc.ID, raw []byte) {
 	for _, sl := range c.slots {
 		for _, p := range sl.all() {
 			if _, ok := p.take(id); ok {
@@ -313,37 +326,37 @@ func (c *session) cancelForwarded(id, raw []byte) {
 }
 
 // forward sends a message to a server, when it runs.
-func (c *session) forward(k kind, m message) {
+func (c *session) forward(k kind, m *jsonrpc.Message) {
 	if p := c.slots[k].current.Load(); p != nil && p.forward(m) {
 		return
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
-	if m.isRequest() {
+	if m.IsRequest() {
 		c.mu.Lock()
-		c.waiting[string(m.id)] = cancel
+		c.waiting[m.ID()] = cancel
 		c.mu.Unlock()
 	}
 	go func() {
 		defer cancel()
 		err := c.forwardLater(ctx, k, m)
 		c.mu.Lock()
-		delete(c.waiting, string(m.id))
+		delete(c.waiting, m.ID())
 		c.mu.Unlock()
 		switch {
-		case !m.isRequest():
+		case !m.IsRequest():
 		case err != nil && ctx.Err() != nil:
-			c.reply(m.id, nil)
+			c.reply(m.ID(), nil)
 		case err != nil:
-			c.reply(m.id, failed(m, err))
+			c.reply(m.ID(), failed(m, err))
 		case ctx.Err() != nil: // the server got it at the same time
-			c.cancelForwarded(m.id, notification("notifications/cancelled", object(nil).with("requestId", m.id).json()))
+			c.cancelForwarded(m.ID(), cancellation(m.ID(), nil))
 		}
 	}()
 }
 
 // forwardLater waits for a server and then forwards a message. Meanwhile it reports progress.
-func (c *session) forwardLater(ctx context.Context, k kind, m message) error {
-	if token := m.param("_meta", "progressToken"); token != nil {
+func (c *session) forwardLater(ctx context.Context, k kind, m *jsonrpc.Message) error {
+	if token := param(m, "_meta", "progressToken"); token != nil {
 		waited := make(chan struct{})
 		defer close(waited)
 		go c.reportWaiting(token, c.slots[k].folder(), waited)
@@ -378,64 +391,66 @@ func (c *session) reportWaiting(token json.RawMessage, folder string, until <-ch
 
 // failed returns the answer to a request that failed. For a tool call it is a result, which the
 // model sees.
-func failed(m message, err error) []byte {
-	if m.name() != "tools/call" {
-		return failure(m.id, err)
+func failed(m *jsonrpc.Message, err error) []byte {
+	if m.Method() != "tools/call" {
+		return failure(m.ID(), err)
 	}
 	content := slices.Concat([]byte(`[{"type":"text","text":`), quote(err.Error()), []byte("}]"))
 	result := object(nil).with("content", content).with("isError", []byte("true"))
 	if isStateless(m) {
 		result = result.with("resultType", quote("complete"))
 	}
-	return response(m.id, result.json())
+	return jsonrpc.AppendResult(nil, m.ID(), result.json())
 }
 
 // fromPeer handles a message of a server.
-func (c *session) fromPeer(p *peer, m message) {
+func (c *session) fromPeer(p *peer, m *jsonrpc.Message) {
 	switch {
-	case m.isResponse():
+	case m.IsBatch(), m.IsResponse() && m.ID().IsZero():
+		c.send(m.Raw()) // the errors of an invalid message of the client
+	case m.IsResponse():
 		p.answer(m)
-	case m.isRequest():
+	case m.IsRequest():
 		c.mu.Lock()
 		c.lastID++
-		id := quote(fmt.Sprintf("petrock-%d", c.lastID))
-		c.questions[string(id)] = question{p, m.id}
+		id := stringID(fmt.Sprintf("petrock-%d", c.lastID))
+		c.questions[id] = question{p, m.ID()}
 		c.mu.Unlock()
-		c.send(m.withID(id))
+		c.send(m.WithID(id))
 	default:
 		c.notified(p, m)
 	}
 }
 
 // notified handles a notification of a server.
-func (c *session) notified(p *peer, m message) {
-	method := m.name()
+func (c *session) notified(p *peer, m *jsonrpc.Message) {
+	method := m.Method()
 	isChange := strings.HasSuffix(method, "/list_changed") || method == "notifications/resources/updated"
 	switch {
 	case isChange && p.slot.current.Load() != p, isChange && p.slot.kind == petrockKind && c.sup.o.NoPetrock:
 		return
-	case m.param("_meta", metaSubscription) != nil:
+	case param(m, "_meta", metaSubscription) != nil:
 		c.published(p, m)
 	case method == "notifications/cancelled":
-		id := m.param("requestId")
+		id := idParam(m, "requestId")
 		c.mu.Lock()
 		for shown, q := range c.questions {
-			if q.from == p && string(q.id) == string(id) {
+			if q.from == p && q.id == id {
 				delete(c.questions, shown)
-				c.send(notification(method, object(nil).with("requestId", []byte(shown)).with("reason", m.param("reason")).json()))
+				c.send(cancellation(shown, param(m, "reason")))
 			}
 		}
 		c.mu.Unlock()
 	default:
-		c.send(m.raw)
+		c.send(m.Raw())
 	}
 }
 
 // answered sends the answer of a server to the client. Changes that petrock's tools made are built first,
 // so that the next list has what a generator made.
-func (c *session) answered(p *peer, call, answer message) {
-	if p.slot.kind != petrockKind || call.name() != "tools/call" {
-		c.reply(call.id, p.stamp(answer))
+func (c *session) answered(p *peer, call, answer *jsonrpc.Message) {
+	if p.slot.kind != petrockKind || call.Method() != "tools/call" {
+		c.reply(call.ID(), p.stamp(answer.Raw()))
 		return
 	}
 	go func() {
@@ -448,7 +463,7 @@ func (c *session) answered(p *peer, call, answer message) {
 		if state, reason := c.slots[serverKind].condition(); state != "" {
 			answer = warn(call, answer, state, reason)
 		}
-		c.reply(call.id, p.stamp(answer))
+		c.reply(call.ID(), p.stamp(answer.Raw()))
 	}()
 }
 
@@ -459,7 +474,7 @@ func (c *session) ended(p *peer) {
 	for shown, q := range c.questions {
 		if q.from == p {
 			delete(c.questions, shown)
-			c.send(notification("notifications/cancelled", object(nil).with("requestId", []byte(shown)).json()))
+			c.send(cancellation(shown, nil))
 		}
 	}
 	for _, l := range c.listens {
@@ -539,4 +554,4 @@ func (c *session) say(level, said string) {
 	c.notice(level, said)
 }
 
-func isStateless(m message) bool { return m.param("_meta", metaVersion) != nil }
+func isStateless(m *jsonrpc.Message) bool { return param(m, "_meta", metaVersion) != nil }

@@ -132,7 +132,6 @@ func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Su
 	defer stop(nil)
 	out := &testEvents{
 		limits: l, stop: stop, step: o.step, buildDir: b, selected: selected, packages: map[string]*testedPackage{}, builds: map[string]string{},
-		frame: regexp.MustCompile(`^ *(=== (RUN|PAUSE|CONT|NAME) |--- (PASS|FAIL|SKIP): |(FAIL|ok  |\?   )\t|(PASS|FAIL)\n|exit status )`),
 	}
 	var errOut bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -166,6 +165,9 @@ type limitError struct{ pkg, message string }
 
 func (e *limitError) Error() string { return e.pkg + " " + e.message }
 
+// goTestLine matches the lines of the testing package or the go command, which are not those of a test.
+var goTestLine = regexp.MustCompile(`^ *(=== (RUN|PAUSE|CONT|NAME) |--- (PASS|FAIL|SKIP): |(FAIL|ok  |\?   )\t|(PASS|FAIL)\n|exit status )`)
+
 // testEvents collects the events that go test -json prints.
 type testEvents struct {
 	limits Limits
@@ -173,7 +175,6 @@ type testEvents struct {
 	step   func(string)
 	buildDir
 	selected Selection
-	frame    *regexp.Regexp // lines of the testing package or the go command, not of a test
 
 	mu       sync.Mutex
 	later    *time.Timer // of the packages that are not tested first; nil until the others are tested
@@ -184,7 +185,7 @@ type testEvents struct {
 
 // A testedPackage is the events of one package. The test "" is the package itself.
 type testedPackage struct {
-	*testLog
+	testLog
 	failedBuild bool
 	printed     int // bytes
 }
@@ -218,13 +219,13 @@ func (t *testEvents) read(line []byte) {
 	}
 	pkg := t.packages[event.Package]
 	if pkg == nil {
-		pkg = &testedPackage{testLog: newTestLog()}
+		pkg = &testedPackage{testLog: testLog{byName: map[string]*record{}}}
 		t.packages[event.Package] = pkg
 	}
 	test := pkg.start(event.Test)
 	switch event.Action {
 	case "output":
-		if t.frame.MatchString(event.Output) {
+		if goTestLine.MatchString(event.Output) {
 			return
 		}
 		pkg.add(test, []byte(event.Output))
@@ -369,10 +370,13 @@ func (r *record) failure(b buildDir, dir string, l Limits) TestFailure {
 	return f
 }
 
+// stackPosition matches the file and line of a call in a stack.
+var stackPosition = regexp.MustCompile(`(?m)^\t(.+\.go):(\d+)(?: \+0x|$)`)
+
 // CrashPlace returns the file and line of the innermost call of a crash that is in the project in root,
 // without petrock's own folders if possible. The output contains the stack.
 func CrashPlace(root, output string) (file string, line int) {
-	for _, found := range regexp.MustCompile(`(?m)^\t(.+\.go):(\d+)(?: \+0x|$)`).FindAllStringSubmatch(output, -1) {
+	for _, found := range stackPosition.FindAllStringSubmatch(output, -1) {
 		inside, err := filepath.Rel(root, found[1])
 		if err != nil || !filepath.IsLocal(inside) {
 			continue

@@ -13,8 +13,10 @@ import (
 type testLog struct {
 	records []*record
 	byName  map[string]*record
-	message *regexp.Regexp
 }
+
+// messageStart matches the position before a message of t.Error or t.Log.
+var messageStart = regexp.MustCompile(`(?:^ {4}[^\s:]+| {4}[^\s:]+_test)\.go:\d+: ?`)
 
 // A record is the result of a test or a subtest.
 type record struct {
@@ -26,10 +28,6 @@ type record struct {
 	line        int
 	printed     []byte // other output
 	inMessage   bool   // the next line may continue the last message
-}
-
-func newTestLog() *testLog {
-	return &testLog{byName: map[string]*record{}, message: regexp.MustCompile(`(?:^ {4}[^\s:]+| {4}[^\s:]+_test)\.go:\d+: ?`)}
 }
 
 // start returns the record of a test, and adds it if the test is new.
@@ -70,7 +68,7 @@ func (l *testLog) add(r *record, line []byte) (printed []byte) {
 		}
 	}
 	printed = line
-	at := l.message.FindIndex(line)
+	at := messageStart.FindIndex(line)
 	if r.inMessage = at != nil; r.inMessage {
 		printed = line[:at[0]]
 		position := strings.Split(strings.TrimSpace(string(line[at[0]:at[1]])), ":")
@@ -166,10 +164,7 @@ func (o *output) end(test string) *transcript {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = true
-	t := &transcript{
-		testLog: newTestLog(), test: test, outside: &record{},
-		report: regexp.MustCompile(`^ *--- (PASS|FAIL|SKIP): ([^ ]*) \(`), // --- PASS: TestX/y (0.00s)
-	}
+	t := &transcript{testLog: testLog{byName: map[string]*record{}}, test: test, outside: &record{}}
 	t.read(o.text, o.limit)
 	t.over = t.over || o.over
 	return t
@@ -179,7 +174,7 @@ func (o *output) end(test string) *transcript {
 // with a marker, messages of the test, and the output of its code. Code can imitate the testing package,
 // so a pass counts only together with the exit code.
 type transcript struct {
-	*testLog
+	testLog
 	test       string  // the test that ran
 	outside    *record // code outside of tests
 	current    *record // the running test; nil if none
@@ -187,8 +182,10 @@ type transcript struct {
 	printed    []byte  // by the code
 	over       bool    // the output was cut
 	final      string  // the final line of the testing package, PASS or FAIL
-	report     *regexp.Regexp
 }
+
+// testReport matches the result of a test, such as --- PASS: TestX/y (0.00s)
+var testReport = regexp.MustCompile(`^ *--- (PASS|FAIL|SKIP): ([^ ]*) \(`)
 
 // marker starts a line of the testing package. It also ends the line before it.
 const marker = 0x16
@@ -233,7 +230,7 @@ func (t *transcript) readFrame(line string) bool {
 		t.final, t.current, t.lastFailed = text, nil, nil
 		return true
 	}
-	if report := t.report.FindStringSubmatch(text); report != nil {
+	if report := testReport.FindStringSubmatch(text); report != nil {
 		t.setResult(strings.ToLower(report[1]), report[2])
 		return true
 	}

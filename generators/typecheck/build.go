@@ -301,6 +301,11 @@ func (d Diagnostic) Compare(other Diagnostic) int {
 	)
 }
 
+var (
+	lineWithPosition = regexp.MustCompile(`^(.+?\.[a-zA-Z]+:\d+(?::\d+)?): (.*)$`) // tools/add.go:3:14: message
+	filePosition     = regexp.MustCompile(`^(.*?)(?::(\d+))?(?::(\d+))?$`)         // tools/add.go:3:14
+)
+
 // diagnose parses the error of a package, or of a package that it imports. Compiler output has a line that
 // names the package, then a line for each error, which indented lines continue.
 func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
@@ -317,7 +322,6 @@ func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
 	if len(f.ImportStack) > 1 {
 		return []Diagnostic{{Package: pkg, Message: text + ": " + strings.Join(f.ImportStack, " → ")}}
 	}
-	withPosition := regexp.MustCompile(`^(.+?\.[a-zA-Z]+:\d+(?::\d+)?): (.*)$`) // tools/add.go:3:14: message
 	var all []Diagnostic
 	for line := range strings.SplitSeq(text, "\n") {
 		if name, ok := strings.CutPrefix(line, "# "); ok {
@@ -332,7 +336,7 @@ func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
 			continue
 		}
 		d := Diagnostic{Package: pkg, Message: line}
-		if found := withPosition.FindStringSubmatch(line); found != nil {
+		if found := lineWithPosition.FindStringSubmatch(line); found != nil {
 			d.Message = found[2]
 			d.File, d.Line, d.Column = o.parsePosition(found[1])
 		}
@@ -343,7 +347,7 @@ func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
 
 // parsePosition parses "tools/add.go:3:14"; line and column may be missing.
 func (o BuildOptions) parsePosition(pos string) (file string, line, column int) {
-	found := regexp.MustCompile(`^(.*?)(?::(\d+))?(?::(\d+))?$`).FindStringSubmatch(pos)
+	found := filePosition.FindStringSubmatch(pos)
 	file = found[1]
 	line, _ = strconv.Atoi(found[2])
 	column, _ = strconv.Atoi(found[3])

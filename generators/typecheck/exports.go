@@ -27,6 +27,11 @@ import (
 // localToolchain makes the go command ignore the Go version that go.mod or go.work requires.
 const localToolchain = "GOTOOLCHAIN=local"
 
+var (
+	localReplacement = regexp.MustCompile(`=>\s*"?(\.|/|[A-Za-z]:)`) // of a module by a folder, in go.mod
+	goSetting        = regexp.MustCompile(`^(GO|CGO_|HOME=|XDG_)`)   // an environment variable that go reads
+)
+
 func (c *ExportCache) askSystem(ctx context.Context) (System, error) {
 	var s System
 	ask := func() (stdout, stderr []byte, err error) {
@@ -51,7 +56,7 @@ func (c *ExportCache) askSystem(ctx context.Context) (System, error) {
 		return System{}, fmt.Errorf("read go.mod: %w", err)
 	}
 	hasWork := env.GOWORK != "" || c.planned["go.work"] != nil
-	s.Local = hasWork && env.GOWORK != "off" || regexp.MustCompile(`=>\s*"?(\.|/|[A-Za-z]:)`).Match(mod)
+	s.Local = hasWork && env.GOWORK != "off" || localReplacement.Match(mod)
 	for _, flag := range strings.Fields(env.GOFLAGS) {
 		flag = "-" + strings.TrimLeft(flag, "-")
 		if tags, ok := strings.CutPrefix(flag, "-tags="); ok {
@@ -175,8 +180,7 @@ func (c *ExportCache) state() string {
 			fmt.Fprintln(hash, file, info.Size(), info.ModTime().UnixNano())
 		}
 	}
-	relevant := regexp.MustCompile(`^(GO|CGO_|HOME=|XDG_)`)
-	settings := slices.DeleteFunc(os.Environ(), func(setting string) bool { return !relevant.MatchString(setting) })
+	settings := slices.DeleteFunc(os.Environ(), func(setting string) bool { return !goSetting.MatchString(setting) })
 	slices.Sort(settings)
 	fmt.Fprintf(hash, "%q\n", settings)
 	for _, name := range []string{"go.mod", "go.sum", "go.work", "vendor/modules.txt"} {

@@ -63,11 +63,13 @@ func (f *File) UsesCgo() bool {
 	return slices.ContainsFunc(f.imports, func(i Import) bool { return i.Path == "C" })
 }
 
+// compilerDirective matches the comments that only the go command obeys, except go:generate.
+var compilerDirective = regexp.MustCompile(`(?m)^[ \t]*//(line |[ \t]*\+build|go:(?:[^g\s]|g[^e\s]))|/\*line `)
+
 // NeedsCompiler reports whether only the go command can tell if the file compiles: it uses cgo, has a
 // directive, a function without a body, or a test with an unusual signature.
 func (f *File) NeedsCompiler() bool {
-	directive := regexp.MustCompile(`(?m)^[ \t]*//(line |[ \t]*\+build|go:(?:[^g\s]|g[^e\s]))|/\*line `) // except go:generate
-	return f.UsesCgo() || directive.Match(f.Text) || slices.ContainsFunc(f.Syntax.Decls, func(decl ast.Decl) bool {
+	return f.UsesCgo() || compilerDirective.Match(f.Text) || slices.ContainsFunc(f.Syntax.Decls, func(decl ast.Decl) bool {
 		function, ok := decl.(*ast.FuncDecl)
 		return ok && (function.Body == nil || f.IsTest() && isUnusualTest(function))
 	})

@@ -9,13 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/serve/stdout"
+	"github.com/petrock/petrock/core/stdfd"
 	"github.com/petrock/petrock/skeleton/base/tools"
 )
 
 func main() {
-	out := os.NewFile(stdout.FD(), "stdout")
-	if err := newRootCmd(out).ExecuteContext(context.Background()); err != nil {
+	out, err := stdfd.TakeStdout()
+	if err == nil {
+		err = newRootCmd(out).ExecuteContext(context.Background())
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

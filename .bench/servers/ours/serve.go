@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -45,7 +46,10 @@ func newServeCmd(out *os.File) *cobra.Command {
 	return cmd
 }
 
-func serveHTTP(ctx context.Context, h mcphttp.Service, out *os.File) error {
+func serveHTTP(ctx context.Context, h *mcphttp.Handler, out *os.File) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(800) // as the command serve of a project, for a small heap
+	}
 	return mcphttp.Serve(ctx, h, mcphttp.ServeOptions{
 		Addr:  "127.0.0.1:0",
 		Path:  front.Path,

@@ -37,10 +37,10 @@ type Options struct {
 	RemoteResources bool
 }
 
-// Register adds the tools of all features, and the app's resources.
-// The contexts of all calls contain the app, so that other tools can use [app.Do] and [app.Query] too.
-// For the log to record callers and causes, open the app with [Actor] and [Cause] in its options.
-// Clients that have subscribed to a resource are notified of changes while [app.App.Run] runs.
+// Register adds the tools of all features, and the app's resources. The contexts of all calls
+// contain the app, so that other tools can use [app.Do] and [app.Query] too. For the log to record
+// callers and causes, open the app with [Actor] and [Cause] in its options. Clients that have
+// subscribed to a resource are notified of changes while [app.App.Run] runs.
 func Register(s *mcp.Server, a *app.App, o Options, features ...Feature) error {
 	var errs []error
 	before := s.ToolScopes()
@@ -74,8 +74,8 @@ func isAppResource(uri string) bool {
 }
 
 // Do returns a function for [mcp.AddTool] that executes a command. The member idempotencyKey of the
-// call's _meta is the idempotency key of the command. Authenticated callers have separate keys: they
-// cannot see each other's results.
+// call's _meta is the idempotency key of the command. Authenticated callers have separate keys:
+// they cannot see each other's results.
 func Do[C app.Commander[S, Out], S, Out any](a *app.App) func(context.Context, C) (mcp.Encoded[Out], error) {
 	return DoOlder[C, C](a)
 }
@@ -124,8 +124,8 @@ func WithKey(ctx context.Context) (context.Context, error) {
 	return ctx, err
 }
 
-// Actor returns the actor of a call, for [app.Options]: the authenticated caller, anonymous for a remote
-// caller that is not authenticated, or the local user, such as local:ada.
+// Actor returns the actor of a call, for [app.Options]: the authenticated caller, anonymous for a
+// remote caller that is not authenticated, or the local user, such as local:ada.
 func Actor(ctx context.Context) string {
 	if id := auth.From(ctx); id != nil {
 		return id.Actor()
@@ -156,8 +156,8 @@ func Cause(ctx context.Context) app.Cause {
 // staleKey is the key in the _meta of results that lack events.
 const staleKey = "petrock/stale"
 
-// OnStale is for [app.Options]: it adds petrock/stale to the _meta of the result of a call, with the event
-// that this build cannot read. The result is as of the event before.
+// OnStale is for [app.Options]: it adds petrock/stale to the _meta of the result of a call, with
+// the event that this build cannot read. The result is as of the event before.
 func OnStale(ctx context.Context, stuck *app.StuckError) {
 	if call := mcp.CallFrom(ctx); call != nil {
 		r := stuck.Record
@@ -199,7 +199,7 @@ func registerResources(s *mcp.Server, a *app.App, local bool, scopes []string) e
 			URI: workersURI, Name: "workers", Title: "Workers", MIMEType: mimeJSON, Local: local, Scopes: scopes,
 			Description: "The position of each worker in the log, its last error, and the events that it has set aside after repeated failures.",
 		}, func(ctx context.Context) (workersPage, error) {
-			all, err := app.Workers(ctx, store)
+			all, err := a.Workers(ctx)
 			return workersPage{all}, err
 		}),
 	)
@@ -224,8 +224,8 @@ type logPage struct {
 	Next   string       `json:"next"` // URI of the next page
 }
 
-// readLog returns a handler for pages of the log. It reads the store, so it also shows events that the
-// app cannot apply.
+// readLog returns a handler for pages of the log. It reads the store, so it also shows events that
+// the app cannot apply.
 func readLog(store app.Store) mcp.ResourceHandler {
 	return func(ctx context.Context, uri string, variables map[string]string) ([]mcp.ResourceContents, error) {
 		page, err := readPage(ctx, store, uri, variables)
@@ -290,8 +290,8 @@ func intVariable(variables map[string]string, name string, fallback, least, most
 	return n, nil
 }
 
-// checkQuery returns an error for unknown or repeated parameters. Ignoring a mistyped one would return
-// the wrong page.
+// checkQuery returns an error for unknown or repeated parameters. Ignoring a mistyped one would
+// return the wrong page.
 func checkQuery(uri string) error {
 	parsed, err := url.Parse(uri)
 	if err != nil {

@@ -113,7 +113,8 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// Other tools of the server use the features too, in every revision, and see what clients have done.
+// Other tools of the server use the features too, in every revision, and see what clients have
+// done.
 func TestOtherTools(t *testing.T) {
 	client := apptest.Serve(t, posts())
 	client.Register(func(s *mcp.Server) error {
@@ -386,8 +387,8 @@ func TestKeysOfCallers(t *testing.T) {
 	}
 }
 
-// If a feature meets an event of a newer build, its commands fail, the results of its queries are marked as
-// stale, and the features resource names it. The log can still be read.
+// If a feature meets an event of a newer build, its commands fail, the results of its queries are
+// marked as stale, and the features resource names it. The log can still be read.
 func TestNewerEvent(t *testing.T) {
 	store := app.NewMemory()
 	a, err := app.Open(t.Context(), store, app.Options{Program: "hello", OnStale: appmcp.OnStale}, posts().Feature)

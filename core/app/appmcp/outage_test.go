@@ -44,8 +44,9 @@ func (l *lost) Write(ctx context.Context, f func(app.Tx) error) error {
 	return l.Memory.Write(ctx, func(tx app.Tx) error { return errors.Join(f(tx), l.err) })
 }
 
-// Errors of the store, and of events that cannot be applied, have details for operators. Remote clients
-// get the id of the request instead, with which the log has the details. Local clients get them.
+// Errors of the store, and of events that cannot be applied, have details for operators. Remote
+// clients get the id of the request instead, with which the log has the details. Local clients get
+// them.
 func TestErrorsForClients(t *testing.T) {
 	store, feature := &lost{Memory: app.NewMemory()}, posts()
 	logged := &bytes.Buffer{}

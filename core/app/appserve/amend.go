@@ -191,22 +191,21 @@ func (d *Data) runAmending(cmd *cobra.Command, m *amending, args []string) error
 		}}
 	ctx := app.WithActor(cmd.Context(), appmcp.Actor(cmd.Context()))
 	return d.withStore(ctx, func(store app.Store) error {
+		admin := d.admin(store)
 		var report amendReport
 		named := map[int64]bool{}
-		err := store.View(ctx, func(v app.View) error {
-			return edit.Each(v, func(r app.Record, before *app.Amendment, am app.Amendment) error {
-				if report.Events++; report.Events == 1 {
-					report.First, report.Before, report.After, report.kind = r.Seq, readNow(r, before), readNow(r, &am), r.Type
-				}
-				report.Last = r.Seq
-				if slices.Contains(m.numbers, r.Seq) {
-					named[r.Seq] = true
-				}
-				return nil
-			})
+		err := admin.PreviewAmend(ctx, edit, func(r app.Record, before *app.Amendment, am app.Amendment) error {
+			if report.Events++; report.Events == 1 {
+				report.First, report.Before, report.After, report.kind = r.Seq, readNow(r, before), readNow(r, &am), r.Type
+			}
+			report.Last = r.Seq
+			if slices.Contains(m.numbers, r.Seq) {
+				named[r.Seq] = true
+			}
+			return nil
 		})
 		if err == nil {
-			err = m.missing(ctx, store, func(seq int64) bool { return named[seq] }, m.unchanged)
+			err = m.missing(ctx, admin, func(seq int64) bool { return named[seq] }, m.unchanged)
 		}
 		if err == nil && report.Events == 0 {
 			err = app.ErrNoEvents
@@ -215,12 +214,12 @@ func (d *Data) runAmending(cmd *cobra.Command, m *amending, args []string) error
 			return err
 		}
 		if !m.force {
-			if err := edit.Check(ctx, store, d.with(app.Options{}), d.appFeatures()...); err != nil {
+			if err := admin.TryAmend(ctx, edit); err != nil {
 				return fmt.Errorf("%w\nnothing was recorded; to record the change anyway, add --force", err)
 			}
 		}
 		if !m.dryRun {
-			if _, err := edit.Write(ctx, store); err != nil {
+			if _, err := admin.Amend(ctx, edit); err != nil {
 				return fmt.Errorf("amend %s: %w", count(report.Events), err)
 			}
 			report.Recorded = true
@@ -294,8 +293,8 @@ func (f *fieldEdits) names() (names []string) {
 	return names
 }
 
-// apply returns the amendment of an event with the edits. Empty fields of to are as the event is read
-// now. It reports whether that changes anything.
+// apply returns the amendment of an event with the edits. Empty fields of to are as the event is
+// read now. It reports whether that changes anything.
 func (f *fieldEdits) apply(to app.Amendment, r app.Record, before *app.Amendment) (am app.Amendment, isChange bool, err error) {
 	now := cmp.Or(readNow(r, before), &shownInput{r.Type, r.Version, r.Data})
 	am = app.Amendment{Type: cmp.Or(to.Type, now.Type), Version: cmp.Or(to.Version, now.Version), Data: to.Data}
@@ -322,8 +321,8 @@ func (f *fieldEdits) apply(to app.Amendment, r app.Record, before *app.Amendment
 	return am, isChange, err
 }
 
-// editField calls edit with the fields of an object, and the last name of a path such as a.b. It does
-// nothing if err is not nil.
+// editField calls edit with the fields of an object, and the last name of a path such as a.b. It
+// does nothing if err is not nil.
 func editField(data json.RawMessage, path string, edit func(fields map[string]json.RawMessage, name string), err error) (json.RawMessage, error) {
 	if err != nil {
 		return data, err

@@ -41,26 +41,27 @@ type Data struct {
 	running  *app.App // set by Open
 }
 
-// openPostgres opens the event log in a schema of a database. If the URL does not name the schema, it is
-// defaultSchema. Without create, an event log that does not exist is an error.
-type openPostgres func(ctx context.Context, url, defaultSchema string, create bool) (app.Store, error)
+// openPostgres opens the event log in a schema of a database. If the URL does not name the schema,
+// it is defaultSchema.
+type openPostgres func(ctx context.Context, url, defaultSchema string, mode app.OpenMode) (app.Store, error)
 
 // New returns the Data of a program with these features.
 func New(program string, features ...appmcp.Feature) *Data {
 	return &Data{program: program, features: features}
 }
 
-// Skip makes d ignore events of the given types, such as scratch/poke, unless a feature reads them, and
-// returns d.
+// Skip makes d ignore events of the given types, such as scratch/poke, unless a feature reads them,
+// and returns d.
 func (d *Data) Skip(types ...string) *Data {
 	d.skipped = append(d.skipped, types...)
 	return d
 }
 
-// WithPostgres makes d accept the URL of a PostgreSQL database as data, which open opens, and returns d.
-func WithPostgres[S app.Store](d *Data, open func(ctx context.Context, url, defaultSchema string, create bool) (S, error)) *Data {
-	d.postgres = func(ctx context.Context, url, defaultSchema string, create bool) (app.Store, error) {
-		store, err := open(ctx, url, defaultSchema, create)
+// WithPostgres makes d accept the URL of a PostgreSQL database as data, which open opens, and
+// returns d.
+func WithPostgres[S app.Store](d *Data, open func(ctx context.Context, url, defaultSchema string, mode app.OpenMode) (S, error)) *Data {
+	d.postgres = func(ctx context.Context, url, defaultSchema string, mode app.OpenMode) (app.Store, error) {
+		store, err := open(ctx, url, defaultSchema, mode)
 		if err != nil {
 			return nil, err
 		}
@@ -85,8 +86,8 @@ func (d *Data) Health() (unready, degraded []string) {
 	return unready, degraded
 }
 
-// Flags adds --data to a command and its subcommands, --snapshot to mcp and serve, and --app-resources to
-// serve.
+// Flags adds --data to a command and its subcommands, --snapshot to mcp and serve, and
+// --app-resources to serve.
 func (d *Data) Flags(cmd *cobra.Command) {
 	if cmd.Name() == "serve" || cmd.Name() == "mcp" {
 		cmd.Flags().StringVar(&d.snapshot, "snapshot", "auto", "snapshots of the state, for a faster start: auto takes and uses them, off does neither")
@@ -174,6 +175,11 @@ func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.Ap
 	return app.Open(ctx, store, d.with(o), d.appFeatures()...)
 }
 
+// admin returns the Admin of a store.
+func (d *Data) admin(store app.Store) *app.Admin {
+	return app.NewAdmin(store, d.with(app.Options{NoWorkers: true}), d.appFeatures()...)
+}
+
 // with returns o with the options that all apps of the program have.
 func (d *Data) with(o app.Options) app.Options {
 	o.Program, o.Actor, o.Cause, o.OnStale, o.Fingerprint, o.Skip = d.program, appmcp.Actor, appmcp.Cause, appmcp.OnStale, d.fingerprint(), d.skipped
@@ -222,7 +228,7 @@ const fileName = "log.db"
 func (d *Data) create(ctx context.Context, dir string) (app.Store, error) {
 	limitMemory()
 	if isURL(dir) {
-		return d.openURL(ctx, dir, true)
+		return d.openURL(ctx, dir, app.OpenOrCreate)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data folder %s: %w; %s", dir, err, d.dirHint())
@@ -247,14 +253,14 @@ func (d *Data) withStore(ctx context.Context, f func(store app.Store) error) err
 func (d *Data) existing(ctx context.Context, dir string) (app.Store, error) {
 	limitMemory()
 	if isURL(dir) {
-		return d.openURL(ctx, dir, false)
+		return d.openURL(ctx, dir, app.OpenExisting)
 	}
 	file := filepath.Join(dir, fileName)
 	_, lockErr := os.Stat(file + ".lock")
 	switch info, err := os.Stat(file); {
 	case errors.Is(err, fs.ErrNotExist) && lockErr == nil: // events are lost; open returns the error
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("no data in %s: %s has not run with it yet; if the data is elsewhere, %s", dir, d.program, d.dirHint())
+		return nil, noDataError(fmt.Sprintf("no data in %s: %s has not run with it yet; if the data is elsewhere, %s", dir, d.program, d.dirHint()))
 	case err != nil:
 		return nil, fmt.Errorf("find the data: %w; %s", err, d.dirHint())
 	case !info.Mode().IsRegular():
@@ -281,12 +287,12 @@ func isURL(data string) bool {
 	return strings.HasPrefix(data, "postgres://") || strings.HasPrefix(data, "postgresql://")
 }
 
-// openURL opens the event log in a database. Without create, it must exist.
-func (d *Data) openURL(ctx context.Context, address string, create bool) (app.Store, error) {
+// openURL opens the event log in a database.
+func (d *Data) openURL(ctx context.Context, address string, mode app.OpenMode) (app.Store, error) {
 	if d.postgres == nil {
 		return nil, fmt.Errorf("open %s: this program cannot use PostgreSQL; run  petrock add postgres  in its project, and build it again", redacted(address))
 	}
-	store, err := d.postgres(ctx, address, d.program, create)
+	store, err := d.postgres(ctx, address, d.program, mode)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, app.ErrUnavailable): // not the socket of the database
 		return nil, noDataError(fmt.Sprintf("no data in %s: %s has not run with it yet; if the data is elsewhere, use --data URL or set %s", redacted(address), d.program, d.variable()))
@@ -298,11 +304,13 @@ func (d *Data) openURL(ctx context.Context, address string, create bool) (app.St
 	return store, nil
 }
 
-// A noDataError matches [fs.ErrNotExist].
+// A noDataError says that there is no event log yet. It matches [fs.ErrNotExist], and has an exit code
+// of its own.
 type noDataError string
 
 func (e noDataError) Error() string        { return string(e) }
 func (e noDataError) Is(target error) bool { return target == fs.ErrNotExist }
+func (e noDataError) ExitStatus() int      { return terminal.ExitNoData }
 
 // redacted returns a folder, or a URL without its password.
 func redacted(data string) string {
@@ -318,8 +326,8 @@ func redacted(data string) string {
 // variable returns the environment variable for the data folder.
 func (d *Data) variable() string { return project.Variable(d.program, "data") }
 
-// checkArgument returns an error if a command-line argument is a URL with a password, which every user
-// of the machine could read.
+// checkArgument returns an error if a command-line argument is a URL with a password, which every
+// user of the machine could read.
 func (d *Data) checkArgument(data string) error {
 	parsed, err := url.Parse(data)
 	if !isURL(data) || err != nil {
@@ -333,7 +341,8 @@ func (d *Data) checkArgument(data string) error {
 }
 
 // folder returns the absolute path of the data folder: --data, or the environment variable, or data
-// in the project, or the user's data folder. It need not exist. It can be the URL of a database instead.
+// in the project, or the user's data folder. It need not exist. It can be the URL of a database
+// instead.
 func (d *Data) folder() (string, error) {
 	given, err := d.dir, d.checkArgument(d.dir)
 	if given == "" {
@@ -440,8 +449,8 @@ func withReason(text string, am app.Amendment) string {
 	return text + ": " + shorten(am.Reason, 300)
 }
 
-// describe returns how an amended event is read, by all builds, or only by those that cannot read the
-// event otherwise.
+// describe returns how an amended event is read, by all builds, or only by those that cannot read
+// the event otherwise.
 func describe(am app.Amendment, isFallback bool) string {
 	switch {
 	case am.Erased && am.By != "":

@@ -77,7 +77,7 @@ func (d *Data) streamBackup(cmd *cobra.Command) error {
 	return d.withStore(ctx, func(store app.Store) error {
 		var events int64
 		err := store.View(ctx, func(v app.View) (err error) {
-			events, err = app.WriteBackup(ctx, out, v, d.program)
+			events, err = d.admin(store).WriteBackup(ctx, out, v)
 			return err
 		})
 		if err != nil {
@@ -132,17 +132,18 @@ func (d *Data) backUp(ctx context.Context, store app.Store, file string) (digest
 	}
 	defer os.Remove(temp.Name())
 	defer temp.Close()
+	admin := d.admin(store)
 	err = store.View(ctx, func(v app.View) error {
-		if _, err := app.WriteBackup(ctx, temp, v, d.program); err != nil {
+		if _, err := admin.WriteBackup(ctx, temp, v); err != nil {
 			return err
 		}
 		if err := errors.Join(temp.Sync(), temp.Close()); err != nil {
 			return err
 		}
-		if digest, err = app.NewDigest(ctx, v, d.with(app.Options{}), d.appFeatures()...); err != nil {
+		if digest, err = admin.Digest(ctx, v); err != nil {
 			return err
 		}
-		return d.compareBackup(ctx, temp.Name(), digest)
+		return compareBackup(ctx, admin, temp.Name(), digest)
 	})
 	if err != nil {
 		return digest, err
@@ -162,12 +163,12 @@ func (d *Data) backUp(ctx context.Context, store app.Store, file string) (digest
 }
 
 // compareBackup returns an error if a backup does not have the expected digest.
-func (d *Data) compareBackup(ctx context.Context, file string, want app.Digest) error {
+func compareBackup(ctx context.Context, admin *app.Admin, file string, want app.Digest) error {
 	backup, err := readBackup(file)
 	if err != nil {
 		return err
 	}
-	got, err := app.NewDigest(ctx, backup, d.with(app.Options{}), d.appFeatures()...)
+	got, err := admin.Digest(ctx, backup)
 	if err == nil && got != want {
 		err = errors.New("the backup differs from the data; check the disk, and retry")
 	}
@@ -200,55 +201,60 @@ If FILE is -, the backup is read from standard input, to its end, before anythin
 		Example: d.examples("restore "+example, "restore "+example+" --data elsewhere", "restore "+example+" --replace", "restore - < "+example),
 		Args:    mcpcli.ExactArgs(example),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := untilInterrupted(cmd)
-			defer stop()
-			file := args[0]
-			if file == "-" {
-				temp, err := saveInput(ctx, cmd.InOrStdin())
-				if err != nil {
-					return fmt.Errorf("read standard input: %w", err)
-				}
-				defer os.Remove(temp)
-				file = temp
-			}
-			backup, err := readBackup(file)
-			if err != nil {
-				return err
-			}
-			dir, err := d.folder()
-			if err != nil {
-				return err
-			}
-			var digest app.Digest
-			kept, remedy := "", "to keep them under another name and use the backup instead, stop all servers and add --replace"
-			if isURL(dir) {
-				remedy = "add ?search_path=NAME to the URL to restore to another schema, and use that URL for the servers too"
-			}
-			switch {
-			case !replace:
-				digest, err = d.fill(ctx, dir, backup)
-			case isURL(dir):
-				err = errors.New("--replace is for data folders; " + remedy)
-			default:
-				digest, kept, err = d.replaceWith(ctx, dir, backup)
-			}
-			if errors.Is(err, app.ErrNotEmpty) {
-				err = fmt.Errorf("%w; %s", err, remedy)
-			}
-			dir = redacted(dir)
-			if err != nil {
-				return fmt.Errorf("restore %s to %s: %w", args[0], dir, err)
-			}
-			text := fmt.Sprintf("Restored %s, of %s, to %s. %s\n", count(digest.Events), backup.Time.Format("2006-01-02 15:04:05"), dir, verified(digest))
-			if kept != "" {
-				text += fmt.Sprintf("The old data is in %s.\n", kept)
-			}
-			_, err = io.WriteString(cmd.OutOrStdout(), text)
-			return err
+			return d.restore(cmd, args[0], replace)
 		},
 	}
 	cmd.Flags().BoolVar(&replace, "replace", false, "replace existing data, and keep it under another name")
 	return cmd
+}
+
+// restore restores the data from a file; - is standard input.
+func (d *Data) restore(cmd *cobra.Command, from string, replace bool) error {
+	ctx, stop := untilInterrupted(cmd)
+	defer stop()
+	file := from
+	if from == "-" {
+		temp, err := saveInput(ctx, cmd.InOrStdin())
+		if err != nil {
+			return fmt.Errorf("read standard input: %w", err)
+		}
+		defer os.Remove(temp)
+		file = temp
+	}
+	backup, err := readBackup(file)
+	if err != nil {
+		return err
+	}
+	dir, err := d.folder()
+	if err != nil {
+		return err
+	}
+	var digest app.Digest
+	kept, remedy := "", "to keep them under another name and use the backup instead, stop all servers and add --replace"
+	if isURL(dir) {
+		remedy = "add ?search_path=NAME to the URL to restore to another schema, and use that URL for the servers too"
+	}
+	switch {
+	case !replace:
+		digest, err = d.fill(ctx, dir, backup)
+	case isURL(dir):
+		err = errors.New("--replace is for data folders; " + remedy)
+	default:
+		digest, kept, err = d.replaceWith(ctx, dir, backup)
+	}
+	if errors.Is(err, app.ErrNotEmpty) {
+		err = fmt.Errorf("%w; %s", err, remedy)
+	}
+	dir = redacted(dir)
+	if err != nil {
+		return fmt.Errorf("restore %s to %s: %w", from, dir, err)
+	}
+	text := fmt.Sprintf("Restored %s, of %s, to %s. %s\n", count(digest.Events), backup.Time.Format("2006-01-02 15:04:05"), dir, verified(digest))
+	if kept != "" {
+		text += fmt.Sprintf("The old data is in %s.\n", kept)
+	}
+	_, err = io.WriteString(cmd.OutOrStdout(), text)
+	return err
 }
 
 // saveInput copies a stream to a temporary file, which others cannot read, and returns its name.
@@ -279,7 +285,7 @@ func (d *Data) fill(ctx context.Context, dir string, from app.View) (digest app.
 	if err != nil {
 		return digest, err
 	}
-	digest, err = app.Copy(ctx, store, from, d.with(app.Options{}), d.appFeatures()...)
+	digest, err = d.admin(store).Copy(ctx, from)
 	return digest, errors.Join(err, store.Close())
 }
 
@@ -385,7 +391,7 @@ would change the state. With --snapshot, a damaged or different one is replaced,
 
 func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (replayReport, error) {
 	start := time.Now()
-	a, checks, err := app.Replay(ctx, store, d.with(app.Options{NoWorkers: true}), d.appFeatures()...)
+	a, checks, err := d.admin(store).Replay(ctx)
 	if err != nil {
 		return replayReport{}, err
 	}

@@ -187,7 +187,7 @@ func TestPasswords(t *testing.T) {
 		{[]string{"log", "copy", "postgres://me@db/x", "data"}, "postgres://me@db/x"},
 	} {
 		opened := ""
-		d := WithPostgres(New("weather", posts()), func(_ context.Context, url, _ string, _ bool) (*app.Memory, error) {
+		d := WithPostgres(New("weather", posts()), func(_ context.Context, url, _ string, _ app.OpenMode) (*app.Memory, error) {
 			opened = url
 			return nil, errors.New("unreachable")
 		})
@@ -202,8 +202,8 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// A URL of a database is opened by the part postgres, with the program as the default schema. Without the
-// part, the error says how to add it. Passwords are not printed.
+// A URL of a database is opened by the part postgres, with the program as the default schema.
+// Without the part, the error says how to add it. Passwords are not printed.
 func TestURL(t *testing.T) {
 	const address = "postgres://me:secret@db.example.com/shop"
 	t.Setenv("WEATHER_DATA", address)
@@ -216,8 +216,8 @@ func TestURL(t *testing.T) {
 	}
 	store := app.NewMemory()
 	var opened []string
-	WithPostgres(d, func(_ context.Context, url, defaultSchema string, create bool) (*app.Memory, error) {
-		opened = append(opened, fmt.Sprint(url, " ", defaultSchema, " ", create))
+	WithPostgres(d, func(_ context.Context, url, defaultSchema string, mode app.OpenMode) (*app.Memory, error) {
+		opened = append(opened, fmt.Sprint(url, " ", defaultSchema, " ", mode == app.OpenOrCreate))
 		if len(opened) == 1 {
 			return nil, fmt.Errorf("no log in the schema: %w", fs.ErrNotExist)
 		}
@@ -253,8 +253,8 @@ func TestUnusableDatabase(t *testing.T) {
 		{fmt.Errorf("dial unix: %w: %w", fs.ErrNotExist, app.ErrUnavailable), "if the data is elsewhere, use --data URL", "has not run"},
 		{fmt.Errorf("create the log: %w", app.ErrFull), "the disk with the data is full; free some space", "--data"},
 	} {
-		d := WithPostgres(New("weather", posts()), func(context.Context, string, string, bool) (*app.Memory, error) { return nil, test.err })
-		_, err := d.openURL(t.Context(), "postgres://db.example.com/shop", false)
+		d := WithPostgres(New("weather", posts()), func(context.Context, string, string, app.OpenMode) (*app.Memory, error) { return nil, test.err })
+		_, err := d.openURL(t.Context(), "postgres://db.example.com/shop", app.OpenExisting)
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), test.notWant) {
 			t.Errorf("got %v, want %s", err, test.want)
 		}
@@ -301,9 +301,9 @@ func TestReadOnly(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	const database = "postgres://db.example.com/shop"
 	open := func(data string) (*mcp.Server, func() error, error) {
-		d := WithPostgres(New("weather", posts()), func(ctx context.Context, _, _ string, create bool) (app.Store, error) {
-			if create {
-				t.Error("it would create the log in the database")
+		d := WithPostgres(New("weather", posts()), func(ctx context.Context, _, _ string, mode app.OpenMode) (app.Store, error) {
+			if mode != app.OpenExisting {
+				t.Error("the log would be created, want app.OpenExisting")
 			}
 			return New("weather").existing(ctx, folder)
 		})

@@ -43,7 +43,7 @@ running.`,
 					return fmt.Errorf("read the log: %w", err)
 				}
 				run.Progress = func(done int64) { fmt.Fprintf(cmd.ErrOrStderr(), "read %d of %d events\n", done, last) }
-				report, err := run.Run(ctx, store, d.with(app.Options{}), d.appFeatures()...)
+				report, err := d.admin(store).Downgrade(ctx, run)
 				switch {
 				case err != nil:
 					return fmt.Errorf("downgrade %s: %w", run.Type, err)

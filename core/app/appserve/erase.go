@@ -92,9 +92,10 @@ func (f found) noun() string {
 }
 
 func (d *Data) erase(ctx context.Context, cmd *cobra.Command, store app.Store, e *erasing) error {
+	admin := d.admin(store)
 	first, last := e.bounds()
 	erasure := app.Erasure{First: first, Last: last, Match: e.includes, Reason: e.reason}
-	all, err := d.findToErase(ctx, store, e, erasure)
+	all, err := findToErase(ctx, admin, e, erasure)
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (d *Data) erase(ctx context.Context, cmd *cobra.Command, store app.Store, e
 		edit := app.Edit{First: first, Last: last, Reason: e.reason, Amend: func(r app.Record, before *app.Amendment) (app.Amendment, bool, error) {
 			return app.Amendment{Skip: true}, e.includes(r, before), nil
 		}}
-		if err := edit.Check(ctx, store, d.with(app.Options{}), d.appFeatures()...); err != nil {
+		if err := admin.TryAmend(ctx, edit); err != nil {
 			return fmt.Errorf("%w\nnothing was erased; erase that event first, or erase the %s anyway with --force", err, all.noun())
 		}
 	}
@@ -122,13 +123,13 @@ func (d *Data) erase(ctx context.Context, cmd *cobra.Command, store app.Store, e
 		}
 	}
 	erasure.Progress = everySecond(cmd.ErrOrStderr(), "erased %d of %d events\n", all.events)
-	done, err := erasure.Run(app.WithActor(ctx, appmcp.Actor(ctx)), store)
+	done, err := admin.Erase(app.WithActor(ctx, appmcp.Actor(ctx)), erasure)
 	switch {
 	case errors.Is(err, app.ErrNoEvents) && all.first.Seq > 0:
-		err = app.Erase(ctx, store, all.first.Seq, "")
-		if errors.Is(err, app.ErrErased) {
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "Event %d was already erased; rewrote the files.\n", all.first.Seq)
+		if err := admin.Scrub(ctx); err != nil {
+			return err
 		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "Event %d was already erased; rewrote the files.\n", all.first.Seq)
 		return err
 	case err != nil:
 		return fmt.Errorf("erase events: %w", err)
@@ -145,9 +146,9 @@ func (d *Data) erase(ctx context.Context, cmd *cobra.Command, store app.Store, e
 
 // findToErase returns the events that an erasure includes. If it is for one event that was erased
 // already, the result has no events, but a first one.
-func (d *Data) findToErase(ctx context.Context, store app.Store, e *erasing, erasure app.Erasure) (all found, err error) {
+func findToErase(ctx context.Context, admin *app.Admin, e *erasing, erasure app.Erasure) (all found, err error) {
 	named := map[int64]bool{}
-	err = erasure.Each(ctx, store, func(r app.Record) {
+	err = admin.PreviewErase(ctx, erasure, func(r app.Record) {
 		if all.events++; all.events == 1 {
 			all.first = r
 		}
@@ -160,10 +161,13 @@ func (d *Data) findToErase(ctx context.Context, store app.Store, e *erasing, era
 		return all, err
 	}
 	if all.events == 0 && len(e.numbers) == 1 && len(e.ranges) == 1 && e.isUnfiltered() {
-		all.first, err = app.Find(ctx, store, e.numbers[0])
+		all.first, err = admin.Find(ctx, e.numbers[0])
+		if err == nil && all.first.Type == amendedType {
+			err = fmt.Errorf("event %d is an amendment; erase the event that it amends", all.first.Seq)
+		}
 		return all, err
 	}
-	return all, e.missing(ctx, store, func(seq int64) bool { return named[seq] }, "cannot be erased")
+	return all, e.missing(ctx, admin, func(seq int64) bool { return named[seq] }, "cannot be erased")
 }
 
 // everySecond returns a function that prints its argument and the total at most once a second.

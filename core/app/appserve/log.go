@@ -77,7 +77,7 @@ func (v logView) print(ctx context.Context, store app.Store, out, errOut io.Writ
 		if err != nil {
 			return v.ended(ctx, err)
 		}
-		amendments, err := app.ReadAmendments(ctx, store)
+		amendments, err := app.NewAdmin(store, app.Options{}).Amendments(ctx)
 		if err != nil {
 			return v.ended(ctx, err)
 		}
@@ -192,11 +192,12 @@ func (d *Data) newShow() *cobra.Command {
 				return err
 			}
 			return d.withStore(cmd.Context(), func(store app.Store) error {
-				record, err := app.Find(cmd.Context(), store, seq)
+				admin := d.admin(store)
+				record, err := admin.Find(cmd.Context(), seq)
 				if err != nil {
 					return err
 				}
-				am, err := app.FindAmendment(cmd.Context(), store, seq)
+				am, err := admin.FindAmendment(cmd.Context(), seq)
 				if err != nil {
 					return err
 				}

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// limitMemory makes the garbage collector work harder before the process reaches the memory limit of its
-// cgroup, above which the kernel kills it. The variable GOMEMLIMIT takes precedence.
+// limitMemory makes the garbage collector work harder before the process reaches the memory limit
+// of its cgroup, above which the kernel kills it. The variable GOMEMLIMIT takes precedence.
 func limitMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		if limit := cgroupLimit(os.ReadFile); limit < math.MaxInt64 {

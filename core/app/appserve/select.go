@@ -91,7 +91,8 @@ func (s *selection) parse(args []string) error {
 	return nil
 }
 
-// bounds returns the first and the last event that the selection can include; 0 means those of the log.
+// bounds returns the first and the last event that the selection can include; 0 means those of the
+// log.
 func (s *selection) bounds() (first, last int64) {
 	if len(s.ranges) == 0 {
 		return 0, 0
@@ -138,9 +139,9 @@ func (s *selection) matches(eventType string, version int, data []byte) bool {
 	})
 }
 
-// missing returns an error if one of the events that were named one by one does not exist, or is one
-// that cannot be amended. unchanged is the error of an event that needs no change.
-func (s *selection) missing(ctx context.Context, store app.Store, included func(int64) bool, unchanged string) error {
+// missing returns an error if one of the events that were named one by one does not exist, or is
+// one that cannot be amended. unchanged is the error of an event that needs no change.
+func (s *selection) missing(ctx context.Context, admin *app.Admin, included func(int64) bool, unchanged string) error {
 	if !s.isUnfiltered() {
 		return nil
 	}
@@ -149,8 +150,8 @@ func (s *selection) missing(ctx context.Context, store app.Store, included func(
 		if included(seq) {
 			continue
 		}
-		r, err := app.Find(ctx, store, seq)
-		am, amErr := app.FindAmendment(ctx, store, seq)
+		r, err := admin.Find(ctx, seq)
+		am, amErr := admin.FindAmendment(ctx, seq)
 		switch {
 		case err != nil:
 		case amErr != nil:

@@ -101,8 +101,8 @@ func TestEditField(t *testing.T) {
 	}
 }
 
-// Events that belong together are erased together: the erasure is tried once, and the files are rewritten
-// once.
+// Events that belong together are erased together: the erasure is tried once, and the files are
+// rewritten once.
 func TestEraseSet(t *testing.T) {
 	const want = "2 events from 1 to 2"
 	for _, line := range []string{"1-2", "2 1", "--actor secret", "1- --actor secret --version 1"} {
@@ -133,8 +133,8 @@ func TestEraseSet(t *testing.T) {
 	}
 }
 
-// backup - writes only the backup to standard output, and restore - reads it. So an old backup can be
-// cleaned.
+// backup - writes only the backup to standard output, and restore - reads it. So an old backup can
+// be cleaned.
 func TestBackupStream(t *testing.T) {
 	dir := filled(t, "a", "secret", "c")
 	var stdout, stderr bytes.Buffer

@@ -132,7 +132,7 @@ func (d *Data) look(ctx context.Context, f func(app.TypeView) error) (dir string
 }
 
 func (d *Data) readURL(ctx context.Context, address string, f func(app.TypeView) error) error {
-	store, err := d.openURL(ctx, address, false)
+	store, err := d.openURL(ctx, address, app.OpenExisting)
 	if err != nil {
 		return err
 	}

@@ -132,9 +132,9 @@ func TestTypesWithoutLog(t *testing.T) {
 		{fmt.Errorf("no log: %w", fs.ErrNotExist), `"data": "postgres://me:xxxxx@db/x",`},
 		{errors.New("unreachable"), "unreachable"},
 	} {
-		d := WithPostgres(New("weather", posts()), func(_ context.Context, _, _ string, create bool) (*app.Memory, error) {
-			if create {
-				t.Error("the log would be created")
+		d := WithPostgres(New("weather", posts()), func(_ context.Context, _, _ string, mode app.OpenMode) (*app.Memory, error) {
+			if mode != app.OpenExisting {
+				t.Error("the log would be created, want app.OpenExisting")
 			}
 			return nil, test.err
 		})

@@ -54,11 +54,9 @@ run workers retry. If the type of a worker has changed, discard its saved fields
 
 // shownWorkers returns all workers that ever ran on a store.
 func (d *Data) shownWorkers(ctx context.Context, store app.Store) ([]shownWorker, error) {
-	names, err := d.workers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all, err := app.Workers(ctx, store)
+	admin := d.admin(store)
+	names := admin.WorkerNames()
+	all, err := admin.Workers(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the status of the workers: %w", err)
 	}
@@ -144,11 +142,12 @@ retries them; if none does, the next server that starts.`,
 	return cmd
 }
 
-// retry makes a worker retry events; all if none are given. If the worker has not set an event aside,
-// retry returns an error after requesting the others.
+// retry makes a worker retry events; all if none are given. If the worker has not set an event
+// aside, retry returns an error after requesting the others.
 func (d *Data) retry(cmd *cobra.Command, store app.Store, worker string, seqs []int64) error {
 	ctx := cmd.Context()
-	w, err := d.worker(ctx, store, worker)
+	admin := d.admin(store)
+	w, err := findWorker(ctx, admin, worker)
 	if err != nil {
 		return err
 	}
@@ -164,7 +163,7 @@ func (d *Data) retry(cmd *cobra.Command, store app.Store, worker string, seqs []
 	var retried []string
 	var failed error
 	for _, seq := range seqs {
-		if err := app.Retry(ctx, store, worker, seq); err != nil {
+		if err := admin.Retry(ctx, worker, seq); err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
@@ -181,13 +180,11 @@ func (d *Data) retry(cmd *cobra.Command, store app.Store, worker string, seqs []
 	return errors.Join(failed, err)
 }
 
-// worker returns the status of a worker. The error for an unknown worker lists the existing ones.
-func (d *Data) worker(ctx context.Context, store app.Store, worker string) (app.WorkerStatus, error) {
-	names, err := d.workers(ctx)
-	if err != nil {
-		return app.WorkerStatus{}, err
-	}
-	all, err := app.Workers(ctx, store)
+// findWorker returns the status of a worker. The error for an unknown worker lists the existing
+// ones.
+func findWorker(ctx context.Context, admin *app.Admin, worker string) (app.WorkerStatus, error) {
+	names := admin.WorkerNames()
+	all, err := admin.Workers(ctx)
 	if err != nil {
 		return app.WorkerStatus{}, fmt.Errorf("read the status of the workers: %w", err)
 	}
@@ -205,25 +202,6 @@ func (d *Data) worker(ctx context.Context, store app.Store, worker string) (app.
 	return all[i], nil
 }
 
-// workers returns the names of the program's workers, such as posts/digest.
-func (d *Data) workers(ctx context.Context) ([]string, error) {
-	a, err := d.app(ctx, app.NewMemory(), app.Options{NoWorkers: true}) // works even if the log cannot be read
-	if err != nil {
-		return nil, err
-	}
-	status, err := a.Status(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, f := range status.Features {
-		for _, w := range f.Workers {
-			names = append(names, f.Name+"/"+w)
-		}
-	}
-	return names, nil
-}
-
 func (d *Data) newReset() *cobra.Command {
 	return &cobra.Command{
 		Use:   "reset WORKER",
@@ -235,11 +213,12 @@ server that runs the worker first.`,
 		Args:    mcpcli.ExactArgs("posts/digest"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.withStore(cmd.Context(), func(store app.Store) error {
-				w, err := d.worker(cmd.Context(), store, args[0])
+				admin := d.admin(store)
+				w, err := findWorker(cmd.Context(), admin, args[0])
 				if err != nil {
 					return err
 				}
-				discarded, err := app.ResetWorker(cmd.Context(), store, w.Name)
+				discarded, err := admin.ResetWorker(cmd.Context(), w.Name)
 				if err != nil {
 					return err
 				}

@@ -153,7 +153,7 @@ func untilAside(t *testing.T, a *app.App, store app.Store, many int) {
 	})
 	running.Go(func() { a.Run(ctx) })
 	for {
-		all, err := app.Workers(ctx, store)
+		all, err := app.NewAdmin(store, app.Options{}).Workers(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,8 +7,8 @@
 //		Output: posts.Post{ID: "id1", Title: "Hello"},
 //	})
 //
-// When the test ends, its log is replayed, also from a snapshot. The test fails if replay leads to a
-// different state.
+// When the test ends, its log is replayed, also from a snapshot. The test fails if replay leads to
+// a different state.
 package apptest
 
 import (
@@ -43,15 +43,15 @@ type Client struct {
 	advanced atomic.Int64 // duration that the clock was advanced by
 }
 
-// Serve returns a client of a server with the features, on an empty log in memory. Features that they
-// use are part of the app too, without their tools and workers.
+// Serve returns a client of a server with the features, on an empty log in memory. Features that
+// they use are part of the app too, without their tools and workers.
 //
 // Events have the ids id1, id2, and so on. The first has the time 2026-01-01T00:00:00Z, and each
-// further one is a second later; see [Time] and [Client.Advance]. The actor of calls is [Actor]; for
-// another one, use [mcptest.Client.As]. Workers run only in [Client.Work].
+// further one is a second later; see [Time] and [Client.Advance]. The actor of calls is [Actor];
+// for another one, use [mcptest.Client.As]. Workers run only in [Client.Work].
 //
-// When the test ends, the log is replayed, also from a snapshot. The test fails if replay leads to a
-// different state.
+// When the test ends, the log is replayed, also from a snapshot. The test fails if replay leads to
+// a different state.
 func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	t.Helper()
 	store := app.NewMemory()
@@ -73,8 +73,8 @@ func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	return c
 }
 
-// CheckStored fails the test for the first event of each type that the features cannot decode. events are
-// JSON of [app.Record], one a line. petrock calls it before it writes a change.
+// CheckStored fails the test for the first event of each type that the features cannot decode.
+// events are JSON of [app.Record], one a line. petrock calls it before it writes a change.
 func CheckStored(t testing.TB, events string, features ...appmcp.Feature) {
 	t.Helper()
 	a := Serve(t, features...).App
@@ -145,19 +145,21 @@ func (c *Client) newOptions() app.Options {
 // Actor is the actor of calls in tests, unless the client has another identity.
 const Actor = "local:test"
 
-// Time returns the time of an event of a test's log, by its sequence number, unless [Client.Advance]
-// has moved the clock.
+// Time returns the time of an event of a test's log, by its sequence number, unless
+// [Client.Advance] has moved the clock.
 func Time(seq int64) time.Time {
 	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seq-1) * time.Second)
 }
 
-// CallTool is [mcptest.Client.CallTool]. A command that writes an older version is sent as its Downgrade.
+// CallTool is [mcptest.Client.CallTool]. A command that writes an older version is sent as its
+// Downgrade.
 func (c *Client) CallTool(name string, arguments any) *mcp.ToolResult {
 	c.t.Helper()
 	return c.Client.CallTool(name, c.input(arguments))
 }
 
-// CheckTool is [mcptest.Client.CheckTool]. A command that writes an older version is sent as its Downgrade.
+// CheckTool is [mcptest.Client.CheckTool]. A command that writes an older version is sent as its
+// Downgrade.
 func (c *Client) CheckTool(t testing.TB, name string, e mcptest.Example) {
 	t.Helper()
 	e.Input = c.input(e.Input)
@@ -173,8 +175,8 @@ func (c *Client) input(arguments any) any {
 	return sent
 }
 
-// Given calls a tool to prepare a test, and fails the test if the tool fails. The input is a Go value,
-// or JSON text as a string.
+// Given calls a tool to prepare a test, and fails the test if the tool fails. The input is a Go
+// value, or JSON text as a string.
 func (c *Client) Given(tool string, input any) {
 	c.t.Helper()
 	if result := c.CallTool(tool, input); result.IsError {
@@ -182,8 +184,8 @@ func (c *Client) Given(tool string, input any) {
 	}
 }
 
-// Work makes the workers call their periodic methods once, and handle all events. It fails the test if
-// a worker fails.
+// Work makes the workers call their periodic methods once, and handle all events. It fails the test
+// if a worker fails.
 func (c *Client) Work(ctx context.Context) {
 	c.t.Helper()
 	if err := c.App.WorkOnce(ctx); err != nil {
@@ -302,8 +304,8 @@ func difference(a, b string) string {
 	return fmt.Sprintf("at byte %d\nbefore: …%s…\nafter:  …%s…", at, around(a), around(b))
 }
 
-// Replayed decodes an event as replay does: strictly, and upgraded to the current version. It fails the
-// test if the event cannot be read, or is not a command of type C.
+// Replayed decodes an event as replay does: strictly, and upgraded to the current version. It fails
+// the test if the event cannot be read, or is not a command of type C.
 func Replayed[C any](t testing.TB, event app.Record, features ...appmcp.Feature) C {
 	t.Helper()
 	var plain []app.Feature

@@ -34,7 +34,10 @@ func writeBackup(t testing.TB, s app.Store, path string) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if err := s.View(t.Context(), func(v app.View) error { _, err := app.WriteBackup(t.Context(), file, v, "tally"); return err }); err != nil {
+	if err := s.View(t.Context(), func(v app.View) error {
+		_, err := app.NewAdmin(nil, app.Options{Program: "tally"}).WriteBackup(t.Context(), file, v)
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -81,7 +84,7 @@ func testBackupWhileWriting(t *testing.T, path string) {
 			t.Fatal(err)
 		}
 		to := openPath(t, filepath.Join(dir, fmt.Sprint("restored", i), "log.db"))
-		digest, err := app.Copy(t.Context(), to, b, app.Options{}, tally())
+		digest, err := app.NewAdmin(to, app.Options{}, tally()).Copy(t.Context(), b)
 		if err != nil || digest.Events < answered.Seq {
 			t.Errorf("after event %d was answered, a backup has %d events; %v", answered.Seq, digest.Events, err)
 		}
@@ -110,7 +113,7 @@ func restoreChild(ctx context.Context, _ *app.App) error {
 		return err
 	}
 	fmt.Println("begin")
-	_, err = app.Copy(ctx, s, b, app.Options{}, tally())
+	_, err = app.NewAdmin(s, app.Options{}, tally()).Copy(ctx, b)
 	return errors.Join(err, s.Close())
 }
 
@@ -187,7 +190,7 @@ func testEraseWhileWriting(t *testing.T, path string) {
 				w.line(t)
 			}
 		}
-		if err := app.Erase(t.Context(), s, seq+1, ""); err != nil {
+		if _, err := app.NewAdmin(s, app.Options{}).Erase(t.Context(), app.Erasure{First: seq + 1, Last: seq + 1}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -78,7 +78,7 @@ func runChild(work func(context.Context, *app.App) error, path string) error {
 // openStore opens a log in a SQLite file, or in the database of a URL.
 func openStore(ctx context.Context, path string) (app.Store, error) {
 	if strings.HasPrefix(path, "postgres://") {
-		return postgres.Open(ctx, path, "unused", true)
+		return postgres.Open(ctx, path, "unused", app.OpenOrCreate)
 	}
 	return sqlite.Open(ctx, path)
 }

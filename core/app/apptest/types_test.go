@@ -88,7 +88,7 @@ func TestTypeSummary(t *testing.T) {
 	add("tally/note", 1)
 	add("tally/new", 1)
 	expect("[{tally/gone 1 2 1 2} {tally/new 1 1 10004 10004} {tally/note 1 10001 3 10003}]")
-	if err := app.Erase(t.Context(), s, 1, "a request"); err != nil {
+	if _, err := app.NewAdmin(s, app.Options{}).Erase(t.Context(), app.Erasure{First: 1, Last: 1, Reason: "a request"}); err != nil {
 		t.Fatal(err)
 	}
 	last++ // the amendment

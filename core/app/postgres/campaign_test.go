@@ -218,8 +218,8 @@ func (r *pair) after(fault string, err error) {
 	r.must(r.two, fault)
 }
 
-// cutEach does an operation once for each message between the first server and the database, and cuts
-// the connection at that message. If there are more than limit messages, it chooses some.
+// cutEach does an operation once for each message between the first server and the database, and
+// cuts the connection at that message. If there are more than limit messages, it chooses some.
 func (r *pair) cutEach(name string, do func(*pair) error, keeps bool, lost string, lose *atomic.Int64, limit int, random *rand.Rand) {
 	r.Helper()
 	const many = 1 << 40
@@ -240,8 +240,9 @@ func (r *pair) cutEach(name string, do func(*pair) error, keeps bool, lost strin
 	}
 }
 
-// terminateEach does an operation once for each connection of the first server, which the database ends
-// before. The second server writes meanwhile. If sees is set, the first server notices that it has.
+// terminateEach does an operation once for each connection of the first server, which the database
+// ends before. The second server writes meanwhile. If sees is set, the first server notices that it
+// has.
 func (r *pair) terminateEach(name string, do func(*pair) error, sees bool) {
 	r.Helper()
 	for i := 0; ; i++ {
@@ -274,7 +275,8 @@ func (r *pair) terminateEach(name string, do func(*pair) error, sees bool) {
 	}
 }
 
-// check fails the test unless the log has each acknowledged entry once, and the others at most once.
+// check fails the test unless the log has each acknowledged entry once, and the others at most
+// once.
 func (r *pair) check() {
 	r.Helper()
 	count := map[string]int{}
@@ -298,9 +300,9 @@ func (r *pair) check() {
 	r.Logf("%d faults; %d commands were acknowledged, %d failed", r.faults, len(r.answered), len(r.unanswered))
 }
 
-// Connections of a server end one by one, at each message of a command, a query, a snapshot, a lease
-// and a step of a worker. After each, both servers of the log execute commands, and each acknowledged
-// command is in the log once.
+// Connections of a server end one by one, at each message of a command, a query, a snapshot, a
+// lease and a step of a worker. After each, both servers of the log execute commands, and each
+// acknowledged command is in the log once.
 func TestEachConnectionEnds(t *testing.T) {
 	for i, operation := range operations {
 		t.Run(operation.name, func(t *testing.T) {
@@ -324,8 +326,8 @@ func TestEachConnectionEnds(t *testing.T) {
 	}
 }
 
-// A copy of a log, as by restore and log copy, is interrupted at each message, while two servers use the
-// empty log. It is there completely or not at all, and the servers go on.
+// A copy of a log, as by restore and log copy, is interrupted at each message, while two servers
+// use the empty log. It is there completely or not at all, and the servers go on.
 func TestCopyIsInterrupted(t *testing.T) {
 	server(t)
 	limit := 1
@@ -372,7 +374,7 @@ func TestCopyIsInterrupted(t *testing.T) {
 		r.p.losesAnswer.Store(int64(random.IntN(8)) + 1)
 		to := app.NewMemory()
 		err := source.View(t.Context(), func(v app.View) error {
-			_, err := app.Copy(t.Context(), to, v, app.Options{}, entriesFeature())
+			_, err := app.NewAdmin(to, app.Options{}, entriesFeature()).Copy(t.Context(), v)
 			return err
 		})
 		r.p.losesAnswer.Store(0)
@@ -385,15 +387,15 @@ func TestCopyIsInterrupted(t *testing.T) {
 	r.check()
 }
 
-// interruptCopy copies a backup to the log of two servers while the nth message is lost, and returns the
-// number of messages.
+// interruptCopy copies a backup to the log of two servers while the nth message is lost, and
+// returns the number of messages.
 func interruptCopy(t *testing.T, backup *app.Memory, events int64, lose func(*proxy) *atomic.Int64, n int64) int64 {
 	r := newPair(t)
 	copier := open(t, r.p.address)
 	time.Sleep(20 * time.Millisecond) // until the servers are idle
 	lose(r.p).Store(n)
 	err := backup.View(t.Context(), func(v app.View) error {
-		_, err := app.Copy(t.Context(), copier, v, app.Options{}, entriesFeature())
+		_, err := app.NewAdmin(copier, app.Options{}, entriesFeature()).Copy(t.Context(), v)
 		return err
 	})
 	left := lose(r.p).Swap(0)

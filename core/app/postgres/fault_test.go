@@ -436,7 +436,7 @@ func TestMain(m *testing.M) {
 	if name == "" {
 		os.Exit(m.Run())
 	}
-	s, err := Open(context.Background(), os.Args[1], "unused", true)
+	s, err := Open(context.Background(), os.Args[1], "unused", app.OpenOrCreate)
 	input := bufio.NewReader(os.Stdin)
 	for n := 0; err == nil; n++ {
 		if name == "step" {

@@ -19,8 +19,8 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// If the database refuses connections, or accepts them and does not answer, each read fails after the
-// documented time, even one that begins while another waits. So do writes and Ping.
+// If the database refuses connections, or accepts them and does not answer, each read fails after
+// the documented time, even one that begins while another waits. So do writes and Ping.
 func TestTimeouts(t *testing.T) {
 	for name, dial := range map[string]pgconn.DialFunc{
 		"refuses": func(context.Context, string, string) (net.Conn, error) {
@@ -149,8 +149,8 @@ func TestNoticesOutage(t *testing.T) {
 	t.Logf("\n%s", log)
 }
 
-// When the disk of the database is full, commands fail, and queries are answered. Both the failure and
-// its end are noticed.
+// When the disk of the database is full, commands fail, and queries are answered. Both the failure
+// and its end are noticed.
 func TestFullDatabase(t *testing.T) {
 	address := newSchema(t)
 	s := open(t, address)

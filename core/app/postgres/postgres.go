@@ -130,17 +130,17 @@ const (
 )
 
 // Open opens the log in a schema of a database: the first of search_path in its URL, or
-// defaultSchema. If the log does not exist, Open creates it and its schema, or, without create,
-// returns an error that matches [fs.ErrNotExist]. With create, Open changes the tables of an older
-// build; without, the first write does. Older builds cannot open the log then.
-func Open(ctx context.Context, address, defaultSchema string, create bool) (*Store, error) {
+// defaultSchema. If the log does not exist, [app.OpenOrCreate] creates it and its schema. With
+// OpenOrCreate, Open changes the tables of an older build; with [app.OpenExisting], the first write
+// does. Older builds cannot open the log then.
+func Open(ctx context.Context, address, defaultSchema string, mode app.OpenMode) (*Store, error) {
 	s, schema, err := newStore(address, defaultSchema)
 	if err != nil {
 		return nil, err
 	}
 	conn, err := s.connectFirst(ctx)
 	if err == nil {
-		err = errors.Join(s.prepare(ctx, conn, schema, create), conn.Close(ctx))
+		err = errors.Join(s.prepare(ctx, conn, schema, mode), conn.Close(ctx))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.name, marked(err))
@@ -149,7 +149,7 @@ func Open(ctx context.Context, address, defaultSchema string, create bool) (*Sto
 	s.stop = stop
 	s.background.Go(func() { s.listen(running) })
 	s.background.Go(func() { s.notify(running) })
-	if s.isOld && create {
+	if s.isOld && mode == app.OpenOrCreate {
 		if err := s.Write(ctx, func(app.Tx) error { return nil }); err != nil {
 			return nil, errors.Join(fmt.Errorf("open %s: %w", s.name, err), s.Close())
 		}
@@ -274,9 +274,9 @@ var errLostConnection = errors.New("connection to the database lost")
 var errNoAnswer = errors.New("the database does not answer")
 
 // prepare verifies the version of the tables, and creates them if needed.
-func (s *Store) prepare(ctx context.Context, conn *pgx.Conn, schema string, create bool) error {
+func (s *Store) prepare(ctx context.Context, conn *pgx.Conn, schema string, mode app.OpenMode) error {
 	version, err := s.version(ctx, conn)
-	if isMissing(err) && create {
+	if isMissing(err) && mode == app.OpenOrCreate {
 		if err := s.create(ctx, conn, schema); err != nil {
 			return fmt.Errorf("create the log: %w", err)
 		}
@@ -293,7 +293,7 @@ func (s *Store) prepare(ctx context.Context, conn *pgx.Conn, schema string, crea
 		return fmt.Errorf("the log has version %d, but this build knows versions up to %d; use the newer build", version, schemaVersion)
 	}
 	s.isOld = version < schemaVersion
-	if s.isOld && !create {
+	if s.isOld && mode == app.OpenExisting {
 		s.sql.page, s.sql.find = s.sql.oldPage, s.sql.oldFind
 	}
 	return nil
@@ -336,8 +336,8 @@ func (s *Store) create(ctx context.Context, conn *pgx.Conn, schema string) error
 	})
 }
 
-// connectFirst returns the first connection. It waits for a database that is restarting, but not for
-// one that does not answer: the address may be wrong.
+// connectFirst returns the first connection. It waits for a database that is restarting, but not
+// for one that does not answer: the address may be wrong.
 func (s *Store) connectFirst(ctx context.Context) (*pgx.Conn, error) {
 	deadline := time.Now().Add(patience)
 	for {

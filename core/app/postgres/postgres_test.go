@@ -71,7 +71,7 @@ func admin(t testing.TB, address, sql string, args ...any) {
 // open opens a store, and waits until it receives notifications.
 func open(t testing.TB, address string) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), address, "unused", true)
+	s, err := Open(t.Context(), address, "unused", app.OpenOrCreate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestCreate(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			s, err := Open(t.Context(), address, "unused", true)
+			s, err := Open(t.Context(), address, "unused", app.OpenOrCreate)
 			if err != nil {
 				t.Error(err)
 				return
@@ -150,9 +150,9 @@ func TestCreate(t *testing.T) {
 // A log that does not exist, is newer than this build, or is not a log is refused with a remedy.
 func TestRefused(t *testing.T) {
 	address := newSchema(t)
-	refuse := func(address string, create bool, says string) error {
+	refuse := func(address string, mode app.OpenMode, says string) error {
 		t.Helper()
-		s, err := Open(t.Context(), address, "unused", create)
+		s, err := Open(t.Context(), address, "unused", mode)
 		if err == nil {
 			s.Close()
 		}
@@ -161,21 +161,21 @@ func TestRefused(t *testing.T) {
 		}
 		return err
 	}
-	if err := refuse(address, false, "no log in schema"); !errors.Is(err, fs.ErrNotExist) {
+	if err := refuse(address, app.OpenExisting, "no log in schema"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v is not fs.ErrNotExist", err)
 	}
 	open(t, address).Close()
 	admin(t, address, "UPDATE "+schemaOf(t, address)+".head SET version = 99")
-	refuse(address, false, fmt.Sprintf("version 99, but this build knows versions up to %d; use the newer build", schemaVersion))
+	refuse(address, app.OpenExisting, fmt.Sprintf("version 99, but this build knows versions up to %d; use the newer build", schemaVersion))
 
 	other := newSchema(t)
 	admin(t, other, "CREATE SCHEMA "+schemaOf(t, other)+"; CREATE TABLE "+schemaOf(t, other)+".log (a int)")
-	refuse(other, true, "belongs to another application; use another schema")
+	refuse(other, app.OpenOrCreate, "belongs to another application; use another schema")
 	admin(t, other, "CREATE TABLE "+schemaOf(t, other)+".head (a int)")
-	refuse(other, true, "belong to another application; use another schema")
+	refuse(other, app.OpenOrCreate, "belong to another application; use another schema")
 
-	refuse("postgres://me:secret@127.0.0.1:1/x", true, "refused")
-	refuse("postgres://me:secret@127.0.0.1:port/x", true, "invalid port")
+	refuse("postgres://me:secret@127.0.0.1:1/x", app.OpenOrCreate, "refused")
+	refuse("postgres://me:secret@127.0.0.1:port/x", app.OpenOrCreate, "invalid port")
 }
 
 // A user without the privilege to create a schema gets a remedy, and can use a schema that exists.
@@ -185,7 +185,7 @@ func TestPrivileges(t *testing.T) {
 	admin(t, address, "CREATE ROLE "+user+" LOGIN")
 	t.Cleanup(func() { admin(t, server(t), "DROP OWNED BY "+user+" CASCADE; DROP ROLE "+user) })
 	limited := strings.Replace(address, "petrock@", user+"@", 1)
-	if _, err := Open(t.Context(), limited, "unused", true); err == nil || !strings.Contains(err.Error(), "CREATE SCHEMA "+schema+" AUTHORIZATION") {
+	if _, err := Open(t.Context(), limited, "unused", app.OpenOrCreate); err == nil || !strings.Contains(err.Error(), "CREATE SCHEMA "+schema+" AUTHORIZATION") {
 		t.Errorf("got error %v", err)
 	}
 	admin(t, address, "CREATE SCHEMA "+schema+" AUTHORIZATION "+user)
@@ -452,7 +452,7 @@ func TestRestoredLog(t *testing.T) {
 		}
 		restored := open(t, address)
 		err := backup.View(t.Context(), func(v app.View) error {
-			_, err := app.Copy(t.Context(), restored, v, app.Options{}, numbersFeature())
+			_, err := app.NewAdmin(restored, app.Options{}, numbersFeature()).Copy(t.Context(), v)
 			return err
 		})
 		if err != nil {
@@ -573,8 +573,8 @@ func TestFirstSchema(t *testing.T) {
 	}
 }
 
-// A log of an older build can be read without changing it. The first write changes its tables, and then
-// the older build refuses it.
+// A log of an older build can be read without changing it. The first write changes its tables, and
+// then the older build refuses it.
 func TestMigrate(t *testing.T) {
 	address := newSchema(t)
 	schema := schemaOf(t, address)
@@ -586,7 +586,7 @@ func TestMigrate(t *testing.T) {
 	admin(t, address, "ALTER TABLE "+schema+".log DROP COLUMN cause")
 	admin(t, address, "UPDATE "+schema+".head SET version = 1")
 	admin(t, address, "INSERT INTO "+schema+`.documents VALUES ('amendments', '{"2":{"seq":2,"skip":true,"reason":"x","time":"2026-01-01T00:00:00Z"}}')`)
-	old, err := Open(t.Context(), address, "unused", false)
+	old, err := Open(t.Context(), address, "unused", app.OpenExisting)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -613,11 +613,11 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("event %d has the cause %s: %v", r.Seq, r.Cause, err)
 		}
 	}
-	if am, err := app.FindAmendment(t.Context(), fresh, 2); err != nil || am == nil || !am.Skip || fresh.isOld || old.isOld {
+	if am, err := app.NewAdmin(fresh, app.Options{}).FindAmendment(t.Context(), 2); err != nil || am == nil || !am.Skip || fresh.isOld || old.isOld {
 		t.Errorf("the amendment is %+v: %v", am, err)
 	}
 	admin(t, address, "UPDATE "+schema+".head SET version = 3")
-	if _, err := Open(t.Context(), address, "unused", true); err == nil || !strings.Contains(err.Error(), "version 3, but this build knows versions up to 2; use the newer build") {
+	if _, err := Open(t.Context(), address, "unused", app.OpenOrCreate); err == nil || !strings.Contains(err.Error(), "version 3, but this build knows versions up to 2; use the newer build") {
 		t.Errorf("got error %v", err)
 	}
 }

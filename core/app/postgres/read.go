@@ -306,7 +306,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// value returns the integer that a statement selects, next to the table. It does not wait longer than for a connection.
+// value returns the integer that a statement selects, next to the table. It does not wait longer
+// than for a connection.
 func (s *Store) value(ctx context.Context, sql string, args ...any) (value int64, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errTimeout)
 	defer cancel()

@@ -36,8 +36,8 @@ type tx struct {
 const maxBytes = 16 << 20
 
 // read calls f with the connection of the writer. If the connection is lost, read reconnects and
-// calls f again. If another store has written meanwhile, it returns [app.ErrConflict], unless the tx
-// was not used before.
+// calls f again. If another store has written meanwhile, it returns [app.ErrConflict], unless the
+// tx was not used before.
 func (t *tx) read(f func(context.Context, *pgx.Conn) error) error {
 	s := t.s
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.timeout, errTimeout)

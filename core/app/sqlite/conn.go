@@ -19,8 +19,8 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Stores wait for each other at the [fairLock]. SQLite's own lock is held only during recovery after a
-// crash, and by the last process that closes the file.
+// Stores wait for each other at the [fairLock]. SQLite's own lock is held only during recovery
+// after a crash, and by the last process that closes the file.
 const (
 	lockTimeout = 30 * time.Second // for both locks
 	busyDelay   = time.Millisecond // between tries of a statement
@@ -37,8 +37,8 @@ const (
 	writeError = ioError | 3<<8
 )
 
-// A conn is a connection to the file, with its prepared statements. It uses the driver directly: for
-// small statements, package database/sql would double the cost. It is safe for concurrent use.
+// A conn is a connection to the file, with its prepared statements. It uses the driver directly:
+// for small statements, package database/sql would double the cost. It is safe for concurrent use.
 type conn struct {
 	mu    sync.Mutex
 	raw   driver.Conn // nil when closed
@@ -90,8 +90,8 @@ func (c *conn) execContext(ctx context.Context, sql string, args ...any) error {
 	})
 }
 
-// query calls f with each row of a statement, until f returns false. f may keep the values, but not the
-// slice.
+// query calls f with each row of a statement, until f returns false. f may keep the values, but not
+// the slice.
 func (c *conn) query(sql string, args []any, f func([]driver.Value) bool) error {
 	return c.runStmt(context.Background(), sql, args, func(s stmt, args []driver.NamedValue) error {
 		rows, err := s.QueryContext(context.Background(), args)
@@ -120,8 +120,8 @@ func (c *conn) value(sql string, args ...any) (value int64, err error) {
 	return value, err
 }
 
-// runStmt calls f with a prepared statement, and retries while the file is busy. Other goroutines can
-// use the connection between tries.
+// runStmt calls f with a prepared statement, and retries while the file is busy. Other goroutines
+// can use the connection between tries.
 func (c *conn) runStmt(ctx context.Context, sql string, args []any, f func(stmt, []driver.NamedValue) error) error {
 	var start time.Time
 	for {
@@ -196,8 +196,8 @@ func code(err error) int {
 // hasCode reports whether err has the given primary result code.
 func hasCode(err error, primary int) bool { return err != nil && code(err)&0xff == primary }
 
-// marked returns an error of the store in a file, with [app.ErrFull] if there is no space. SQLite reports
-// some of these as I/O errors without their cause, so marked tries to write a file.
+// marked returns an error of the store in a file, with [app.ErrFull] if there is no space. SQLite
+// reports some of these as I/O errors without their cause, so marked tries to write a file.
 func marked(path string, err error) error {
 	isFull := hasCode(err, full) || hasNoSpace(err)
 	if hasCode(err, ioError) && !isFull {
@@ -214,10 +214,10 @@ func marked(path string, err error) error {
 	return err
 }
 
-// A counter shows processes whether another one has written, at a tenth of the cost of asking SQLite.
-// It is a number in the lock file. The writer that holds the lock makes it odd before a commit and even
-// after it. If a process dies in between, the number stays odd, and until the next write every stamp
-// counts as changed.
+// A counter shows processes whether another one has written, at a tenth of the cost of asking
+// SQLite. It is a number in the lock file. The writer that holds the lock makes it odd before a
+// commit and even after it. If a process dies in between, the number stays odd, and until the next
+// write every stamp counts as changed.
 //
 // The sequence number of the last committed event follows it. If the log ends before that
 // event, a part of it was lost.

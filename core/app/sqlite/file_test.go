@@ -212,7 +212,8 @@ func TestOwnStamp(t *testing.T) {
 	}
 }
 
-// After Scrub, content that was replaced or deleted is in no file, also while another store is open.
+// After Scrub, content that was replaced or deleted is in no file, also while another store is
+// open.
 func TestScrub(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "log.db")
@@ -378,8 +379,9 @@ PRAGMA application_id=0x70747263;
 PRAGMA user_version=1;
 `
 
-// The store of an older build gets actors, causes and a document for each amendment, also if several
-// processes open it at once. A process of the older build that has it open can continue to use it.
+// The store of an older build gets actors, causes and a document for each amendment, also if
+// several processes open it at once. A process of the older build that has it open can continue to
+// use it.
 func TestMigrate(t *testing.T) {
 	for range 3 {
 		path := filepath.Join(t.TempDir(), "log.db")
@@ -451,7 +453,7 @@ func TestMigrate(t *testing.T) {
 		if names, err := s.Names(t.Context(), ""); err != nil || strings.Join(names, " ") != "amended amendment/0000000000000000002" {
 			t.Errorf("the documents are %q: %v", names, err)
 		}
-		if am, err := app.FindAmendment(t.Context(), s, 2); err != nil || am == nil || !am.Skip {
+		if am, err := app.NewAdmin(s, app.Options{}).FindAmendment(t.Context(), 2); err != nil || am == nil || !am.Skip {
 			t.Errorf("the amendment is %+v: %v", am, err)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
-// When the disk is full, Write returns [app.ErrFull] and writes nothing. Later writes succeed when there is
-// space. The test uses another process, because the size limit of files is per process.
+// When the disk is full, Write returns [app.ErrFull] and writes nothing. Later writes succeed when
+// there is space. The test uses another process, because the size limit of files is per process.
 func TestFull(t *testing.T) {
 	if os.Getenv(childVariable) == "full" {
 		if err := fill(open(t, filepath.Join(t.TempDir(), "log.db"))); err != nil {

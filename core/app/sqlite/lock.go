@@ -12,10 +12,11 @@ import (
 	"github.com/petrock/petrock/core/filelock"
 )
 
-// A fairLock admits one writer at a time, of all processes, in about the order in which they arrive. A
-// writer first locks the turn file, and waits for the lock file while it holds the turn file. So the
-// next writer is known before the current one releases the lock, and no writer starves. The files are
-// never removed. The operating system releases the locks when a process ends.
+// A fairLock admits one writer at a time, of all processes, in about the order in which they
+// arrive. A writer first locks the turn file, and waits for the lock file while it holds the turn
+// file. So the next writer is known before the current one releases the lock, and no writer
+// starves. The files are never removed. The operating system releases the locks when a process
+// ends.
 type fairLock struct {
 	path     string   // of the store
 	turnFile *os.File // nil when closed
@@ -76,8 +77,8 @@ func (l *fairLock) open() error {
 	return nil
 }
 
-// acquire waits for the lock until ctx ends. If files cannot be locked, the error is [errNoLocks]. One
-// goroutine at a time may call acquire or tryAcquire, and then release.
+// acquire waits for the lock until ctx ends. If files cannot be locked, the error is [errNoLocks].
+// One goroutine at a time may call acquire or tryAcquire, and then release.
 func (l *fairLock) acquire(ctx context.Context) error {
 	for {
 		if l.wait == nil {
@@ -107,7 +108,8 @@ func (l *fairLock) acquire(ctx context.Context) error {
 	}
 }
 
-// tryAcquire acquires the lock if no other writer has it or waits for it, and reports whether it did.
+// tryAcquire acquires the lock if no other writer has it or waits for it, and reports whether it
+// did.
 func (l *fairLock) tryAcquire() (acquired bool, err error) {
 	if err := l.open(); err != nil {
 		return false, err
@@ -191,8 +193,8 @@ func (l *fairLock) close() error {
 	return errors.Join(turn.Close(), lock.Close())
 }
 
-// holder returns the name of the process that keeps writers waiting, if it is known: the owner of the
-// lock file, or, if that is free, of the turn file.
+// holder returns the name of the process that keeps writers waiting, if it is known: the owner of
+// the lock file, or, if that is free, of the turn file.
 func (l *fairLock) holder() string {
 	for _, suffix := range []string{lockSuffix, turnSuffix} {
 		file, err := os.OpenFile(l.path+suffix, os.O_RDWR, 0)

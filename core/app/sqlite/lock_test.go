@@ -68,8 +68,8 @@ func TestCancelledWait(t *testing.T) {
 	}
 }
 
-// A timeout error names the owner of the lock file, or that of the turn file if the lock file is free.
-// It does not name a waiting process if the owner is unknown.
+// A timeout error names the owner of the lock file, or that of the turn file if the lock file is
+// free. It does not name a waiting process if the owner is unknown.
 func TestHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	s, holder := open(t, path), newFairLock(path)

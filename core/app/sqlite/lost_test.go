@@ -36,8 +36,8 @@ func killed(t *testing.T) string {
 	return path
 }
 
-// A log that has lost events is refused with a remedy. After the remedy, the store has the remaining
-// events. A WAL without its file is kept.
+// A log that has lost events is refused with a remedy. After the remedy, the store has the
+// remaining events. A WAL without its file is kept.
 func TestLostEvents(t *testing.T) {
 	cut := func(suffix string, size int64) func(string) error {
 		return func(path string) error { return os.Truncate(path+suffix, size) }

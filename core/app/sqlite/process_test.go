@@ -203,8 +203,8 @@ func churnChild(ctx context.Context, s *Store) error {
 
 const churnTimes = 30
 
-// Processes open and close a new file concurrently. The last one to close it locks it for a checkpoint.
-// None of them fails.
+// Processes open and close a new file concurrently. The last one to close it locks it for a
+// checkpoint. None of them fails.
 func TestChurn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	var all [4]*exec.Cmd

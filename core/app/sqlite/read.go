@@ -15,8 +15,8 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Statements that read. Each column costs time, so the type and the actor are one, with a line break
-// between them. oldPageSQL is for files of version 1.
+// Statements that read. Each column costs time, so the type and the actor are one, with a line
+// break between them. oldPageSQL is for files of version 1.
 const (
 	stampSQL = "PRAGMA data_version"
 	lastSQL  = "SELECT max(seq) FROM log"
@@ -149,9 +149,9 @@ func (v view) Record(seq int64) (app.Record, error) {
 	return page[0], nil
 }
 
-// ReadOnly calls f with the store in a file as it is at one moment. It does not wait for writers. It
-// creates and changes nothing, except that SQLite may create its -shm file next to a -wal file. f can be
-// called twice. If the store does not exist, the error matches [fs.ErrNotExist].
+// ReadOnly calls f with the store in a file as it is at one moment. It does not wait for writers.
+// It creates and changes nothing, except that SQLite may create its -shm file next to a -wal file.
+// f can be called twice. If the store does not exist, the error matches [fs.ErrNotExist].
 func ReadOnly(ctx context.Context, path string, f func(app.TypeView) error) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {

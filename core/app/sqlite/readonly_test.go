@@ -50,8 +50,8 @@ func TestReadOnlyFolder(t *testing.T) {
 	}
 }
 
-// The events of a server that runs, or was killed, are read from its WAL, which stays as it is. A writer
-// that holds all locks is not waited for.
+// The events of a server that runs, or was killed, are read from its WAL, which stays as it is. A
+// writer that holds all locks is not waited for.
 func TestReadOnlyWAL(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	s := open(t, path)

@@ -1,5 +1,5 @@
-// Package sqlite implements [app.Store] on a SQLite file, which several processes on one machine can
-// share.
+// Package sqlite implements [app.Store] on a SQLite file, which several processes on one machine
+// can share.
 package sqlite
 
 import (
@@ -46,8 +46,9 @@ const smallestPage = 512
 
 var errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
 
-// A Store is a SQLite file in WAL mode. It implements [app.Store]. Writes are durable: synchronous is
-// FULL. Processes take turns to write, with locks on two files next to it, which are never removed.
+// A Store is a SQLite file in WAL mode. It implements [app.Store]. Writes are durable: synchronous
+// is FULL. Processes take turns to write, with locks on two files next to it, which are never
+// removed.
 type Store struct {
 	path string
 
@@ -71,9 +72,9 @@ var _ app.Store = (*Store)(nil)
 // maxReaders is the maximum number of idle connections for reading.
 const maxReaders = 4
 
-// Open opens the store in a file, and creates the file and its folder if needed. It returns an error
-// if the file is not a store, or if the store has lost its last events. It waits for other processes
-// only if the store is new.
+// Open opens the store in a file, and creates the file and its folder if needed. It returns an
+// error if the file is not a store, or if the store has lost its last events. It waits for other
+// processes only if the store is new.
 func Open(ctx context.Context, path string) (s *Store, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -102,44 +103,28 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 			s = nil
 		}
 	}()
+	return s, s.open(ctx)
+}
+
+// open opens the file, and changes the tables of an older build.
+func (s *Store) open(ctx context.Context) error {
 	release, err := s.acquireToOpen(ctx)
 	if err != nil {
-		return s, err
+		return err
 	}
 	release = sync.OnceFunc(release)
 	defer release()
-	var committed int64
-	if !s.noFileLocks {
-		if err := s.count.open(path + lockSuffix); err != nil {
-			return s, err
-		}
-		if _, committed, err = s.count.read(); err != nil {
-			return s, err
-		}
-	}
-	if info, err := os.Stat(path); committed > 0 && (err != nil || info.Size() < smallestPage) {
-		return s, s.lostEvents(0, committed) // SQLite would remove the WAL of an empty file
-	}
-
-	// SQLite would create the file with a mode that lets other users read it. No other store opens a
-	// new file now, because this one holds the lock.
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	switch {
-	case err == nil:
-		err = file.Close()
-	case errors.Is(err, os.ErrExist):
-		err = nil
-	}
+	committed, err := s.createFile()
 	if err != nil {
-		return s, err
+		return err
 	}
 	// Without fullfsync, macOS does not wait for the disk.
-	if s.writer, err = connect(path, "synchronous=FULL", "fullfsync=1", "journal_size_limit=67108864"); err != nil {
-		return s, err
+	if s.writer, err = connect(s.path, "synchronous=FULL", "fullfsync=1", "journal_size_limit=67108864"); err != nil {
+		return err
 	}
 	isOld, err := s.prepare()
 	if err != nil {
-		return s, err
+		return err
 	}
 	last, err := s.writer.value(lastSQL)
 	if err == nil && last < committed {
@@ -149,7 +134,34 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 		release()
 		err = s.Write(ctx, migrate)
 	}
-	return s, err
+	return err
+}
+
+// createFile creates an empty file if it does not exist. It returns the last event that was
+// committed according to the lock file; 0 if it is unknown.
+func (s *Store) createFile() (committed int64, err error) {
+	if !s.noFileLocks {
+		if err := s.count.open(s.path + lockSuffix); err != nil {
+			return 0, err
+		}
+		if _, committed, err = s.count.read(); err != nil {
+			return 0, err
+		}
+	}
+	if info, err := os.Stat(s.path); committed > 0 && (err != nil || info.Size() < smallestPage) {
+		return 0, s.lostEvents(0, committed) // SQLite would remove the WAL of an empty file
+	}
+
+	// SQLite would create the file with a mode that lets other users read it. No other store opens
+	// a new file now, because this one holds the lock.
+	file, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case err == nil:
+		err = file.Close()
+	case errors.Is(err, os.ErrExist):
+		err = nil
+	}
+	return committed, err
 }
 
 // lostEvents returns the error for a log that ends before the last committed event.
@@ -158,8 +170,8 @@ func (s *Store) lostEvents(last, committed int64) error {
 	return fmt.Errorf("the log ends at event %d, but event %d was committed: %[3]s or %[3]s-wal was truncated, removed or replaced by an older copy; restore a backup with --replace, or, to continue without the lost events, stop all servers and remove %[3]s.lock", last, committed, name)
 }
 
-// acquireToOpen waits for the lock if the file is not a complete store yet. Otherwise it takes the lock
-// only if it is free, so that a store can be read while a suspended process holds the lock.
+// acquireToOpen waits for the lock if the file is not a complete store yet. Otherwise it takes the
+// lock only if it is free, so that a store can be read while a suspended process holds the lock.
 func (s *Store) acquireToOpen(ctx context.Context) (release func(), err error) {
 	if !isComplete(s.path) {
 		return s.acquire(ctx)
@@ -176,8 +188,8 @@ func (s *Store) acquireToOpen(ctx context.Context) (release func(), err error) {
 	}, err
 }
 
-// isComplete reports whether a file has the header of a store with its tables. It may report false while
-// the tables are only in the WAL.
+// isComplete reports whether a file has the header of a store with its tables. It may report false
+// while the tables are only in the WAL.
 func isComplete(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -190,8 +202,8 @@ func isComplete(path string) bool {
 	return err == nil && header[writeVersion] == 2 && binary.BigEndian.Uint32(header[id:]) == applicationID
 }
 
-// prepare verifies that the file is a store, and creates the tables of a new one. isOld reports whether
-// the tables are of an older build.
+// prepare verifies that the file is a store, and creates the tables of a new one. isOld reports
+// whether the tables are of an older build.
 func (s *Store) prepare() (isOld bool, err error) {
 	id, err := s.writer.value("PRAGMA application_id")
 	if err != nil {
@@ -226,8 +238,8 @@ func (s *Store) prepare() (isOld bool, err error) {
 	return false, nil
 }
 
-// migrate changes the tables of an older build, which can no longer open the file then. Another process
-// may have done so before.
+// migrate changes the tables of an older build, which can no longer open the file then. Another
+// process may have done so before.
 func migrate(writer app.Tx) error {
 	t := writer.(*tx)
 	if !t.inTransaction {
@@ -253,7 +265,8 @@ func migrate(writer app.Tx) error {
 // errTimeout is the cause of a context that ended because a write waited too long.
 var errTimeout = errors.New("timeout")
 
-// acquire waits for the turn to write. Without file locks it waits only for writers of this process.
+// acquire waits for the turn to write. Without file locks it waits only for writers of this
+// process.
 func (s *Store) acquire(ctx context.Context) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -295,8 +308,8 @@ func (s *Store) timeoutError(ctx context.Context) error {
 	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; stop it if it hangs, and retry: %w", s.path, s.timeout, s.fileLock.holder(), app.ErrUnavailable)
 }
 
-// Close waits for writers and closes the file. SQLite runs a checkpoint when the last process closes
-// it. Close can be called twice.
+// Close waits for writers and closes the file. SQLite runs a checkpoint when the last process
+// closes it. Close can be called twice.
 func (s *Store) Close() error {
 	s.writing <- struct{}{}
 	defer func() { <-s.writing }()
@@ -376,12 +389,12 @@ func lastEvent(path string) (int64, error) {
 	return last, errors.Join(err, c.close())
 }
 
-// setAside keeps the file of a store under another name as well, and moves its WAL away. It fails if
-// a process has the store open.
+// setAside keeps the file of a store under another name as well, and moves its WAL away. It fails
+// if a process has the store open.
 func setAside(ctx context.Context, path, old string) error {
 	if info, err := os.Stat(path); err == nil {
-		// Without the WAL the file is complete. SQLite refuses to remove the WAL of a file in use. It
-		// would remove the WAL of an empty file.
+		// Without the WAL the file is complete. SQLite refuses to remove the WAL of a file in use.
+		// It would remove the WAL of an empty file.
 		if info.Size() >= smallestPage && isInUse(ctx, path) {
 			return errors.New("another process has it open; stop all servers first")
 		}

@@ -22,8 +22,8 @@ const (
 	removeSQL = "DELETE FROM documents WHERE name = ?"
 )
 
-// A tx implements [app.Tx] for one call of Write. It buffers changes until the end, or until a read in
-// the same Write. A single statement needs no transaction, because there is no other writer.
+// A tx implements [app.Tx] for one call of Write. It buffers changes until the end, or until a read
+// in the same Write. A single statement needs no transaction, because there is no other writer.
 type tx struct {
 	s             *Store
 	hasLast       bool // stamp and last are set
@@ -98,7 +98,8 @@ func (t *tx) commit() error {
 	return nil
 }
 
-// rollBack rolls back after an error. It adds [app.ErrConflict] or [app.ErrOutcomeUnknown] if it applies.
+// rollBack rolls back after an error. It adds [app.ErrConflict] or [app.ErrOutcomeUnknown] if it
+// applies.
 func (t *tx) rollBack(err error) error {
 	if t.inTransaction {
 		t.s.writer.exec("ROLLBACK") // an error if SQLite has already rolled back
@@ -107,8 +108,8 @@ func (t *tx) rollBack(err error) error {
 	if hasCode(err, constraint) {
 		return fmt.Errorf("%w: %w", err, app.ErrConflict)
 	}
-	// A commit that could not be written has no effect. A commit that was written but not synced can
-	// be lost in a crash.
+	// A commit that could not be written has no effect. A commit that was written but not synced
+	// can be lost in a crash.
 	last, lastErr := t.s.writer.value(lastSQL)
 	committed := t.hasLast && last > t.s.last
 	t.s.last = -1
@@ -118,7 +119,8 @@ func (t *tx) rollBack(err error) error {
 	return err
 }
 
-// flush writes the buffered changes. If transaction is set, it begins a transaction first, if needed.
+// flush writes the buffered changes. If transaction is set, it begins a transaction first, if
+// needed.
 func (t *tx) flush(transaction bool) error {
 	if transaction && !t.inTransaction {
 		if err := t.begin(context.Background()); err != nil {
@@ -147,8 +149,8 @@ func (t *tx) flush(transaction bool) error {
 	return nil
 }
 
-// chunk returns how many of n records the next statement inserts. Up to the limit, records need only one
-// statement and no transaction.
+// chunk returns how many of n records the next statement inserts. Up to the limit, records need
+// only one statement and no transaction.
 func chunk(n int) int { return min(n, 64) }
 
 // insert inserts records into the log with one statement.

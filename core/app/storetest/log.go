@@ -384,17 +384,25 @@ func (s suite) types() {
 		}
 	})
 	expect("[{a/X 1 1 7 7} {a/x 1 3 1 5} {a/x 2 1 2 2} {a/x 10 1 8 8} {b/y 1 1 3 3} {b/z 1 1 6 6}]")
-	err := errors.Join(
-		app.Amend(s.Context(), s.first, app.Amendment{Seq: 1, Skip: true, Reason: "skipped"}),
-		app.Amend(s.Context(), s.first, app.Amendment{Seq: 3, Type: "a/x", Version: 2, Reason: "renamed"}),
-		app.Amend(s.Context(), s.first, app.Amendment{Seq: 7, Type: "c/new", Reason: "renamed"}),
-		app.Amend(s.Context(), s.first, app.Amendment{Seq: 8, Type: "a/x", Version: 10, Reason: "restored"}),
-		app.Erase(s.Context(), s.first, 6, "a request"),
+	s.amend(
+		app.Amendment{Seq: 1, Skip: true, Reason: "skipped"},
+		app.Amendment{Seq: 3, Type: "a/x", Version: 2, Reason: "renamed"},
+		app.Amendment{Seq: 7, Type: "c/new", Reason: "renamed"},
+		app.Amendment{Seq: 8, Type: "a/x", Version: 10, Reason: "restored"},
 	)
-	if err != nil {
+	if _, err := app.NewAdmin(s.first, app.Options{}).Erase(s.Context(), app.Erasure{First: 6, Last: 6, Reason: "a request"}); err != nil {
 		s.Fatal(err)
 	}
 	expect("[{a/x 1 2 4 5} {a/x 2 2 2 3} {a/x 10 1 8 8} {c/new 1 1 7 7}]")
+}
+
+// amend amends events.
+func (s suite) amend(all ...app.Amendment) {
+	for _, am := range all {
+		if _, err := app.NewAdmin(s.first, app.Options{}).Amend(s.Context(), am.Edit()); err != nil {
+			s.Fatal(err)
+		}
+	}
 }
 
 // A sample has the first and last event, and others at equal distances.
@@ -407,9 +415,7 @@ func (s suite) sample() {
 		}
 	}
 	s.addTyped(all...)
-	if err := app.Amend(s.Context(), s.first, app.Amendment{Seq: 700, Type: "a/old", Version: 1, Data: []byte(`{"n":0}`), Reason: "renamed"}); err != nil {
-		s.Fatal(err)
-	}
+	s.amend(app.Amendment{Seq: 700, Type: "a/old", Version: 1, Data: []byte(`{"n":0}`), Reason: "renamed"})
 	for _, test := range []struct {
 		eventType string
 		limit     int

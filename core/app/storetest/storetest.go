@@ -1,8 +1,12 @@
-// Package storetest tests implementations of [app.Store].
+// Package storetest tests implementations of [app.Store]. It is for authors of stores: a store that
+// passes [Run] can be used by an app, from several processes.
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) (first, second app.Store) { … })
 //	}
+//
+// [Append], [Record] and [Check] are for further tests of a store, such as killing a process that
+// writes.
 package storetest
 
 import (
@@ -17,8 +21,8 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Run runs the tests. For each test, open returns two handles on the same empty store, like those of two
-// processes. Run closes them.
+// Run runs the tests. For each test, open returns two handles on the same empty store, like those
+// of two processes. Run closes them.
 func Run(t *testing.T, open func(t *testing.T) (first, second app.Store)) {
 	for _, test := range []struct {
 		name string

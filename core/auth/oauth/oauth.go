@@ -1,5 +1,6 @@
 // Package oauth adds the --oauth flags to the command serve. With --oauth-issuer, serve accepts the
-// bearer tokens of that OAuth 2.1 authorization server.
+// bearer tokens of that OAuth 2.1 authorization server. [New] returns the extension for the Wiring of a
+// program. To check tokens in an HTTP server of your own, use package token.
 package oauth
 
 import (

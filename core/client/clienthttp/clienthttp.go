@@ -1,4 +1,6 @@
-// Package clienthttp connects MCP clients to servers over HTTP.
+// Package clienthttp connects MCP clients to servers over HTTP, in every revision. The client itself is
+// that of package client. It sends headers and bearer tokens, resumes streams after a disconnection, and
+// falls back to the HTTP+SSE transport of revision 2024-11-05.
 //
 //	c, err := clienthttp.Dial(ctx, clienthttp.Server{URL: "http://127.0.0.1:8080/mcp"}, client.Options{})
 //	…

@@ -81,12 +81,12 @@ type inference struct {
 	size      int               // number of types so far
 	path      []Field           // from the root to the current field
 
-	defaultAllowed bool // the current field is not in a pointer, list or map
-	hasDefaults    bool
+	indirect    int // number of pointers, lists and maps around the current type
+	hasDefaults bool
 }
 
 func newInference(d Direction) *inference {
-	return &inference{direction: d, defs: map[string]string{}, names: map[string]any{}, defaultAllowed: true}
+	return &inference{direction: d, defs: map[string]string{}, names: map[string]any{}}
 }
 
 func (in *inference) document(t Type) (draft, error) {
@@ -162,10 +162,9 @@ func (in *inference) reference(t Type) (draft, error) {
 	name := in.definitionName(t)
 	if _, ok := in.defs[name]; !ok {
 		in.defs[name] = "" // prevents endless recursion
-		direct := in.defaultAllowed
-		in.defaultAllowed = false
+		in.indirect++
 		definition, err := in.inline(t)
-		in.defaultAllowed = direct
+		in.indirect--
 		if err != nil && !in.lenient {
 			return nil, err
 		}
@@ -302,9 +301,8 @@ func (in *inference) underlying(t Type) (draft, error) {
 	case reflect.String:
 		return ofType("string"), nil
 	case reflect.Pointer:
-		direct := in.defaultAllowed
-		in.defaultAllowed = false
-		defer func() { in.defaultAllowed = direct }()
+		in.indirect++
+		defer func() { in.indirect-- }()
 		return in.schemaOf(t.Elem()) // the caller adds null
 	case reflect.Struct:
 		if t.ID() == nil { // for a declared type, see declared
@@ -337,19 +335,18 @@ func (in *inference) underlying(t Type) (draft, error) {
 }
 
 func (in *inference) elementSchema(t Type) (draft, error) {
-	direct := in.defaultAllowed
-	in.defaultAllowed = false
-	defer func() { in.defaultAllowed = direct }()
+	in.indirect++
 	keywords, err := in.schemaOf(t)
+	in.indirect--
 	if in.direction == Output && isNilable(t) {
 		keywords = keywords.orNull()
 	}
 	return keywords, err
 }
 
-// isNilable reports whether encoding/json may encode a value of the type as null.
+// isNilable reports whether [strictjson.OutputEncoder] may encode a value of the type as null.
 func isNilable(t Type) bool {
-	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map
+	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
 }
 
 // isPointer reports whether a type is an undeclared pointer.
@@ -391,11 +388,9 @@ func (in *inference) structSchema(t Type) (draft, error) {
 	var properties draft
 	var required []string
 	for _, f := range t.Fields(in.direction) {
-		depth, direct := len(in.path), in.defaultAllowed
 		in.path = append(in.path, f)
-		in.defaultAllowed = direct && !f.Indirect
 		keywords, optional, err := in.fieldSchema(f)
-		in.path, in.defaultAllowed = in.path[:depth], direct
+		in.path = in.path[:len(in.path)-1]
 		if err != nil {
 			return nil, err
 		}
@@ -467,7 +462,7 @@ func (in *inference) defaultOf(keywords draft, f Field, tag Tag) (string, error)
 	switch {
 	case f.Quoted:
 		return "", errors.New(`a field with the json option "string" cannot have a default; remove the default or the option`)
-	case in.direction == Input && !in.defaultAllowed:
+	case in.direction == Input && (in.indirect > 0 || slices.ContainsFunc(in.path, func(f Field) bool { return f.Indirect })):
 		return "", errors.New("only fields of the input itself, and of structs in it, can have a default; set it in the function")
 	}
 	text, t := *tag.Default, f.Type.Reflect()

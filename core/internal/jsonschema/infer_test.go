@@ -63,6 +63,11 @@ func TestInfer(t *testing.T) {
 		{map[level]int{}, jsonschema.Output, `{"type":"object","additionalProperties":{"type":"integer"},"propertyNames":{"enum":["low","high"]}}`},
 		{[]*int{}, jsonschema.Output, `{"type":"array","items":{"type":["integer","null"]}}`},
 		{json.RawMessage{}, jsonschema.Output, `{}`},
+		{struct {
+			L []int
+			M map[string][]int
+			B []byte
+		}{}, jsonschema.Output, `{"type":"object","properties":{"L":{"type":"array","items":{"type":"integer"}},"M":{"type":"object","additionalProperties":{"type":"array","items":{"type":"integer"}}},"B":{"type":["string","null"],"contentEncoding":"base64"}},"required":["L","M","B"],"additionalProperties":false}`},
 	} {
 		got, err := jsonschema.Infer(reflect.TypeOf(test.of), test.direction)
 		if err != nil || string(got) != test.want {

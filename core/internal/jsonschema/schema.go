@@ -210,6 +210,30 @@ func (c *compiler) schemas(p *part) []*node {
 
 // keyword compiles a keyword. Unknown keywords are annotations.
 func (c *compiler) keyword(n *node, p *part) {
+	if remedy, ok := unsupported[p.name]; ok {
+		c.addError(p, "is not supported; use "+remedy)
+	}
+	if l, ok := numberLimits[p.name]; ok {
+		c.addLimit(n, p, l)
+	}
+	c.generalKeyword(n, p)
+	c.objectKeyword(n, p)
+	c.arrayKeyword(n, p)
+	c.stringKeyword(n, p)
+}
+
+// unsupported has what to use instead of the keywords that this package cannot check.
+var unsupported = map[string]string{
+	"unevaluatedProperties": "additionalProperties next to properties",
+	"unevaluatedItems":      "items next to prefixItems",
+	"$dynamicRef":           "$ref",
+	"$recursiveRef":         "$ref",
+	"$dynamicAnchor":        "$anchor",
+	"$recursiveAnchor":      "$anchor",
+	"dependencies":          "dependentRequired or dependentSchemas",
+}
+
+func (c *compiler) generalKeyword(n *node, p *part) {
 	switch p.name {
 	case "type":
 		n.types = c.types(p)
@@ -249,17 +273,11 @@ func (c *compiler) keyword(n *node, p *part) {
 		if p.path != "$id" {
 			c.addError(p, "is supported only at the root; remove it, and refer to this schema by its path or its $anchor")
 		}
-	case "unevaluatedProperties":
-		c.addError(p, "is not supported; use additionalProperties next to properties")
-	case "unevaluatedItems":
-		c.addError(p, "is not supported; use items next to prefixItems")
-	case "$dynamicRef", "$recursiveRef":
-		c.addError(p, "is not supported; use $ref")
-	case "$dynamicAnchor", "$recursiveAnchor":
-		c.addError(p, "is not supported; use $anchor")
-	case "dependencies":
-		c.addError(p, "is not supported; use dependentRequired or dependentSchemas")
+	}
+}
 
+func (c *compiler) objectKeyword(n *node, p *part) {
+	switch p.name {
 	case "properties":
 		r := ensure(&n.object)
 		r.properties = make(map[string]*node)
@@ -290,7 +308,11 @@ func (c *compiler) keyword(n *node, p *part) {
 		for _, schema := range c.members(p) {
 			r.dependencies = append(r.dependencies, dependency{on: schema.name, schema: c.compile(schema)})
 		}
+	}
+}
 
+func (c *compiler) arrayKeyword(n *node, p *part) {
+	switch p.name {
 	case "prefixItems":
 		ensure(&n.array).prefix = c.schemas(p)
 	case "items":
@@ -311,7 +333,11 @@ func (c *compiler) keyword(n *node, p *part) {
 		c.setBound(&ensure(&n.array).length, p)
 	case "uniqueItems":
 		ensure(&n.array).unique = c.requireKind(booleanKind, p) && p.raw[0] == 't'
+	}
+}
 
+func (c *compiler) stringKeyword(n *node, p *part) {
+	switch p.name {
 	case "minLength", "maxLength":
 		c.setBound(&ensure(&n.text).length, p)
 	case "pattern":
@@ -320,17 +346,6 @@ func (c *compiler) keyword(n *node, p *part) {
 		}
 	case "format":
 		ensure(&n.text).format, _ = c.text(p)
-
-	case "minimum":
-		c.addLimit(n, p, limit{relation: "at least", from: 0, to: 1})
-	case "maximum":
-		c.addLimit(n, p, limit{relation: "at most", from: -1, to: 0})
-	case "exclusiveMinimum":
-		c.addLimit(n, p, limit{relation: "more than", from: 1, to: 1})
-	case "exclusiveMaximum":
-		c.addLimit(n, p, limit{relation: "less than", from: -1, to: -1})
-	case "multipleOf":
-		c.addLimit(n, p, limit{relation: "a multiple of", multiple: true})
 	}
 }
 

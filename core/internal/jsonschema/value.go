@@ -142,6 +142,14 @@ type limit struct {
 	number decimal.Number
 }
 
+var numberLimits = map[string]limit{
+	"minimum":          {relation: "at least", from: 0, to: 1},
+	"maximum":          {relation: "at most", from: -1, to: 0},
+	"exclusiveMinimum": {relation: "more than", from: 1, to: 1},
+	"exclusiveMaximum": {relation: "less than", from: -1, to: -1},
+	"multipleOf":       {relation: "a multiple of", multiple: true},
+}
+
 // addLimit adds l to n, with the number of the keyword p.
 func (c *compiler) addLimit(n *node, p *part, l limit) {
 	if !c.requireKind(numberKind, p) {

@@ -112,7 +112,7 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 	before, outsideBefore := w.tree(), w.outside()
 	all := []struct{ name, body, says string }{
 		{"does not compile", "n := in.Text + 1\nreturn BadOutput{Result: n}, nil", "> 17 |     n := in.Text + 1"},
-		{"wrong", "return BadOutput{Result: \"b\"}, nil", "bad returns {\"result\":\"b\"}\n    want {\"result\":\"a\"}"},
+		{"wrong", "return BadOutput{Result: \"b\"}, nil", " = {\"result\":\"b\"}, want {\"result\":\"a\"}"},
 		{"panics", "var p *BadOutput\nreturn *p, nil", "panic: runtime error: invalid memory address or nil pointer dereference (tools/bad.go:18)"},
 		{"loops", "for {\n}", "did not end within 2s"},
 		{"allocates", "var all [][]byte\nfor {\n\tall = append(all, bytes.Repeat([]byte{1}, 1<<20))\n}", "needed more than 256 MiB of memory"},

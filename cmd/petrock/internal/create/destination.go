@@ -15,20 +15,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/core/filelock"
 )
 
 // A destination is the folder of a new project. It is not safe for concurrent use.
 type destination struct {
-	dest     string        // absolute path
-	hidden   string        // the hidden folder, in which the project is prepared
-	made     bool          // this process created hidden
-	inside   bool          // hidden is in dest, which exists and is empty
-	parents  []string      // folders above dest that were created, deepest first
-	lock     *journal.Lock // on hidden
-	finished bool          // openDestination finished the move of an earlier run
-	moved    bool          // dest holds the project
-	keep     bool          // Close must keep hidden: it has files that could not be moved
+	dest     string         // absolute path
+	hidden   string         // the hidden folder, in which the project is prepared
+	made     bool           // this process created hidden
+	inside   bool           // hidden is in dest, which exists and is empty
+	parents  []string       // folders above dest that were created, deepest first
+	lock     *filelock.Lock // on hidden
+	finished bool           // openDestination finished the move of an earlier run
+	moved    bool           // dest holds the project
+	keep     bool           // Close must keep hidden: it has files that could not be moved
 }
 
 // A notEmptyError reports that the destination exists and is not empty.
@@ -232,22 +232,25 @@ func (p *destination) claim() error {
 			return err
 		}
 		p.made = p.made || err == nil
-		var lock *journal.Lock
+		var lock *filelock.Lock
 		if err = checkHidden(p.hidden); err == nil {
-			lock, err = journal.TryLock(filepath.Join(p.hidden, lockName))
+			lock, err = filelock.TryLock(filepath.Join(p.hidden, lockName))
 		}
 		switch {
 		case err == nil:
 			p.lock = lock
 			return nil
-		case try == tries && errors.Is(err, journal.ErrLocked):
+		case try == tries && errors.Is(err, filelock.ErrLocked):
 			return fmt.Errorf("another petrock process is creating %s; wait for it, or choose another folder", p.dest)
-		case try == tries || !errors.Is(err, journal.ErrLocked) && !errors.Is(err, fs.ErrNotExist):
+		case try == tries || !errors.Is(err, filelock.ErrLocked) && !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
+
+// hiddenFolder matches the names of the folders that runs create.
+var hiddenFolder = regexp.MustCompile(`^` + regexp.QuoteMeta(hiddenName) + `-[0-9a-f]{8}$`)
 
 // sweep removes the hidden folders in dir that are not locked, except one. Errors are ignored.
 func sweep(dir, except string) {
@@ -255,13 +258,12 @@ func sweep(dir, except string) {
 	if err != nil {
 		return
 	}
-	ours := regexp.MustCompile(`^` + regexp.QuoteMeta(hiddenName) + `-[0-9a-f]{8}$`)
 	for _, entry := range entries {
 		hidden := filepath.Join(dir, entry.Name())
-		if hidden == except || !ours.MatchString(entry.Name()) || checkHidden(hidden) != nil {
+		if hidden == except || !hiddenFolder.MatchString(entry.Name()) || checkHidden(hidden) != nil {
 			continue
 		}
-		lock, err := journal.TryLock(filepath.Join(hidden, lockName))
+		lock, err := filelock.TryLock(filepath.Join(hidden, lockName))
 		if err != nil {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/core/filelock"
 )
 
 // open opens a destination and writes two files.
@@ -172,7 +172,7 @@ func TestLeftovers(t *testing.T) {
 		writeFile(t, filepath.Join(parent, left))
 	}
 	writeFile(t, filepath.Join(parent, ".petrock-new-00000003", "project", "go.mod"))
-	lock, err := journal.TryLock(filepath.Join(parent, ".petrock-new-00000003", "lock"))
+	lock, err := filelock.TryLock(filepath.Join(parent, ".petrock-new-00000003", "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,13 +71,12 @@ func Serve(ctx context.Context, addr, token string, connect Connect, log io.Writ
 		return newSession(connect, sessions.Done, logger, send)
 	}
 	// All clients are on this machine, so they count as one.
-	h := mcphttp.NewProxy(open, logger, mcphttp.Options{MaxBody: maxBody, MaxSessions: maxSessions, ClientShare: 100})
+	h := mcphttp.NewProxy(open, logger, mcphttp.Options{MaxBody: maxBody, MaxSessions: maxSessions, ClientShare: 100, SameOrigin: true})
 	err = serveLoopback(ctx, h, mcphttp.ServeOptions{
-		Addr:       addr,
-		Gates:      []auth.Gate{gate},
-		SameOrigin: true,
-		Logger:     logger,
-		Grace:      2 * time.Second, // a person waits
+		Addr:   addr,
+		Gates:  []auth.Gate{gate},
+		Logger: logger,
+		Grace:  2 * time.Second, // a person waits
 		Ready: func(addr net.Addr) {
 			fmt.Fprintf(log, "petrock: serving http://%s/mcp\npetrock: clients must send the header Authorization: Bearer %s\n"+
 				"petrock: try it:  petrock tools http://%[1]s/mcp --header \"Authorization: Bearer %[2]s\"\n", addr, shown)
@@ -93,14 +92,14 @@ func Serve(ctx context.Context, addr, token string, connect Connect, log io.Writ
 }
 
 // serveLoopback is [mcphttp.Serve] for an address that other machines cannot connect to.
-func serveLoopback(ctx context.Context, h mcphttp.Service, o mcphttp.ServeOptions) (err error) {
+func serveLoopback(ctx context.Context, h *mcphttp.Handler, o mcphttp.ServeOptions) (err error) {
 	if err := o.Check(); err != nil {
 		return err
 	}
 	if o.Listener, err = mcphttp.Listen(ctx, o.Addr); err != nil {
 		return err
 	}
-	if !mcphttp.IsLoopback(o.Listener.Addr()) {
+	if !mcphttp.IsLocal(o.Listener.Addr()) {
 		o.Listener.Close()
 		return &mcphttp.OptionError{Option: "Addr", Value: o.Addr, Reason: "other machines could connect; use a loopback address, such as :8181"}
 	}

@@ -192,12 +192,14 @@ func gemini() client {
 	}
 }
 
+// geminiReference matches a variable in a configuration file of Gemini CLI, such as $NAME or ${NAME:-default}.
+var geminiReference = regexp.MustCompile(`\$(?:(\w+)|\{([^}]+?)(:-[^}]*)?\})`)
+
 func geminiExpander(lookup func(string) (string, bool)) expander {
-	pattern := regexp.MustCompile(`\$(?:(\w+)|\{([^}]+?)(:-[^}]*)?\})`)
 	return func(text string, _ bool) (string, error) {
 		var missing error
-		text = pattern.ReplaceAllStringFunc(text, func(match string) string {
-			parts := pattern.FindStringSubmatch(match)
+		text = geminiReference.ReplaceAllStringFunc(text, func(match string) string {
+			parts := geminiReference.FindStringSubmatch(match)
 			name := parts[1] + parts[2]
 			value, ok := lookup(name)
 			if fallback, has := strings.CutPrefix(parts[3], ":-"); !ok && has {

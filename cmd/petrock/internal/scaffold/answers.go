@@ -60,6 +60,9 @@ func CheckName(name string) error {
 	return nil
 }
 
+// repositoryURL matches the URL of a repository, and in it the path.
+var repositoryURL = regexp.MustCompile(`^(?:[a-z+]+://|git@)(.+?)(?:\.git)?/?$`)
+
 // CheckModule reports why a path cannot be a module path, and suggests another.
 func CheckModule(path string) error {
 	refuse := func(format string, args ...any) error {
@@ -71,7 +74,7 @@ func CheckModule(path string) error {
 	if len(path) > 255 {
 		return refuse("%d characters long; the limit is 255", len(path))
 	}
-	if address := regexp.MustCompile(`^(?:[a-z+]+://|git@)(.+?)(?:\.git)?/?$`).FindStringSubmatch(path); address != nil {
+	if address := repositoryURL.FindStringSubmatch(path); address != nil {
 		return refuse("this is a URL; try %s", strings.Replace(address[1], ":", "/", 1))
 	}
 	if err := module.CheckImportPath(path); err != nil {

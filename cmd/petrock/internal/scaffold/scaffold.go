@@ -265,9 +265,11 @@ func render(templates fs.FS, a Answers, put func(file string, data []byte)) erro
 	return nil
 }
 
+var dashes = regexp.MustCompile(`[-_]+`)
+
 // image returns a valid name for a container image.
 func image(name string) string {
-	return regexp.MustCompile(`[-_]+`).ReplaceAllString(strings.ToLower(name), "-")
+	return dashes.ReplaceAllString(strings.ToLower(name), "-")
 }
 
 // wire derives wire_gen.go. It refuses a project name that makes a tool name too long for clients.

@@ -83,12 +83,14 @@ func consentState(s *mcpconfig.Server) string {
 	return "you have not allowed yet"
 }
 
+// variableReference matches a variable in a configuration file, such as $NAME, ${NAME} or ${env:NAME}.
+var variableReference = regexp.MustCompile(`\$\{((?:env|input):[^}]*)\}|\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
+
 // variables returns the names of the variables in a server's URL and headers.
 func variables(s *mcpconfig.Server) []string {
 	var names []string
-	reference := regexp.MustCompile(`\$\{((?:env|input):[^}]*)\}|\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
 	for _, text := range slices.AppendSeq(slices.Clone(s.Unexpanded), maps.Values(s.UnexpandedPairs)) {
-		for _, found := range reference.FindAllStringSubmatch(text, -1) {
+		for _, found := range variableReference.FindAllStringSubmatch(text, -1) {
 			names = append(names, quoteWord(found[1]+found[2]))
 		}
 	}

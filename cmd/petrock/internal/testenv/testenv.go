@@ -14,7 +14,7 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/create"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
-	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/core/filelock"
 )
 
 // GoFlags is GOFLAGS for every go command that the tests run. With -trimpath, all copies of a project
@@ -40,7 +40,7 @@ func Warm(ctx context.Context) (err error) {
 		return err
 	}
 	cache := strings.TrimSpace(string(out))
-	lock, err := journal.WaitLock(ctx, filepath.Join(cache, "petrock-tests.lock"), nil)
+	lock, err := filelock.WaitLock(ctx, filepath.Join(cache, "petrock-tests.lock"), nil)
 	if err != nil {
 		return err
 	}

@@ -11,11 +11,16 @@ import (
 
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/noisy/chatty"
-	"github.com/petrock/petrock/core/serve/stdout"
+	"github.com/petrock/petrock/core/stdfd"
 )
 
 func main() {
-	out := os.NewFile(stdout.FD(), "stdout")
+	out, err := stdfd.TakeStdout()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	chatty.Start()
 	fmt.Println("noisy: a line from main")
 	server := mcp.NewServer(mcp.Implementation{Name: "noisy", Version: "1"}, mcp.Options{Grace: 600 * time.Millisecond})
 	tools := map[string]mcp.ToolHandler{

@@ -1,4 +1,4 @@
-// Package chatty prints to standard output, starting in init, like a careless dependency.
+// Package chatty prints to standard output, like a careless dependency.
 package chatty
 
 import (
@@ -13,9 +13,10 @@ import (
 // early is os.Stdout before main.
 var early = os.Stdout
 
-func init() {
-	fmt.Println("chatty: a line from init")
-	fmt.Print("chatty: half a line from init")
+// Start prints, and starts a goroutine that goes on printing.
+func Start() {
+	fmt.Println("chatty: a line from the start")
+	fmt.Print("chatty: half a line from the start")
 	log.SetOutput(os.Stdout)
 	go func() {
 		for range time.Tick(time.Millisecond) {

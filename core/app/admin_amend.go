@@ -1,0 +1,183 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// An Edit selects events and amends them, for [Admin.PreviewAmend], [Admin.TryAmend] and
+// [Admin.Amend].
+type Edit struct {
+	First, Last int64     // the events that are looked at; 0 means those of the log
+	Reason      string    // required
+	Fields      []string  // see [Amended]
+	Time        time.Time // zero means now
+
+	// Amend returns the amendment of an event, and whether the edit includes the event. before is
+	// its present amendment; nil if it has none. Amend sets Skip, or Type, Version and Data. It
+	// must always return the same.
+	Amend func(r Record, before *Amendment) (am Amendment, ok bool, err error)
+}
+
+// Edit returns the edit that records the amendment of one event.
+func (am Amendment) Edit() Edit {
+	return Edit{First: am.Seq, Last: am.Seq, Reason: am.Reason, Time: am.Time,
+		Amend: func(r Record, _ *Amendment) (Amendment, bool, error) { return am, r.Seq == am.Seq, nil }}
+}
+
+// ErrNoEvents means that an edit or an erasure includes no event.
+var ErrNoEvents = errors.New("no event matches")
+
+// PreviewAmend calls f with each event that an edit includes, with its present and its new
+// amendment.
+func (a *Admin) PreviewAmend(ctx context.Context, e Edit, f func(r Record, before *Amendment, am Amendment) error) error {
+	return a.store.View(ctx, func(v View) error { return e.each(v, f) })
+}
+
+// TryAmend tries an edit without recording it. It returns an error if replay would get stuck at an
+// amended event, or earlier than without the edit.
+func (a *Admin) TryAmend(ctx context.Context, e Edit) error {
+	without, err := a.findStuck(ctx, nil)
+	if err != nil {
+		return err
+	}
+	with, err := a.findStuck(ctx, &e)
+	if err != nil || with == nil {
+		return err
+	}
+	before, err := a.FindAmendment(ctx, with.Record.Seq)
+	if err != nil {
+		return err
+	}
+	_, isAmended, err := e.amend(with.Record, before)
+	switch {
+	case err != nil:
+		return err
+	case without != nil && with.Record.Seq >= without.Record.Seq && !isAmended:
+		return nil
+	}
+	with.Amended = nil
+	return fmt.Errorf("with this amendment, %w", with)
+}
+
+// findStuck returns the error at which replay with an edit gets stuck; nil if replay succeeds.
+func (a *Admin) findStuck(ctx context.Context, e *Edit) (*StuckError, error) {
+	replayed, err := newApp(a.store, a.o.toReplay(), a.features...)
+	if err != nil {
+		return nil, err
+	}
+	replayed.edit = e
+	err = replayed.open(ctx)
+	if stuck, ok := errors.AsType[*StuckError](err); ok {
+		return stuck, nil
+	}
+	return nil, err
+}
+
+// Amend records the amendments of an edit in one transaction, with one event in the log that tells
+// of them, so that running processes rebuild their states. The actor is that of [WithActor]. The
+// error is [ErrNoEvents] if the edit includes no event.
+func (a *Admin) Amend(ctx context.Context, e Edit) (set Amended, err error) {
+	if e.Reason == "" {
+		return set, errors.New("a reason is required")
+	}
+	if e.Time.IsZero() {
+		e.Time = time.Now()
+	}
+	e.Time = storable(e.Time)
+	return set, a.store.Write(ctx, func(tx Tx) error {
+		set = Amended{Fields: e.Fields}
+		index, err := readAmendments(tx)
+		if err != nil {
+			return err
+		}
+		hasFallbacks, err := hasDocuments(tx, fallbackPrefix)
+		if err != nil {
+			return err
+		}
+		err = e.each(tx, func(r Record, _ *Amendment, am Amendment) error {
+			set.add(am)
+			if hasFallbacks { // of the amendment before
+				if err := tx.Put(rowName(fallbackPrefix, r.Seq), nil); err != nil {
+					return err
+				}
+			}
+			return amendmentRow{am, r.Type, r.Version}.put(tx)
+		})
+		if err == nil && set.Events() == 0 {
+			err = ErrNoEvents
+		}
+		if err != nil {
+			return err
+		}
+		return set.append(ctx, tx, index)
+	})
+}
+
+// each calls f with each event of a view that the edit includes.
+func (e *Edit) each(v View, f func(r Record, before *Amendment, am Amendment) error) error {
+	return eachEvent(v, e.First, e.Last, func(r Record, before *Amendment) error {
+		am, ok, err := e.amend(r, before)
+		if err != nil || !ok {
+			return err
+		}
+		return f(r, before, am)
+	})
+}
+
+// eachEvent calls f with the events from first to last, and their amendments; nil for an event
+// without one. 0 means the first or last event of the log.
+func eachEvent(v View, first, last int64, f func(r Record, before *Amendment) error) error {
+	index, err := readAmendments(v)
+	if err != nil {
+		return err
+	}
+	reader := newAmendmentReader(v, index, false)
+	defer reader.Close()
+	for r, err := range v.Records(max(first, 1) - 1) {
+		if err != nil {
+			return fmt.Errorf("read the log: %w", err)
+		}
+		if last > 0 && r.Seq > last {
+			break
+		}
+		before, err := reader.Of(r.Seq)
+		if err != nil {
+			return err
+		}
+		if err := f(r, before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// amend returns the complete amendment of an event. Events of the log itself and erased ones are
+// not included.
+func (e *Edit) amend(r Record, before *Amendment) (am Amendment, ok bool, err error) {
+	if r.Seq < e.First || e.Last > 0 && r.Seq > e.Last || isOwn(r.Type) || before != nil && before.Erased {
+		return am, false, nil
+	}
+	if am, ok, err = e.Amend(r, before); err != nil {
+		return am, false, fmt.Errorf("amend event %d: %w", r.Seq, err)
+	}
+	am.Seq, am.Reason, am.Time, am.Erased, am.By = r.Seq, e.Reason, e.Time, false, ""
+	if am.Skip {
+		am.Type, am.Version, am.Data = "", 0, nil
+		return am, ok, nil
+	}
+	am.Version = max(am.Version, 1)
+	if am.Data == nil {
+		am.Data = r.Data
+	}
+	return am, ok, nil
+}
+
+func hasDocuments(v View, prefix string) (bool, error) {
+	for _, err := range v.Documents(prefix, "") {
+		return err == nil, err
+	}
+	return false, nil
+}

@@ -1,0 +1,187 @@
+package app
+
+import (
+	"cmp"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"runtime"
+	"time"
+)
+
+// WriteBackup writes the events and documents of a view of the store to out, without snapshots, and
+// returns the number of events.
+func (a *Admin) WriteBackup(ctx context.Context, out io.Writer, v View) (events int64, err error) {
+	zip := gzip.NewWriter(out)
+	write := func(line []byte) error {
+		_, err := zip.Write(line)
+		return cmp.Or(err, ctx.Err())
+	}
+	head, err := encodeLine(backupLine{Backup: &backupHead{backupVersion, a.o.Program, storable(time.Now())}})
+	if err != nil {
+		return 0, err
+	}
+	if err := write(head); err != nil {
+		return 0, err
+	}
+	end, err := encodeView(v, write)
+	if err != nil {
+		return 0, err
+	}
+	last, err := encodeLine(backupLine{End: &end})
+	if err != nil {
+		return 0, err
+	}
+	return end.Events, errors.Join(write(last), zip.Close())
+}
+
+// Copy copies the events and documents of a view, such as a [Backup], without snapshots, to the
+// store, which must have no events. It compares both by their digests, and commits only if they are
+// equal. A failed Copy changes nothing.
+func (a *Admin) Copy(ctx context.Context, from View) (Digest, error) {
+	want, err := a.Digest(ctx, from)
+	if err != nil {
+		return want, err
+	}
+	runtime.GC() // one state at a time
+	return want, a.store.Write(ctx, func(tx Tx) error {
+		if err := copyView(ctx, tx, from); err != nil {
+			return err
+		}
+		got, err := a.Digest(ctx, tx)
+		if err == nil && got != want {
+			err = errors.New("the copy differs from its source; nothing was copied")
+		}
+		return err
+	})
+}
+
+// ErrNotEmpty means that the target of a copy has events.
+var ErrNotEmpty = errors.New("the log has events")
+
+func copyView(ctx context.Context, tx Tx, from View) error {
+	for _, err := range tx.Records(0) {
+		return cmp.Or(err, ErrNotEmpty)
+	}
+	for old, err := range keptDocuments(tx) { // such as the positions of new workers
+		if err == nil {
+			err = tx.Put(old.Name, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for d, err := range keptDocuments(from) {
+		if err == nil {
+			err = tx.Put(d.Name, d.Value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for r, err := range from.Records(0) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = tx.Append(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keptDocuments yields the documents of a view, except snapshots and probes.
+func keptDocuments(v View) iter.Seq2[Document, error] {
+	const afterSnapshots = "snapshot/\U0010ffff" // follows the names of all snapshots
+	return func(yield func(Document, error) bool) {
+		for _, after := range []string{"", afterSnapshots} {
+			for d, err := range v.Documents("", after) {
+				if after == "" && d.Name >= snapshotsPrefix {
+					break
+				}
+				if d.Name == probeDocument {
+					continue
+				}
+				if !yield(d, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// A Digest identifies the content of a store. Digests of the same build can be compared.
+type Digest struct {
+	Events  int64
+	content string // hash of the events and documents
+	states  string // hash of the states after replay
+
+	// Unreplayed is the reason if the states are unknown: an event cannot be applied.
+	Unreplayed string
+}
+
+// Digest returns the digest of a view, for example of a backup. It replays the log without
+// snapshots.
+func (a *Admin) Digest(ctx context.Context, v View) (Digest, error) {
+	end, err := encodeView(v, func([]byte) error { return ctx.Err() })
+	if err != nil {
+		return Digest{}, err
+	}
+	d := Digest{Events: end.Events, content: end.SHA256}
+	replayed, err := Open(ctx, viewStore{v}, a.o.toReplay(), a.features...)
+	if stuck, ok := errors.AsType[*StuckError](err); ok {
+		d.Unreplayed = fmt.Sprintf("event %d cannot be applied", stuck.Record.Seq)
+		return d, nil
+	}
+	if err != nil {
+		return d, err
+	}
+	sum := sha256.New()
+	for _, f := range replayed.features {
+		io.WriteString(sum, f.Name+"\n")
+		if err := writeState(sum, f.state); err != nil {
+			d.Unreplayed = fmt.Sprintf("encode the state of %s: %v", f.Name, err)
+			return d, nil
+		}
+	}
+	d.states = hex.EncodeToString(sum.Sum(nil))
+	return d, nil
+}
+
+// A viewStore is a read-only [Store] on a view.
+type viewStore struct{ v View }
+
+var errReadOnly = errors.New("the store is read-only")
+
+func (s viewStore) Records(_ context.Context, after int64) iter.Seq2[Record, error] {
+	return s.v.Records(after)
+}
+
+func (s viewStore) Last(context.Context) (last int64, err error) {
+	for r, err := range s.v.Records(0) {
+		if err != nil {
+			return 0, err
+		}
+		last = r.Seq
+	}
+	return last, nil
+}
+
+func (s viewStore) Stamp(context.Context) (int64, error)                { return 0, nil }
+func (s viewStore) Get(_ context.Context, name string) ([]byte, error)  { return s.v.Get(name) }
+func (s viewStore) Names(_ context.Context, p string) ([]string, error) { return s.v.Names(p) }
+func (s viewStore) Documents(_ context.Context, prefix, after string) iter.Seq2[Document, error] {
+	return s.v.Documents(prefix, after)
+}
+func (s viewStore) Write(context.Context, func(Tx) error) error      { return errReadOnly }
+func (s viewStore) View(_ context.Context, f func(View) error) error { return f(s.v) }
+func (s viewStore) Scrub(context.Context) error                      { return errReadOnly }
+func (s viewStore) Close() error                                     { return nil }

@@ -1,0 +1,212 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A Downgrade configures [Admin.Downgrade], which stores the events of a command above a version,
+// as that version, for builds that know no later version. Other builds ignore it.
+type Downgrade struct {
+	Type     string           // such as posts/create
+	To       int              // the version
+	DryRun   bool             // store nothing
+	Reason   string           // for the log; may be empty
+	Progress func(done int64) // called once a second with the number of events read so far; may be nil
+}
+
+// A DowngradeReport is the result of a [Downgrade].
+type DowngradeReport struct {
+	Type   string  `json:"type"`
+	To     int     `json:"to"`
+	Events int64   `json:"events"` // events above the version
+	Stored int64   `json:"stored"` // those that were stored now, because they were missing or different
+	First  int64   `json:"first"`  // the first event; 0 if there is none
+	Before Payload `json:"before"` // how the first event is read
+	After  Payload `json:"after"`  // how older builds read it
+}
+
+// maxFallbacks is the number of fallbacks that are stored in one transaction.
+const maxFallbacks = 1000
+
+// Downgrade converts the events, verifies that each result can be read as the version, and stores
+// it. It can be repeated: it stores what is missing. Processes of older builds that are stuck
+// continue when it has finished.
+func (a *Admin) Downgrade(ctx context.Context, d Downgrade) (report DowngradeReport, err error) {
+	report = DowngradeReport{Type: d.Type, To: d.To}
+	known, err := newApp(a.store, a.o.toReplay(), a.features...)
+	if err != nil {
+		return report, err
+	}
+	t := known.types[d.Type]
+	switch {
+	case t == nil:
+		return report, fmt.Errorf("%s is not a command of this build", d.Type)
+	case t.upgrades[d.To].kind == nil:
+		return report, fmt.Errorf("%s has no version %d below its version %d", d.Type, d.To, t.version)
+	}
+	index, err := readAmendments(storeReader{ctx, a.store})
+	if err != nil {
+		return report, err
+	}
+	w := &fallbackWriter{ctx: ctx, s: a.store, d: d, index: index}
+	reader := newAmendmentReader(storeReader{ctx, a.store}, index, false)
+	defer reader.Close()
+	next := time.Now().Add(time.Second)
+	for r, err := range a.store.Records(ctx, 0) {
+		if err != nil {
+			return report, fmt.Errorf("read the log: %w", err)
+		}
+		if now := time.Now(); d.Progress != nil && now.After(next) {
+			next = now.Add(time.Second)
+			d.Progress(r.Seq)
+		}
+		am, err := reader.Of(r.Seq)
+		if err != nil {
+			return report, err
+		}
+		p := r.Payload()
+		if am != nil {
+			p = am.payload()
+		}
+		if p.Type != d.Type || p.Version <= d.To {
+			continue
+		}
+		lower, err := t.downgradePayload(p, d.To)
+		if err != nil {
+			return report, fmt.Errorf("downgrade event %d: %w", r.Seq, err)
+		}
+		if report.Events++; report.Events == 1 {
+			report.First, report.Before, report.After = r.Seq, p, lower
+		}
+		stored, err := w.add(reader, r.Seq, lower)
+		if err != nil {
+			return report, err
+		}
+		report.Stored += stored
+	}
+	if d.DryRun {
+		return report, nil
+	}
+	return report, w.finish()
+}
+
+// A fallbackWriter stores fallbacks in several transactions.
+type fallbackWriter struct {
+	ctx   context.Context
+	s     Store
+	d     Downgrade
+	index amendmentIndex
+	set   Amended
+	batch []Document
+}
+
+// add adds the fallback of an event, and returns 1 if it is new or different.
+func (w *fallbackWriter) add(reader *AmendmentReader, seq int64, p Payload) (int64, error) {
+	value, err := strictjson.Marshal(p)
+	if err != nil {
+		return 0, err
+	}
+	stored, err := reader.fallbacks.of(seq)
+	if err != nil || string(stored) == string(value) {
+		return 0, err
+	}
+	w.set.Replaced = w.set.Replaced || stored != nil
+	w.set.add(Amendment{Seq: seq, Type: p.Type, Version: p.Version, Reason: w.d.Reason, Time: storable(time.Now())})
+	if w.d.DryRun {
+		return 1, nil
+	}
+	if len(w.batch) == maxFallbacks {
+		err = w.write(func(Tx) error { return nil })
+	}
+	w.batch = append(w.batch, Document{rowName(fallbackPrefix, seq), value})
+	return 1, err
+}
+
+// errAmendedMeanwhile means that the events of a downgrade may have changed while it ran.
+var errAmendedMeanwhile = errors.New("events were amended or erased meanwhile; run it again")
+
+// write stores the batch.
+func (w *fallbackWriter) write(more func(Tx) error) error {
+	err := w.s.Write(w.ctx, func(tx Tx) error {
+		now, err := readAmendments(tx)
+		if err == nil && now.Record != w.index.Record {
+			err = errAmendedMeanwhile
+		}
+		if err != nil {
+			return err
+		}
+		for _, d := range w.batch {
+			if err := tx.Put(d.Name, d.Value); err != nil {
+				return err
+			}
+		}
+		return more(tx)
+	})
+	w.batch = w.batch[:0]
+	return err
+}
+
+// finish stores the last batch and, in the same transaction, tells running processes.
+func (w *fallbackWriter) finish() error {
+	if w.set.Seq == 0 {
+		return nil
+	}
+	w.set.Fallback = true
+	return w.write(func(tx Tx) error { return w.set.append(w.ctx, tx, w.index) })
+}
+
+// downgradePayload returns the command of an event as a lower version.
+func (t *registeredType) downgradePayload(p Payload, to int) (lower Payload, err error) {
+	defer func() {
+		if caught := recover(); caught != nil { // in Downgrade, MarshalJSON or UnmarshalJSON
+			err = panicError(caught)
+		}
+	}()
+	value, err := t.decodeVersion(p)
+	if err != nil {
+		return lower, err
+	}
+	target := t.upgrades[to]
+	for kind := reflect.TypeOf(value); kind != target.kind; kind = reflect.TypeOf(value) {
+		step := slices.IndexFunc(t.older, func(o Older) bool { return o.next == kind && o.downgrade != nil && o.version >= to })
+		if step < 0 {
+			return lower, fmt.Errorf("%v has no method Downgrade that leads to version %d; run  petrock generate version --downgrade", kind, to)
+		}
+		value = t.older[step].downgrade(value)
+	}
+	data, err := strictjson.Marshal(value)
+	if err != nil {
+		return lower, err
+	}
+	if _, err := target.decode(data); err != nil {
+		return lower, fmt.Errorf("the result does not fit %v: %w", target.kind, err)
+	}
+	return Payload{p.Type, to, data}, nil
+}
+
+// decodeVersion decodes an event of the command as the type of its version.
+func (t *registeredType) decodeVersion(p Payload) (any, error) {
+	if p.Version == t.version {
+		c, err := t.decodePayload(p)
+		if err != nil {
+			return nil, err
+		}
+		return c.value(), nil
+	}
+	u, ok := t.upgrades[p.Version]
+	if !ok {
+		return nil, fmt.Errorf("no type reads version %d of %s", p.Version, t.eventType)
+	}
+	value, err := u.decode(p.Data)
+	if err != nil {
+		return nil, t.mismatch(u.kind, err)
+	}
+	return value, nil
+}

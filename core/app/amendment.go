@@ -1,0 +1,356 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+const (
+	amendedType     = ownFeature + "/amended" // of events whose data is an [Amended]
+	amendmentPrefix = "amendment/"            // of the names of documents with an amendmentRow
+	indexDocument   = "amended"               // the document with the amendmentIndex
+	oldAmendments   = "amendments"            // the document with all amendments, of older builds
+
+	// fallbackPrefix starts the names of documents with a fallback: a [Payload] for builds that
+	// cannot read an event.
+	fallbackPrefix = "fallback/"
+)
+
+// An Amendment changes how an event is read. The event itself stays in the log.
+type Amendment struct {
+	Seq     int64           `json:"seq"`
+	Skip    bool            `json:"skip,omitempty"`    // ignore the event; otherwise read it with the fields below
+	Type    string          `json:"type,omitempty"`    // such as posts/create
+	Version int             `json:"version,omitempty"` // 0 means 1
+	Data    json.RawMessage `json:"data,omitempty"`    // nil means the data of the record
+	Reason  string          `json:"reason"`            // required, except by [Admin.Erase]
+	Time    time.Time       `json:"time"`              // zero means now
+
+	Erased bool   `json:"erased,omitempty"` // the event was erased; Skip is set too
+	By     string `json:"by,omitempty"`     // who erased it
+}
+
+// payload returns the command to read instead of the one in the event.
+func (am *Amendment) payload() Payload { return Payload{am.Type, am.Version, am.Data} }
+
+// An amendmentRow is the document of an amended event.
+type amendmentRow struct {
+	Amendment
+	OfType    string `json:"ofType,omitempty"` // type of the event as it was recorded; may be empty
+	OfVersion int    `json:"ofVersion,omitempty"`
+}
+
+func (row amendmentRow) put(tx Tx) error {
+	document, err := strictjson.Marshal(row)
+	if err != nil {
+		return err
+	}
+	return tx.Put(rowName(amendmentPrefix, row.Seq), document)
+}
+
+// rowName returns the name of the document of an event. Names sort like the numbers of events.
+func rowName(prefix string, seq int64) string { return fmt.Sprintf("%s%019d", prefix, seq) }
+
+// Amended is the data of an event of type app/amended, which tells of one or more amendments that
+// were recorded together. The fields of [Amendment] are those that the amendments have in common;
+// Seq is the first event, and Data is empty.
+type Amended struct {
+	Amendment
+	Last   int64    `json:"last,omitempty"`   // the last event, if there are several
+	Count  int64    `json:"count,omitempty"`  // the number of events, if there are several
+	Fields []string `json:"fields,omitempty"` // changes of fields, without values, such as "set title"
+
+	Fallback bool `json:"fallback,omitempty"` // builds that cannot read the events read them as above
+	Replaced bool `json:"replaced,omitempty"` // there were other fallbacks before
+}
+
+// Events returns the number of events.
+func (a Amended) Events() int64 {
+	if a.Seq == 0 {
+		return 0
+	}
+	return max(a.Count, 1)
+}
+
+// add adds an amendment.
+func (a *Amended) add(am Amendment) {
+	am.Data = nil
+	if a.Seq == 0 {
+		a.Amendment = am
+		return
+	}
+	a.Count, a.Last = max(a.Count, 1)+1, am.Seq
+	if am.Type != a.Type {
+		a.Type = ""
+	}
+	if am.Version != a.Version {
+		a.Version = 0
+	}
+}
+
+// append appends the event that tells of the amendments, and stores the index.
+func (a Amended) append(ctx context.Context, tx Tx, index amendmentIndex) error {
+	data, err := strictjson.Marshal(a)
+	if err != nil {
+		return err
+	}
+	last, err := tx.Last()
+	if err != nil {
+		return err
+	}
+	seq := last + 1
+	if err := tx.Append(Record{Event: Event{seq, fmt.Sprintf("amendments-%d", seq), a.Time, Actor(ctx)}, Type: amendedType, Version: 1, Data: data}); err != nil {
+		return err
+	}
+	if index.Record = seq; !a.Fallback || a.Replaced {
+		index.add(a.Seq)
+	}
+	if !a.Fallback {
+		index.Last = max(index.Last, a.Seq, a.Last)
+	}
+	document, err := strictjson.Marshal(index)
+	if err != nil {
+		return err
+	}
+	return tx.Put(indexDocument, document)
+}
+
+// An amendmentIndex tells which amendments a state has, however many there are.
+type amendmentIndex struct {
+	Record  int64    `json:"record"` // the last event of type app/amended
+	Last    int64    `json:"last"`   // the last event that is amended
+	Changes []change `json:"changes"`
+}
+
+// A change says that events from First on were amended.
+type change struct {
+	Record int64 `json:"record"` // the event of type app/amended
+	First  int64 `json:"first"`
+}
+
+// maxChanges is the number of changes in an index. If there are more, the oldest are combined, and
+// snapshots from between them are not used.
+const maxChanges = 100
+
+// add adds the change of the last record. It drops those that it includes.
+func (x *amendmentIndex) add(first int64) {
+	x.Changes = slices.DeleteFunc(x.Changes, func(c change) bool { return c.First >= first })
+	x.Changes = append(x.Changes, change{x.Record, first})
+	if n := len(x.Changes); n > maxChanges {
+		x.Changes[1].First = x.Changes[0].First
+		x.Changes = slices.Delete(x.Changes, 0, 1)
+	}
+}
+
+// amendmentsHash returns a text that changes when an event up to seq is amended; empty without
+// amendments of these.
+func amendmentsHash(x amendmentIndex, seq int64) string {
+	for _, c := range slices.Backward(x.Changes) {
+		if c.First <= seq {
+			return strconv.FormatInt(c.Record, 10)
+		}
+	}
+	return ""
+}
+
+// readAmendments returns the index of the amendments.
+func readAmendments(from interface{ Get(string) ([]byte, error) }) (x amendmentIndex, err error) {
+	document, err := from.Get(indexDocument)
+	if err == nil && document != nil {
+		err = json.Unmarshal(document, &x)
+	}
+	if err != nil {
+		return x, fmt.Errorf("read the amendments: %w", err)
+	}
+	return x, nil
+}
+
+// amendmentRows yields the amendments of a view, in the order of their events.
+func amendmentRows(v View) iter.Seq2[amendmentRow, error] {
+	return func(yield func(amendmentRow, error) bool) {
+		for d, err := range v.Documents(amendmentPrefix, "") {
+			var row amendmentRow
+			if err == nil {
+				err = json.Unmarshal(d.Value, &row)
+			}
+			if err != nil {
+				yield(row, fmt.Errorf("read the amendments: %w", err))
+				return
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Migrate converts the documents of a log of an older build. It is for authors of stores: call it
+// in the transaction that changes the tables of an older build.
+func Migrate(tx Tx) error {
+	old, err := tx.Get(oldAmendments)
+	if err != nil || old == nil {
+		return err
+	}
+	last, err := tx.Last()
+	if err != nil {
+		return err
+	}
+	rows, err := convertAmendments(old, last)
+	if err != nil {
+		return err
+	}
+	for _, d := range rows {
+		if err := tx.Put(d.Name, d.Value); err != nil {
+			return err
+		}
+	}
+	return tx.Put(oldAmendments, nil)
+}
+
+// convertAmendments returns the documents that replace the document with all amendments. last is
+// the last event of the log.
+func convertAmendments(old []byte, last int64) ([]Document, error) {
+	all := map[int64]Amendment{}
+	if err := json.Unmarshal(old, &all); err != nil {
+		return nil, fmt.Errorf("read the amendments: %w", err)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	var rows []Document
+	seqs := slices.Sorted(maps.Keys(all))
+	for _, seq := range seqs {
+		value, err := strictjson.Marshal(amendmentRow{Amendment: all[seq]})
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, Document{rowName(amendmentPrefix, seq), value})
+	}
+	index := amendmentIndex{Record: last, Last: seqs[len(seqs)-1]}
+	index.add(seqs[0])
+	value, err := strictjson.Marshal(index)
+	return append(rows, Document{indexDocument, value}), err
+}
+
+// A rowReader reads documents of events, whose numbers must not decrease.
+type rowReader struct {
+	from   View
+	prefix string
+	isOne  bool // only one document is needed
+
+	next  func() (Document, error, bool) // nil before the first document is needed
+	stop  func()
+	seq   int64 // of the current document; lastSeq after the last one
+	value []byte
+}
+
+// of returns the document of an event; nil if it has none.
+func (r *rowReader) of(seq int64) ([]byte, error) {
+	if r.isOne {
+		return r.from.Get(rowName(r.prefix, seq))
+	}
+	if r.next == nil {
+		r.next, r.stop = iter.Pull2(r.from.Documents(r.prefix, rowName(r.prefix, seq-1)))
+	}
+	for r.seq < seq {
+		d, err, ok := r.next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			r.seq = lastSeq
+			break
+		}
+		if r.seq, err = strconv.ParseInt(strings.TrimPrefix(d.Name, r.prefix), 10, 64); err != nil {
+			return nil, fmt.Errorf("read document %s: %w", d.Name, err)
+		}
+		r.value = d.Value
+	}
+	if r.seq != seq {
+		return nil, nil
+	}
+	return r.value, nil
+}
+
+func (r *rowReader) close() {
+	if r.stop != nil {
+		r.stop()
+	}
+}
+
+// An AmendmentReader reads the amendments and fallbacks of events in the order of the log. It does
+// not keep them in memory.
+type AmendmentReader struct {
+	last                  int64 // the last amended event
+	amendments, fallbacks rowReader
+}
+
+// newAmendmentReader returns a reader for all events, or for one event.
+func newAmendmentReader(v View, index amendmentIndex, isOne bool) *AmendmentReader {
+	return &AmendmentReader{index.Last,
+		rowReader{from: v, prefix: amendmentPrefix, isOne: isOne}, rowReader{from: v, prefix: fallbackPrefix, isOne: isOne}}
+}
+
+// Of returns the amendment of an event; nil if it has none. The numbers of events must not
+// decrease.
+func (r *AmendmentReader) Of(seq int64) (*Amendment, error) {
+	if seq > r.last {
+		return nil, nil
+	}
+	document, err := r.amendments.of(seq)
+	var am Amendment
+	if err == nil && document != nil {
+		err = json.Unmarshal(document, &am)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the amendment of event %d: %w", seq, err)
+	}
+	if document == nil {
+		return nil, nil
+	}
+	return &am, nil
+}
+
+// fallback returns the fallback of an event. The numbers of events must not decrease.
+func (r *AmendmentReader) fallback(seq int64) (p Payload, ok bool, err error) {
+	document, err := r.fallbacks.of(seq)
+	if err == nil && document != nil {
+		err = json.Unmarshal(document, &p)
+	}
+	if err != nil {
+		return p, false, fmt.Errorf("read the fallback of event %d: %w", seq, err)
+	}
+	return p, document != nil, nil
+}
+
+// Close releases the reader.
+func (r *AmendmentReader) Close() {
+	r.amendments.close()
+	r.fallbacks.close()
+}
+
+// checkAmended returns errAmended if the states were built without the amendments that an event
+// tells of. Fallbacks matter only to features that are stuck.
+func (a *App) checkAmended(d *decodedEvent) error {
+	if d.Seq <= a.amendments.Record {
+		return nil
+	}
+	var set Amended
+	if err := json.Unmarshal(d.Data, &set); err == nil && set.Fallback && !set.Replaced &&
+		!slices.ContainsFunc(a.features, func(f *feature) bool { return f.stuck != nil }) {
+		return nil
+	}
+	return errAmended
+}
+
+// isOwn reports whether a type is one of the log's own.
+func isOwn(eventType string) bool { return strings.HasPrefix(eventType, ownFeature+"/") }

@@ -1,0 +1,242 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A snapshotWriter stores the stream of a state. If the state is large, it unlocks the state at
+// times, because commands lock the state while no other can write to the store. If a command then
+// changes the state, there is no snapshot.
+type snapshotWriter struct {
+	ctx      context.Context
+	app      *App
+	feature  *feature
+	prefix   string // of the documents
+	head     snapshotHead
+	state    any
+	buffer   []byte        // the stream that is not stored yet
+	document []byte        // reused
+	stored   int           // number of stored chunks
+	lockedAt time.Time     // zero if the state is not locked
+	limit    time.Duration // of the time that the state is locked; 0 means none
+	heap     uint64        // bytes at the start
+}
+
+// encode writes the stream of the current state, and sets the head. Without an ID, there is none.
+func (w *snapshotWriter) encode() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("encode state: %w", panicError(p))
+		}
+		w.unlock()
+	}()
+	a, f := w.app, w.feature
+	if err := a.lockCurrent(w.ctx); err != nil {
+		return err
+	}
+	w.lockedAt = time.Now()
+	if f.stuck != nil || a.lastID == "" {
+		return nil // the state does not include the last events, or there is none since the last snapshot
+	}
+	w.head = snapshotHead{
+		Seq: a.seq, ID: a.lastID, Fingerprint: a.fingerprint(f), Amended: amendmentsHash(a.amendments, a.seq),
+		Time: storable(a.o.Now()), Attempt: newID(),
+	}
+	w.state, w.heap = f.state, heapBytes()
+	if a.eventCost > 0 { // decoding takes at most half of the time of encoding
+		w.limit = 2 * a.eventCost * time.Duration(a.seq)
+		for _, other := range a.features {
+			if other != f {
+				w.limit = max(w.limit-other.locked, 1)
+			}
+		}
+	}
+	return writeState(w, f.state)
+}
+
+// errSlow means that a replay takes less time than the snapshots.
+var errSlow = errors.New("a replay takes less time")
+
+func (w *snapshotWriter) unlock() {
+	if !w.lockedAt.IsZero() {
+		w.app.mu.RUnlock()
+		w.head.Took += time.Since(w.lockedAt)
+		w.lockedAt = time.Time{}
+	}
+}
+
+// Write buffers a part of the stream.
+func (w *snapshotWriter) Write(p []byte) (int, error) {
+	if w.ctx.Err() != nil {
+		return 0, context.Cause(w.ctx)
+	}
+	if w.limit > 0 && w.head.Took+time.Since(w.lockedAt) > w.limit {
+		return 0, errSlow
+	}
+	if len(w.buffer) > maxChunk {
+		w.buffer = slices.Grow(w.buffer, max(len(p), maxBuffer+maxChunk-len(w.buffer))) // at once
+	}
+	w.buffer = append(w.buffer, p...)
+	if len(w.buffer) < maxBuffer {
+		return len(p), nil
+	}
+	return len(p), w.spill()
+}
+
+// spill stores the whole chunks in the buffer, while the state is not locked.
+func (w *snapshotWriter) spill() error {
+	w.unlock()
+	if err := w.store(len(w.buffer) / maxContent); err != nil {
+		return err
+	}
+	a := w.app
+	if err := a.lockToRead(w.ctx); err != nil {
+		return err
+	}
+	w.lockedAt = time.Now()
+	if !a.isValid() || a.seq != w.head.Seq || w.feature.state != w.state {
+		return errors.New("the state has changed meanwhile; retry later")
+	}
+	return nil
+}
+
+// store stores the first chunks in the buffer, in small transactions.
+func (w *snapshotWriter) store(chunks int) error {
+	for chunks > 0 {
+		some := min(chunks, maxTogether)
+		err := w.app.write(w.ctx, func(tx Tx) error {
+			if err := w.checkAmendments(tx); err != nil {
+				return err
+			}
+			return w.put(tx, some)
+		})
+		if err != nil {
+			return err
+		}
+		w.stored += some
+		w.buffer = w.buffer[:copy(w.buffer, w.buffer[some*maxContent:])]
+		chunks -= some
+		if heapBytes() > w.heap+maxGarbage {
+			runtime.GC() // by itself, it would let the heap double
+		}
+	}
+	return nil
+}
+
+// put stores the first chunks in the buffer.
+func (w *snapshotWriter) put(tx Tx, chunks int) error {
+	for i := range chunks {
+		content := w.buffer[i*maxContent : min((i+1)*maxContent, len(w.buffer))]
+		name := w.prefix + chunkName(w.head.Attempt, w.stored+i)
+		w.document = append(append(append(w.document[:0], seal(name, content)...), '\n'), content...)
+		if err := tx.Put(name, w.document); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkAmendments returns an error if an event in the state was amended or erased meanwhile.
+func (w *snapshotWriter) checkAmendments(tx Tx) error {
+	amendments, err := readAmendments(tx)
+	if err == nil && w.head.Amended != amendmentsHash(amendments, w.head.Seq) {
+		err = errUnused
+	}
+	return err
+}
+
+// finish stores the rest of the stream and the head, and removes older snapshots.
+func (w *snapshotWriter) finish() error {
+	if err := w.store(len(w.buffer)/maxContent - 1); err != nil {
+		return err
+	}
+	rest := (len(w.buffer) + maxContent - 1) / maxContent
+	w.head.Chunks = w.stored + rest
+	head, err := strictjson.Marshal(w.head)
+	if err != nil {
+		return err
+	}
+	return w.app.write(w.ctx, func(tx Tx) error {
+		if err := w.checkAmendments(tx); err != nil {
+			return err
+		}
+		chunks, err := tx.Names(w.prefix + w.head.Attempt + "/")
+		if err != nil {
+			return err
+		}
+		if len(chunks) != w.stored {
+			return errors.New("another process has taken a snapshot meanwhile")
+		}
+		if err := w.put(tx, rest); err != nil {
+			return err
+		}
+		name := w.prefix + headName
+		if err := tx.Put(name, append([]byte(seal(name, head)+"\n"), head...)); err != nil {
+			return err
+		}
+		return w.dropOthers(tx)
+	})
+}
+
+// discard removes the chunks of a snapshot that was not finished.
+func (w *snapshotWriter) discard() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), time.Second)
+	defer cancel()
+	_ = w.app.store.Write(ctx, func(tx Tx) error { // the next snapshot removes them too
+		for i := range w.stored {
+			if err := tx.Put(w.prefix+chunkName(w.head.Attempt, i), nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// dropOthers removes all other snapshots of the feature, except the latest of other code, which may
+// be in use.
+func (w *snapshotWriter) dropOthers(tx Tx) error {
+	names, err := tx.Names(snapshotPrefix(w.feature))
+	if err != nil {
+		return err
+	}
+	keep := []string{w.prefix + headName, w.prefix + w.head.Attempt + "/"}
+	var latest snapshotHead
+	var kept []string
+	for _, name := range names {
+		prefix, isHead := strings.CutSuffix(name, "/"+headName)
+		if !isHead || name == keep[0] {
+			continue
+		}
+		var head snapshotHead
+		content, err := readSealed(tx, name)
+		if err == nil && json.Unmarshal(content, &head) == nil && head.Time.After(latest.Time) {
+			latest, kept = head, []string{name, prefix + "/" + head.Attempt + "/"}
+		}
+	}
+	keep = append(keep, kept...)
+	for _, name := range names {
+		if !slices.ContainsFunc(keep, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+			if err := tx.Put(name, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// heapBytes returns the size of the heap, garbage included.
+func heapBytes() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}

@@ -1,0 +1,121 @@
+package live
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// parse parses a message that is forwarded.
+func parse(raw []byte) *jsonrpc.Message {
+	m := new(jsonrpc.Message)
+	m.Parse(raw)
+	return m
+}
+
+// param returns a member of the params of a message, by its path.
+func param(m *jsonrpc.Message, path ...string) json.RawMessage { return member(m.Params(), path...) }
+
+// idParam returns a member of the params that is the id of another message.
+func idParam(m *jsonrpc.Message, path ...string) jsonrpc.ID {
+	id, _ := jsonrpc.ParseID(param(m, path...)) // an invalid one is that of no message
+	return id
+}
+
+// stringID returns a string as an id.
+func stringID(s string) jsonrpc.ID {
+	id, _ := jsonrpc.ParseID(quote(s)) // every string is an id
+	return id
+}
+
+func notification(method string, params json.RawMessage) []byte {
+	return request(jsonrpc.ID{}, method, params)
+}
+
+func request(id jsonrpc.ID, method string, params json.RawMessage) []byte {
+	o := object(nil).with("jsonrpc", quote("2.0"))
+	if !id.IsZero() {
+		o = o.with("id", rawID(id))
+	}
+	return o.with("method", quote(method)).with("params", params).json()
+}
+
+// cancellation returns the notification that cancels a request. The reason is optional.
+func cancellation(id jsonrpc.ID, reason json.RawMessage) []byte {
+	return notification("notifications/cancelled", object(nil).with("requestId", rawID(id)).with("reason", reason).json())
+}
+
+func rawID(id jsonrpc.ID) json.RawMessage { return json.RawMessage(id.String()) }
+
+func failure(id jsonrpc.ID, err error) []byte {
+	e, ok := err.(*jsonrpc.Error)
+	if !ok {
+		e = &jsonrpc.Error{Code: jsonrpc.InternalError, Message: err.Error()}
+	}
+	return jsonrpc.AppendError(nil, id, e)
+}
+
+func member(value json.RawMessage, path ...string) json.RawMessage {
+	for _, name := range path {
+		value = strictjson.Member(value, name)
+	}
+	return value
+}
+
+// isTrue reports whether a member of an object is true.
+func isTrue(value json.RawMessage, path ...string) bool {
+	return string(member(value, path...)) == "true"
+}
+
+// text returns the value of a JSON string, or "".
+func text(raw []byte) string {
+	s, _ := strictjson.Unquote(raw)
+	return s
+}
+
+func quote(s string) json.RawMessage { return strictjson.AppendString(nil, s) }
+
+func elements(list json.RawMessage) (all []json.RawMessage) {
+	_ = strictjson.Array(list, func(value []byte) error { // a value that is not an array has no elements
+		all = append(all, value)
+		return nil
+	})
+	return all
+}
+
+func array(all []json.RawMessage) json.RawMessage {
+	out := []byte("[")
+	for i, value := range all {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, value...)
+	}
+	return append(out, ']')
+}
+
+// An object is a JSON object whose members keep their order.
+type object []byte
+
+func (o object) with(key string, value []byte) object {
+	if value == nil {
+		return o
+	}
+	return strictjson.AppendMember(o, key, value)
+}
+
+func (o object) json() json.RawMessage { return slices.Concat([]byte("{"), []byte(o), []byte("}")) }
+
+// without returns the members of an object, except some.
+func without(value json.RawMessage, names ...string) object {
+	out := object(nil)
+	_ = strictjson.Object(value, func(key, v []byte) error { // a value that is not an object has no members
+		if !slices.Contains(names, string(key)) {
+			out = out.with(string(key), v)
+		}
+		return nil
+	})
+	return out
+}
