@@ -17,8 +17,8 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// An oldVersion writes the file of the old version of one command: its types, made from the recorded fields,
-// and the methods that convert them to the types of the source.
+// An oldVersion writes the file of the old version of one command: its types, made from the
+// recorded fields, and the methods that convert them to the types of the source.
 type oldVersion struct {
 	*gen.Version
 	u    *upgrade
@@ -37,7 +37,8 @@ type oldVersion struct {
 	hasBody bool         // whether the file has the statements that the user wrote
 }
 
-// An oldStruct is a struct type of an old version: CreateV1, or CreateV1Item for its struct type Item.
+// An oldStruct is a struct type of an old version: CreateV1, or CreateV1Item for its struct type
+// Item.
 type oldStruct struct {
 	*types.Named
 	recorded string                // its name in the recorded fields; empty for the command
@@ -61,7 +62,8 @@ func (o *oldStruct) method() string {
 	return "Upgrade"
 }
 
-// An oldEnum is an enum of an old version: CreateV1Status, with the constants CreateV1StatusOpen and so on.
+// An oldEnum is an enum of an old version: CreateV1Status, with the constants CreateV1StatusOpen
+// and so on.
 type oldEnum struct {
 	*types.Named
 	source string // name of its type
@@ -73,8 +75,8 @@ func (e *oldEnum) constant(c contract.Constant) string {
 	return e.Obj().Name() + gen.Capitalize(strings.TrimPrefix(c.Go, e.source))
 }
 
-// newOldVersion returns the types of an old version. Structs get their fields when the type of the source that
-// they are converted to is known.
+// newOldVersion returns the types of an old version. Structs get their fields when the type of the
+// source that they are converted to is known.
 func (u *upgrade) newOldVersion(v *gen.Version) *oldVersion {
 	where := path.Join(v.Dir, strings.ToLower(v.OldType(""))+".go")
 	if name, err := gen.ParseName(gen.WireName(v.OldType(""))); err == nil {
@@ -130,14 +132,15 @@ func (w *oldVersion) newNamed(name string, underlying types.Type) *types.Named {
 	return types.NewNamed(types.NewTypeName(token.NoPos, w.Named.Obj().Pkg(), name, nil), underlying, nil)
 }
 
-// write writes the file: the structs that are converted with their methods, then the others, then the enums.
+// write writes the file: the structs that are converted with their methods, then the others, then
+// the enums.
 func (w *oldVersion) write() {
 	w.pair(w.command().Named, w.Named)
 	w.function(w.command().Named, w.Named)
 	w.writeReached(true)
 
-	// The body takes the place of some conversions. They are only read for the types that they reach, which
-	// have methods if the body calls them.
+	// The body takes the place of some conversions. They are only read for the types that they
+	// reach, which have methods if the body calls them.
 	w.isDry = true
 	for _, o := range slices.Clone(w.reached) {
 		if w.u.isConverted(o) {
@@ -156,7 +159,8 @@ func (w *oldVersion) write() {
 	}
 }
 
-// writeReached writes the structs that were reached since the last call and, if hasMethods is set, their methods.
+// writeReached writes the structs that were reached since the last call and, if hasMethods is set,
+// their methods.
 func (w *oldVersion) writeReached(hasMethods bool) {
 	for ; w.written < len(w.reached); w.written++ { // converting one may reach others
 		o := w.reached[w.written]
@@ -186,8 +190,8 @@ func (w *oldVersion) function(from *types.Named, to types.Type) (name string, ok
 	return o.Obj().Name() + "." + o.method(), isSame(o.target, to)
 }
 
-// pair notes that older versions use a type of this one instead of a type of the source. If several stand for
-// it, they use the first.
+// pair notes that older versions use a type of this one instead of a type of the source. If several
+// stand for it, they use the first.
 func (w *oldVersion) pair(from types.Type, to *types.Named) {
 	if _, known := w.OldNames[types.TypeString(to, nil)]; known {
 		return
@@ -252,8 +256,8 @@ func (w *oldVersion) declareEnum(e *oldEnum) {
 	w.file.Text(text + ")")
 }
 
-// setFields sets the fields of a struct. Recorded fields of an embedded struct are in a struct of their own if
-// the target still embeds it.
+// setFields sets the fields of a struct. Recorded fields of an embedded struct are in a struct of
+// their own if the target still embeds it.
 func (w *oldVersion) setFields(o *oldStruct) {
 	var fields []*types.Var
 	var tags []string
@@ -286,8 +290,8 @@ func (w *oldVersion) setFields(o *oldStruct) {
 	o.SetUnderlying(types.NewStruct(fields, tags))
 }
 
-// embeddedStruct returns the embedded field with a name, or nil if the type does not embed a struct of that
-// name.
+// embeddedStruct returns the embedded field with a name, or nil if the type does not embed a struct
+// of that name.
 func embeddedStruct(t types.Type, name string) *types.Var {
 	if t == nil {
 		return nil

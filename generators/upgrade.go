@@ -27,8 +27,8 @@ func (u *upgrade) isConverted(o *oldStruct) bool {
 	return u.converted != nil && isSame(u.converted, o.target)
 }
 
-// bodyFor returns the body as the file of the old version writes it. The body may name declarations of the
-// target's package with or without the package.
+// bodyFor returns the body as the file of the old version writes it. The body may name declarations
+// of the target's package with or without the package.
 func (w *oldVersion) bodyFor(o *oldStruct) string {
 	const before = "package p\nfunc _() {\n"
 	text, fset := w.u.body.text, token.NewFileSet()
@@ -64,8 +64,8 @@ func (w *oldVersion) bodyFor(o *oldStruct) string {
 	return out.String() + text[end:]
 }
 
-// convertFields returns the statements that convert a struct, old, to its target: as a literal, or field by
-// field if the target embeds structs that old does not.
+// convertFields returns the statements that convert a struct, old, to its target: as a literal, or
+// field by field if the target embeds structs that old does not.
 //
 //	return Create{Href: old.URL, Tags: old.Tags}
 func (w *oldVersion) convertFields(o *oldStruct) string {
@@ -125,8 +125,8 @@ type fieldEdits struct {
 	dropped map[string]bool
 }
 
-// editsOf returns the edits of a struct. Their paths are those of the requested command, and they hold for the
-// same types in other commands.
+// editsOf returns the edits of a struct. Their paths are those of the requested command, and they
+// hold for the same types in other commands.
 func (u *upgrade) editsOf(o *oldStruct) fieldEdits {
 	requested := u.versions[0]
 	field := func(path string) (name string, ok bool) {
@@ -205,7 +205,8 @@ func (w *oldVersion) defaultValue(o *oldStruct, field, text string, t types.Type
 	return code
 }
 
-// addUndecided notes a field that has no known conversion. What the requested command has too is only noted there.
+// addUndecided notes a field that has no known conversion. What the requested command has too is
+// only noted there.
 func (w *oldVersion) addUndecided(o *oldStruct, field, format string, args ...any) {
 	text := w.at(o, field) + ": " + fmt.Sprintf(format, args...)
 	requested := w.u.versions[0]

@@ -26,8 +26,8 @@ type VersionInput struct {
 	DowngradeBody string `json:"downgrade_body,omitempty" schema:"format=go"` // Go statements of Downgrade, which return the old command from c; by default it copies the fields
 }
 
-// NewVersion creates a new version of a command whose fields change, and upgrades stored events to it. Run it
-// before or after editing the Go type.
+// NewVersion creates a new version of a command whose fields change, and upgrades stored events to
+// it. Run it before or after editing the Go type.
 //
 //petrock:name version
 func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
@@ -55,7 +55,8 @@ func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
 	return u.draft()
 }
 
-// assign adds texts of the form FIELD=VALUE to a map. The flag and the placeholder of a value are for errors.
+// assign adds texts of the form FIELD=VALUE to a map. The flag and the placeholder of a value are
+// for errors.
 func assign(to map[string]string, flag, placeholder string, texts []string) error {
 	for _, text := range texts {
 		name, value, _ := strings.Cut(text, "=")
@@ -67,9 +68,10 @@ func assign(to map[string]string, flag, placeholder string, texts []string) erro
 	return nil
 }
 
-// An upgrade writes the old versions of the commands that get a new one. An old version is self-contained: its
-// types are copies of all structs and enums that its events have, so that later changes of the source cannot
-// change what it reads. Only its methods mention the source, and convert to it.
+// An upgrade writes the old versions of the commands that get a new one. An old version is
+// self-contained: its types are copies of all structs and enums that its events have, so that later
+// changes of the source cannot change what it reads. Only its methods mention the source, and
+// convert to it.
 type upgrade struct {
 	*gen.Migration
 	*gen.Version // of the requested command
@@ -92,7 +94,8 @@ type undecided struct {
 	needsCode bool // whether only a body can convert it
 }
 
-// check validates the edit and the defaults against the fields of the command, and sets the defaults.
+// check validates the edit and the defaults against the fields of the command, and sets the
+// defaults.
 func (u *upgrade) check(defaults map[string]string) error {
 	for _, path := range append(slices.Sorted(maps.Keys(u.edit.Rename)), u.edit.Drop...) {
 		if _, ok := u.Old.Field(path); !ok {
@@ -180,8 +183,8 @@ func (u *upgrade) others() string {
 	return strings.Join(names, ", ")
 }
 
-// write writes the files of all old versions. That of the requested command comes first, because the edit
-// names its fields.
+// write writes the files of all old versions. That of the requested command comes first, because
+// the edit names its fields.
 func (u *upgrade) write() {
 	u.versions, u.undecided = nil, nil
 	for _, v := range u.Versions {
@@ -191,8 +194,9 @@ func (u *upgrade) write() {
 	}
 }
 
-// chooseConverted returns the type that the body converts to: the command if it alone gets a new version, or
-// else the shared type, which is the only one without a known conversion or the only one that changed.
+// chooseConverted returns the type that the body converts to: the command if it alone gets a new
+// version, or else the shared type, which is the only one without a known conversion or the only
+// one that changed.
 func (u *upgrade) chooseConverted() (types.Type, error) {
 	if len(u.Versions) == 1 {
 		return u.Named, nil
@@ -209,8 +213,8 @@ func (u *upgrade) chooseConverted() (types.Type, error) {
 	return u.Named, nil
 }
 
-// needing returns the structs with undecided fields, or only those that need code, one for each type of the
-// source.
+// needing returns the structs with undecided fields, or only those that need code, one for each
+// type of the source.
 func (u *upgrade) needing(code bool) (found []*oldStruct) {
 	for _, field := range u.undecided {
 		isKnown := slices.ContainsFunc(found, func(o *oldStruct) bool { return isSame(o.target, field.in.target) })
@@ -252,8 +256,8 @@ func (u *upgrade) refusal() error {
 	}
 }
 
-// statements describes the body that converts a struct of the requested command: the method, and the statements
-// that are known.
+// statements describes the body that converts a struct of the requested command: the method, and
+// the statements that are known.
 func (u *upgrade) statements(o *oldStruct) string {
 	target := types.TypeString(o.target, func(pkg *types.Package) string {
 		if pkg.Path() == u.p.Import(u.Dir) {

@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// test returns a test that replays an event of an old version. It compares the upgraded command if its fields
-// have Go literals, and there is no body that converts them.
+// test returns a test that replays an event of an old version. It compares the upgraded command if
+// its fields have Go literals, and there is no body that converts them.
 func (w *oldVersion) test() gen.GoFile {
 	imported, pkg := w.u.p.Import(w.Dir), w.u.p.Package(w.Dir)
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")

@@ -13,8 +13,8 @@ type Shape struct {
 	Fields []Field            `json:"fields"`
 	Types  map[string][]Field `json:"types,omitempty"` // the struct types that the fields use, by name
 
-	// Enums are the constants of the enums that the fields use, by the name in [Field.Named]. Events
-	// are not checked against them: the types of old versions have them.
+	// Enums are the constants of the enums that the fields use, by the name in [Field.Named].
+	// Events are not checked against them: the types of old versions have them.
 	Enums map[string][]Constant `json:"enums,omitempty"`
 }
 
@@ -74,9 +74,10 @@ const (
 	Map
 )
 
-// ParseType parses the type of a [Field]. It is in Go syntax, with named types other than structs replaced
-// by their underlying types. A name with a dot is an opaque type: its import path, which begins with ./ for
-// a package of the project, and its name. Any other name that is not a basic type is in [Shape.Types].
+// ParseType parses the type of a [Field]. It is in Go syntax, with named types other than structs
+// replaced by their underlying types. A name with a dot is an opaque type: its import path, which
+// begins with ./ for a package of the project, and its name. Any other name that is not a basic
+// type is in [Shape.Types].
 func ParseType(text string) (Type, error) {
 	fail := func() (Type, error) { return Type{}, fmt.Errorf("%q is not a type", text) }
 	nested := func(outer Type, rest string) (Type, error) {
@@ -342,8 +343,8 @@ func (s Shape) Field(path string) (field Field, ok bool) {
 	return field, true
 }
 
-// Owner returns the struct type that has a field, which is empty for a field of the shape itself, and the
-// name of the field.
+// Owner returns the struct type that has a field, which is empty for a field of the shape itself,
+// and the name of the field.
 func (s Shape) Owner(path string) (structure, name string) {
 	at := strings.LastIndex(path, ".")
 	if at < 0 {
@@ -353,8 +354,8 @@ func (s Shape) Owner(path string) (structure, name string) {
 	return s.structIn(field), path[at+1:]
 }
 
-// structOf returns the name of the struct type that a type is, points to or contains. It is empty for
-// other types.
+// structOf returns the name of the struct type that a type is, points to or contains. It is empty
+// for other types.
 func (s Shape) structOf(t Type) string {
 	for t.Elem != nil {
 		t = *t.Elem
@@ -406,15 +407,15 @@ func (s Shape) Names() string {
 	return strings.Join(names, ", ")
 }
 
-// Example returns an event of the shape as JSON, without optional fields that have no value. It returns false
-// if a required field has an opaque type.
+// Example returns an event of the shape as JSON, without optional fields that have no value. It
+// returns false if a required field has an opaque type.
 func (s Shape) Example() (text string, ok bool) {
 	text = s.object(s.Fields, nil)
 	return text, text != ""
 }
 
-// example returns a value of a type, or an empty string if none is known. Recursive types end in null and
-// in empty lists and maps. within has the enclosing struct types.
+// example returns a value of a type, or an empty string if none is known. Recursive types end in
+// null and in empty lists and maps. within has the enclosing struct types.
 func (s Shape) example(t Type, within []string) string {
 	const maxItems = 100
 	value := ""
@@ -466,8 +467,8 @@ func (s Shape) object(fields []Field, within []string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// Renamed returns OLD=NEW if one field was removed and one added, which is probably a rename. Otherwise it
-// returns an empty string.
+// Renamed returns OLD=NEW if one field was removed and one added, which is probably a rename.
+// Otherwise it returns an empty string.
 func Renamed(changes []Change) string {
 	if len(changes) != 2 || changes[0].What != removed || changes[1].What != added || changes[0].Version > 0 {
 		return ""

@@ -17,10 +17,11 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// A migration edits the source for new versions of commands, in three steps. First it renames and removes
-// fields with all their uses. Then it finds the commands whose recorded events do not fit the edited source:
-// they get a new version. When the generator has chosen the names in CreateV2, it makes the code of older
-// versions convert to that instead of Create, and sets //petrock:version.
+// A migration edits the source for new versions of commands, in three steps. First it renames and
+// removes fields with all their uses. Then it finds the commands whose recorded events do not fit
+// the edited source: they get a new version. When the generator has chosen the names in CreateV2,
+// it makes the code of older versions convert to that instead of Create, and sets
+// //petrock:version.
 type migration struct {
 	*rewrite // of the edited source, for the last step
 	engine   *Engine
@@ -30,8 +31,8 @@ type migration struct {
 	stored   []*gen.Version    // recorded commands of the edited source; the requested one first
 }
 
-// noteCalls notes the calls that keep the events of broken commands readable, and the commands that get a new
-// version together with another one.
+// noteCalls notes the calls that keep the events of broken commands readable, and the commands that
+// get a new version together with another one.
 func (e *Engine) noteCalls(ctx context.Context, p *plan, record *contract.Contract) error {
 	for i, first := range p.broken {
 		p.broken[i].call = e.changeCall(first)
@@ -56,7 +57,8 @@ func (e *Engine) noteCalls(ctx context.Context, p *plan, record *contract.Contra
 	return nil
 }
 
-// versionCall returns the call that generates a version of a command, with a renamed field as OLD=NEW or "".
+// versionCall returns the call that generates a version of a command, with a renamed field as
+// OLD=NEW or "".
 func (e *Engine) versionCall(command, rename string) string {
 	arguments := []any{"kind", "version", "name", command}
 	if rename != "" {
@@ -88,8 +90,8 @@ func (e *Engine) changeCall(b brokenCommand) string {
 	return e.Call("change", arguments...)
 }
 
-// migrate plans a new version of a recorded command, with edited fields, and of the commands that break
-// through the same types.
+// migrate plans a new version of a recorded command, with edited fields, and of the commands that
+// break through the same types.
 func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*gen.Migration, error) {
 	component, _, err := e.lookUp(ctx, derive.Command, command)
 	if err != nil {
@@ -169,8 +171,8 @@ func (m *migration) complete(ctx context.Context, texts map[string][]byte) error
 	return m.engine.completeGo(ctx, p)
 }
 
-// findStored finds the recorded commands of the edited source. It finds none if the requested command has
-// neither its recorded version nor the next.
+// findStored finds the recorded commands of the edited source. It finds none if the requested
+// command has neither its recorded version nor the next.
 func (m *migration) findStored(ctx context.Context, requested string) error {
 	edited := *m.engine
 	edited.before = m.engine.before.With(m.texts)
@@ -214,8 +216,8 @@ func (m *migration) findStored(ctx context.Context, requested string) error {
 	return nil
 }
 
-// chooseVersions returns the commands that get a new version: the requested one, and all that break because
-// of a type that changed in one of them.
+// chooseVersions returns the commands that get a new version: the requested one, and all that break
+// because of a type that changed in one of them.
 func (m *migration) chooseVersions() (chosen []*gen.Version) {
 	changed := map[string]bool{}
 	for before := -1; before < len(chosen); {
@@ -235,11 +237,12 @@ func (m *migration) chooseVersions() (chosen []*gen.Version) {
 	return chosen
 }
 
-// needsVersion reports whether a change of fields needs a new version: if recorded events do not fit the new
-// fields or, to read first, if older builds cannot read the new events.
+// needsVersion reports whether a change of fields needs a new version: if recorded events do not
+// fit the new fields or, to read first, if older builds cannot read the new events.
 func needsVersion(c contract.Change, readFirst bool) bool { return c.Breaking || readFirst }
 
-// changedTypes returns the struct types whose own fields do not fit the recorded events of a command.
+// changedTypes returns the struct types whose own fields do not fit the recorded events of a
+// command.
 func changedTypes(v *gen.Version, readFirst bool) (keys []string) {
 	for _, c := range v.Old.Changes(v.New) {
 		if needsVersion(c, readFirst) {
@@ -252,8 +255,8 @@ func changedTypes(v *gen.Version, readFirst bool) (keys []string) {
 // typeKey identifies a type in several passes.
 func typeKey(t types.Type) string { return types.TypeString(t, nil) }
 
-// ownerOf returns the struct type that declares the field of a command at a JSON path, or that declared it if
-// it was removed. It may be embedded in another.
+// ownerOf returns the struct type that declares the field of a command at a JSON path, or that
+// declared it if it was removed. It may be embedded in another.
 func ownerOf(v *gen.Version, jsonPath string) types.Type {
 	var owner types.Type = v.Named
 	at := strings.LastIndex(jsonPath, ".")
@@ -291,8 +294,8 @@ func (m *migration) changes(ctx context.Context, versions []*gen.Version) (files
 	return files, err
 }
 
-// redirectOlder makes the code of older versions use the types of the new old version instead of those of the
-// source: func (old CreateV1) Upgrade() CreateV2 { return CreateV2{Href: old.URL} }.
+// redirectOlder makes the code of older versions use the types of the new old version instead of
+// those of the source: func (old CreateV1) Upgrade() CreateV2 { return CreateV2{Href: old.URL} }.
 func (m *migration) redirectOlder(v *gen.Version) {
 	pkg, _ := m.pass.Package(v.Dir)
 	inspected := m.pass.Inspect(v.Dir)
@@ -339,8 +342,8 @@ func (m *migration) oldText(v *gen.Version, node ast.Node, info *types.Info) str
 	return ""
 }
 
-// oldType returns the type of the new old version that replaces a type of the source, or "". If no field has
-// the type any more, its recorded name is still known.
+// oldType returns the type of the new old version that replaces a type of the source, or "". If no
+// field has the type any more, its recorded name is still known.
 func (m *migration) oldType(v *gen.Version, t types.Type) string {
 	if named, ok := t.(*types.Named); ok && named.Obj().Pkg() != nil {
 		return cmp.Or(v.OldNames[typeKey(named)], v.OldNames[m.engine.deriver.TypeName(v.Named.Obj().Pkg(), named)])
@@ -348,7 +351,8 @@ func (m *migration) oldType(v *gen.Version, t types.Type) string {
 	return ""
 }
 
-// setVersion writes the new version, and the version that is written, into the doc comment of a command's type.
+// setVersion writes the new version, and the version that is written, into the doc comment of a
+// command's type.
 func (m *migration) setVersion(v *gen.Version) {
 	pkg, _ := m.pass.Package(v.Dir)
 	pos := pkg.Scope().Lookup(v.Type).Pos()

@@ -34,8 +34,8 @@ type Project struct {
 	Module   string            // path of the Go module
 	Packages map[string]string // package names by folder
 
-	// Initialisms are words, such as ppm, that Go names have in capitals, in addition to the common ones.
-	// They come from petrock.json. Pass them to [ParseName] and [ParseFields].
+	// Initialisms are words, such as ppm, that Go names have in capitals, in addition to the common
+	// ones. They come from petrock.json. Pass them to [ParseName] and [ParseFields].
 	Initialisms []string
 
 	// Function finds a function of the project: ./folder.Function or ./folder.Variable.Method. The
@@ -329,19 +329,19 @@ func (f *Function) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%q: %s; write a function that wraps %s, and create the tool from that", f.Ref, fmt.Sprintf(format, args...), strings.Join(f.Call, "."))
 }
 
-// A Migration is a new version of a command, and of every other command whose stored events would not be
-// readable because of the same types.
+// A Migration is a new version of a command, and of every other command whose stored events would
+// not be readable because of the same types.
 type Migration struct {
 	Versions []*Version // the requested command first
 
-	// Notes are those of fields before the change, by the struct type and the JSON name of the field, if
-	// they stay the input of a tool.
+	// Notes are those of fields before the change, by the struct type and the JSON name of the
+	// field, if they stay the input of a tool.
 	Notes    map[string]map[string]FieldNote
 	Warnings []string // about files that may use renamed fields, but are not built on this system
 
-	// Changes returns the edited files: renamed and dropped fields with all references, the versions in
-	// the doc comments of the commands, and the code of previous versions. Set OldNames and OldFields of
-	// all versions before.
+	// Changes returns the edited files: renamed and dropped fields with all references, the
+	// versions in the doc comments of the commands, and the code of previous versions. Set OldNames
+	// and OldFields of all versions before.
 	Changes func() ([]File, error)
 }
 
@@ -357,8 +357,9 @@ type Version struct {
 	Defaults  map[string]string // the defaults in the tags of its fields as JSON, by JSON name
 
 	// The generator sets what the code of previous versions, which converted to the types of the
-	// source, converts to now: types and constants as Go source, by their names with the import path,
-	// or types by their names in recorded fields, and fields by the position of their declarations.
+	// source, converts to now: types and constants as Go source, by their names with the import
+	// path, or types by their names in recorded fields, and fields by the position of their
+	// declarations.
 	OldNames  map[string]string
 	OldFields map[token.Pos]string
 }
