@@ -43,6 +43,7 @@ type oldStruct struct {
 	*types.Named
 	recorded string                // its name in the recorded fields; empty for the command
 	fields   []contract.Field      // as recorded
+	owned    map[string]bool       // its fields, and those that other structs embed, as RECORDED.NAME
 	target   types.Type            // the type of the source that it is converted to; nil if there is none
 	embedded map[string]*oldStruct // its embedded structs, by the names of those of target
 	isInner  bool                  // whether it is not the command
@@ -119,7 +120,10 @@ func (w *oldVersion) newFile() gen.GoFile {
 func (w *oldVersion) command() *oldStruct { return w.structs[""] }
 
 func (w *oldVersion) newStruct(recorded, name string, fields []contract.Field) *oldStruct {
-	o := &oldStruct{Named: w.newNamed(name, &types.Struct{}), recorded: recorded, fields: fields, embedded: map[string]*oldStruct{}, isInner: true}
+	o := &oldStruct{Named: w.newNamed(name, &types.Struct{}), recorded: recorded, fields: fields, isInner: true, owned: map[string]bool{}, embedded: map[string]*oldStruct{}}
+	for _, f := range fields {
+		o.owned[recorded+"."+f.Name] = true
+	}
 	w.byType[o.Named] = o
 	return o
 }
@@ -150,8 +154,13 @@ func (w *oldVersion) write() {
 	}
 	w.writeReached(w.hasBody && strings.Contains(w.u.body.text, ".upgrade"))
 	for _, name := range slices.Sorted(maps.Keys(w.structs)) {
-		if w.structs[name].target == nil {
-			w.declare(w.structs[name])
+		o := w.structs[name]
+		if source := w.source(name); source != nil && o.target == nil { // previous versions convert to it
+			w.pair(o.Named, source)
+			w.function(o.Named, source)
+			w.writeReached(false)
+		} else if o.target == nil {
+			w.declare(o)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.enums)) {
@@ -178,6 +187,22 @@ func (w *oldVersion) writeReached(hasMethods bool) {
 			w.writeMethod(o, o.code)
 		}
 	}
+}
+
+// source returns the struct type of the source that has a recorded name, or nil.
+func (w *oldVersion) source(recorded string) *types.Named {
+	own := w.Named.Obj().Pkg()
+	for _, pkg := range slices.Concat(own.Imports(), []*types.Package{own}) {
+		name, ok := strings.CutPrefix(recorded, gen.Capitalize(pkg.Name()))
+		if pkg == own {
+			name, ok = recorded, true
+		}
+		if object, isType := pkg.Scope().Lookup(name).(*types.TypeName); ok && isType && isStruct(object.Type()) && !isOpaque(object.Type()) {
+			named, _ := object.Type().(*types.Named)
+			return named
+		}
+	}
+	return nil
 }
 
 // function returns the method that converts a struct, and makes write write it.
@@ -314,18 +339,39 @@ func pointee(t types.Type) types.Type {
 
 // embed returns the field of an embedded struct, with those recorded fields that are promoted.
 func (w *oldVersion) embed(o *oldStruct, field *types.Var) *types.Var {
-	inner := w.newStruct(o.recorded, o.Obj().Name()+field.Name(), contract.Shape{Fields: o.fields}.Promoted(field.Name()).Fields)
+	target, fields := pointee(field.Type()), contract.Shape{Fields: o.fields}.Promoted(field.Name()).Fields
+	inner := w.copyOf(target, fields)
+	if inner == nil {
+		inner = w.newStruct(o.recorded, o.Obj().Name()+field.Name(), fields)
+	}
+	for _, f := range fields {
+		inner.owned[o.recorded+"."+f.Name] = true
+	}
 	o.embedded[field.Name()] = inner
-	w.function(inner.Named, pointee(field.Type()))
-	if named, ok := pointee(field.Type()).(*types.Named); ok {
+	w.function(inner.Named, target)
+	if named, ok := target.(*types.Named); ok {
 		w.pair(inner.Named, named)
 	}
 	w.OldFields[field.Pos()] = inner.Obj().Name()
 	var t types.Type = inner.Named
-	if inner.isPointer = isPointer(field.Type()); inner.isPointer {
-		t = types.NewPointer(t)
+	if isPointer(field.Type()) {
+		t, inner.isPointer = types.NewPointer(t), true
 	}
 	return types.NewField(token.NoPos, w.Named.Obj().Pkg(), inner.Obj().Name(), t, true)
+}
+
+// copyOf returns the struct that is a copy of a type of the source and has the given fields, or nil.
+func (w *oldVersion) copyOf(target types.Type, fields []contract.Field) *oldStruct {
+	name := sourceName(target)
+	if named, ok := target.(*types.Named); ok && named.Obj().Pkg() != w.Named.Obj().Pkg() {
+		name = gen.Capitalize(named.Obj().Pkg().Name()) + name
+	}
+	for _, o := range append(slices.Clone(w.reached), w.structs[name]) {
+		if o != nil && (o.target == nil || isSame(o.target, target)) && !slices.ContainsFunc(fields, func(f contract.Field) bool { return !slices.Contains(o.fields, f) }) {
+			return o
+		}
+	}
+	return nil
 }
 
 // goType returns a recorded type as a Go type of the old version.

@@ -131,8 +131,8 @@ func (u *upgrade) editsOf(o *oldStruct) fieldEdits {
 	requested := u.versions[0]
 	field := func(path string) (name string, ok bool) {
 		structure, name := u.Old.Owner(path)
-		recorded := requested.structs[structure].recorded
-		return name, slices.ContainsFunc(requested.reached, func(r *oldStruct) bool { return r.recorded == recorded && isSame(r.target, o.target) })
+		owned := requested.structs[structure].recorded + "." + name
+		return name, slices.ContainsFunc(requested.reached, func(r *oldStruct) bool { return r.owned[owned] && isSame(r.target, o.target) })
 	}
 	edits := fieldEdits{map[string]string{}, map[string]bool{}}
 	for path, renamed := range u.edit.Rename {
