@@ -67,7 +67,7 @@ type Options struct {
 
 	// ReplayBuffer limits the bytes that a session keeps for a client that reconnects or reads
 	// slowly (default 256 KiB).
-	ReplayBuffer int
+	ReplayBuffer int64
 
 	// KeepAlive is the interval of SSE comments on a stream without events. A call that takes
 	// longer than KeepAlive is answered with a stream (default 15 seconds).
