@@ -12,9 +12,10 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/transport"
 )
 
-// An exchange is one POST and its response. It implements [mcp.Responder]. The response is plain
+// An exchange is one POST and its response. It implements [transport.Responder]. The response is plain
 // JSON. If the call sends other messages before its answer or takes long, the response becomes a
 // stream.
 type exchange struct {
@@ -174,10 +175,10 @@ func hangUp(w http.ResponseWriter, r *http.Request) {
 	_ = conn.Close()
 }
 
-// Origin implements [mcp.Responder]. Session ids are secrets, so the log gets only the first eight
+// Origin implements [transport.Responder]. Session ids are secrets, so the log gets only the first eight
 // characters.
-func (e *exchange) Origin() mcp.Origin {
-	origin := mcp.Origin{Caller: callerOf(e.r, e.client), Traceparent: e.r.Header.Get("Traceparent")}
+func (e *exchange) Origin() transport.Origin {
+	origin := transport.Origin{Caller: callerOf(e.r, e.client), Traceparent: e.r.Header.Get("Traceparent"), Version: e.version}
 	if e.session != nil {
 		origin.Session = e.session.id[:8]
 	}
@@ -262,7 +263,7 @@ func (e *exchange) waitWritten() {
 	e.returnScratch()
 }
 
-// Reserve implements [mcp.Responder]. The session holds the memory until it ends; without a
+// Reserve implements [transport.Responder]. The session holds the memory until it ends; without a
 // session, this exchange does.
 func (e *exchange) Reserve(n int) error {
 	if e.session == nil {
@@ -328,7 +329,7 @@ func (e *exchange) setStatusHeaders(err error) int {
 		e.w.Header().Set("Retry-After", "1")
 		return limit.status()
 	}
-	stateless, ok := errors.AsType[*mcp.StatelessError](err)
+	stateless, ok := errors.AsType[*transport.StatelessError](err)
 	switch {
 	case e.isBatch: // the batch itself is invalid
 		return http.StatusBadRequest

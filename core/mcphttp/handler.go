@@ -45,6 +45,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/transport"
 )
 
 // Options configure a [Handler]. The zero value has good defaults.
@@ -134,7 +135,7 @@ func NewHandler(s *mcp.Server, o Options) *Handler {
 
 // A Session handles the messages of a client. Its methods are those of [mcp.Session].
 type Session interface {
-	Receive(ctx context.Context, m *jsonrpc.Message, r mcp.Responder)
+	Receive(ctx context.Context, m *jsonrpc.Message, r transport.Responder)
 	Revision() mcp.Revision // "" until the session is initialized
 	Close(skipGrace <-chan struct{})
 }

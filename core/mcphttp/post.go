@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // post serves a message of a client. Its response is the answer or, if the message needs none,
@@ -156,7 +158,7 @@ func (h *Handler) route(e *exchange, m *jsonrpc.Message) *refusal {
 		}
 		return &refusal{http.StatusBadRequest, m.ID(), m.Fault()}
 	case version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)),
-		m.IsRequest() && (id == "" || m.Method() == "initialize") && mcp.NamesRevision(m.Params()):
+		m.IsRequest() && (id == "" || m.Method() == "initialize") && namesRevision(m.Params()):
 		return h.serveStateless(e, m)
 	case m.Method() == "initialize" && m.IsRequest():
 		return h.serveInitialize(e, m)
@@ -188,6 +190,11 @@ func singleValue(values []string) (string, bool) {
 		return values[0], true
 	}
 	return "", false
+}
+
+// namesRevision reports whether the _meta of params names a revision.
+func namesRevision(params json.RawMessage) bool {
+	return strictjson.Member(strictjson.Member(params, "_meta"), mcp.MetaVersion) != nil
 }
 
 // serveStateless serves a message of a revision without sessions.

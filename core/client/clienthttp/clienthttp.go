@@ -29,6 +29,7 @@ import (
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -82,16 +83,16 @@ type httpTransport struct {
 	http   *http.Client
 
 	mu              sync.Mutex
-	token           string                          // last bearer token
-	session         *client.Session                 // current session; nil while connecting
-	endStream       context.CancelFunc              // ends the stream of the session; nil without a session
-	headerArguments map[string][]mcp.HeaderArgument // by tool
+	token           string                                // last bearer token
+	session         *client.Session                       // current session; nil while connecting
+	endStream       context.CancelFunc                    // ends the stream of the session; nil without a session
+	headerArguments map[string][]transport.HeaderArgument // by tool
 
 	unanswered, unansweredBytes int // requests from the server, see reserve
 }
 
 func newHTTPTransport(server Server, u *url.URL) *httpTransport {
-	h := &httpTransport{server: server, url: u, http: server.HTTP, headerArguments: map[string][]mcp.HeaderArgument{}}
+	h := &httpTransport{server: server, url: u, http: server.HTTP, headerArguments: map[string][]transport.HeaderArgument{}}
 	if h.http == nil {
 		h.http = &http.Client{CheckRedirect: refuseOtherOrigins}
 		if t, ok := http.DefaultTransport.(*http.Transport); ok { // the program may have replaced it
@@ -252,7 +253,7 @@ func (h *httpTransport) FilterTools(s *client.Session, all []mcp.Tool) []mcp.Too
 	}
 	usable := all[:0]
 	for _, t := range all {
-		headers, err := mcp.HeaderArguments(t.InputSchema)
+		headers, err := transport.HeaderArguments(t.InputSchema)
 		if err != nil {
 			h.Options.Logger.Warn("skipped a tool with an invalid x-mcp-header", "tool", t.Name, "error", err)
 			continue

@@ -31,6 +31,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/transport"
 	"github.com/petrock/petrock/core/mcphttp"
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -153,7 +154,7 @@ func newSession(connect Connect, onEnd func(), log *slog.Logger, send func(msg [
 }
 
 // Receive implements [mcphttp.Session].
-func (s *session) Receive(ctx context.Context, m *jsonrpc.Message, r mcp.Responder) {
+func (s *session) Receive(ctx context.Context, m *jsonrpc.Message, r transport.Responder) {
 	s.client.Receive(ctx, m, r)
 }
 
@@ -251,7 +252,7 @@ func (s *session) callStateless(ctx context.Context, req *jsonrpc.Request) (any,
 		result, err = s.call(ctx, req)
 	}
 	if err != nil {
-		return nil, &mcp.StatelessError{Err: err, Malformed: malformed}
+		return nil, &transport.StatelessError{Err: err, Malformed: malformed}
 	}
 	return result, nil
 }
@@ -266,8 +267,8 @@ func checkStateless(req *jsonrpc.Request) error {
 	}
 	target, _ := strictjson.Unquote(strictjson.Member(req.Params, key))
 	version, _ := strictjson.Unquote(strictjson.Member(strictjson.Member(req.Params, "_meta"), mcp.MetaVersion))
-	if r, ok := req.Responder().(mcp.Responder); ok {
-		if err := r.CheckRequest(&mcp.Call{Method: req.Method, Target: target, Params: req.Params}, version); err != nil {
+	if r, ok := req.Responder().(transport.Responder); ok {
+		if err := r.CheckRequest(transport.Request{Version: version, Method: req.Method, Target: target, HasTarget: target != ""}); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -227,7 +227,7 @@ func (b *builder) setURL() {
 		value = strings.Trim(value, " \t")
 		switch {
 		case !ok, value == "" && b.source.client.skipsEmpty:
-		case !mcp.IsHeaderName(name):
+		case !transport.IsHeaderName(name):
 			b.addProblem(field, errors.New("not a valid header name; use letters, digits and dashes"))
 		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 			b.addProblem(field, errors.New("the value contains a line break or another control character; remove it from the variable"))
