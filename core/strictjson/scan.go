@@ -340,15 +340,7 @@ func (s *keySet) add(key []byte) bool {
 // Members is a faster [Object] for data that [Check] accepts, such as a value from [Object]. It may
 // panic on other input. For a value that is not an object it returns a [*TypeError].
 func Members(data []byte, member func(key, value []byte) error) error {
-	i := skipSpace(data, 0)
-	if data[i] != '{' {
-		return typeMismatch("an object", data)
-	}
-	_, err := walk(data, i, func(key []byte, at int) (int, error) {
-		end := skip(data, at)
-		return end, member(key, data[at:end])
-	})
-	return err
+	return splitChecked(data, '{', "an object", member)
 }
 
 // Member returns the value of a member of object, or nil if the member does not exist or object is
@@ -369,13 +361,17 @@ func Member(object []byte, name string) (value json.RawMessage) {
 // Elements is a faster [Array] for data that [Check] accepts. It may panic on other input. For a
 // value that is not an array it returns a [*TypeError].
 func Elements(data []byte, element func(value []byte) error) error {
+	return splitChecked(data, '[', "an array", func(_, value []byte) error { return element(value) })
+}
+
+func splitChecked(data []byte, first byte, kind string, visit func(key, value []byte) error) error {
 	i := skipSpace(data, 0)
-	if data[i] != '[' {
-		return typeMismatch("an array", data)
+	if data[i] != first {
+		return typeMismatch(kind, data)
 	}
-	_, err := walk(data, i, func(_ []byte, at int) (int, error) {
+	_, err := walk(data, i, func(key []byte, at int) (int, error) {
 		end := skip(data, at)
-		return end, element(data[at:end])
+		return end, visit(key, data[at:end])
 	})
 	return err
 }
