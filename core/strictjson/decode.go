@@ -1,7 +1,6 @@
 package strictjson
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/base64"
 	"encoding/json"
@@ -247,8 +246,11 @@ func (d *Decoder) quoted(data []byte, at int, v reflect.Value) (int, error) {
 		return at, typeMismatch("a string", data[at:])
 	}
 	text := []byte(unquoted)
-	if Check(text) != nil || len(bytes.TrimSpace(text)) < len(text) {
-		return end, &TypeError{Msg: "must contain a JSON value without space around it, got " + clipQuoted(text)}
+	if err := Check(text); err != nil {
+		return end, &TypeError{Msg: "must contain a JSON value: " + err.Error()}
+	}
+	if isSpace(text[0]) || isSpace(text[len(text)-1]) {
+		return end, &TypeError{Msg: "must contain a JSON value without space around it"}
 	}
 	_, err := d.value(text, 0, v)
 	return end, err

@@ -74,7 +74,7 @@ func (c *typeChecker) check(n, inferred *node, at string, branch bool) error {
 	narrower := c.direction == Input && form == integerKind && n.types&numberKind != 0 ||
 		c.direction == Output && form == numberKind && n.types&(integerKind|numberKind) == integerKind
 	if !n.types.mayInclude(form) || c.match == Exact && narrower {
-		return fmt.Errorf("%s is %s, its %v schema says %s", at, form.phrases()[0], c.direction, list(n.types.phrases(), " or "))
+		return fmt.Errorf("%s is %s, its %v schema says %s", at, form.choose(kindPhrases)[0], c.direction, list(n.types.choose(kindPhrases), " or "))
 	}
 	for _, other := range n.allOf {
 		if err := c.check(other, inferred, at, branch); err != nil {
@@ -116,7 +116,7 @@ func (c *typeChecker) checkAlternatives(branches []*node, inferred *node, at str
 		}
 	}
 	if len(possible) == 0 && len(branches) > 0 {
-		return fmt.Errorf("%s is %s, its %v schema has no alternative for it", at, inferred.types.phrases()[0], c.direction)
+		return fmt.Errorf("%s is %s, its %v schema has no alternative for it", at, inferred.types.choose(kindPhrases)[0], c.direction)
 	}
 	for _, n := range possible {
 		if err := c.check(n, inferred, at, branch || len(possible) > 1); err != nil {

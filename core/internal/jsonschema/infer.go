@@ -78,7 +78,6 @@ type inference struct {
 	recursive []any             // IDs of recursive types, which are in $defs
 	defs      map[string]string // $defs, by name
 	names     map[string]any    // IDs of the types in defs, by name
-	size      int               // number of types so far
 	path      []Field           // from the root to the current field
 
 	indirect    int // number of pointers, lists and maps around the current type
@@ -130,10 +129,6 @@ func (in *inference) schemaOf(t Type) (draft, error) {
 
 // typeSchema returns the schema of a type. For a recursive type it is a $ref to a definition.
 func (in *inference) typeSchema(t Type) (draft, error) {
-	const limit = 20_000
-	if in.size++; in.size > limit {
-		return nil, in.fail("the schema would have more than %d parts; use a smaller type", limit)
-	}
 	id := t.ID()
 	if id == nil {
 		return in.underlying(t)
@@ -158,11 +153,15 @@ func (in *inference) inline(t Type) (draft, error) {
 }
 
 // reference returns a $ref to the definition of a type, and adds the definition if it does not
-// exist.
+// exist. It adds a number to a name that is taken.
 func (in *inference) reference(t Type) (draft, error) {
-	name := in.definitionName(t)
-	if _, ok := in.defs[name]; !ok {
-		in.defs[name] = "" // prevents endless recursion
+	base := definitionName(t.Name())
+	name := base
+	for n := 2; in.names[name] != nil && in.names[name] != t.ID(); n++ {
+		name = base + strconv.Itoa(n)
+	}
+	if in.names[name] == nil {
+		in.names[name] = t.ID() // first, because the type refers to itself
 		in.indirect++
 		definition, err := in.inline(t)
 		in.indirect--
@@ -172,20 +171,6 @@ func (in *inference) reference(t Type) (draft, error) {
 		in.defs[name] = definition.String()
 	}
 	return draft{{"$ref", quote("#/$defs/" + name)}}, nil
-}
-
-// definitionName returns the name of a type in $defs. It adds a number to a name that is taken.
-func (in *inference) definitionName(t Type) string {
-	base := definitionName(t.Name())
-	name := base
-	for n := 2; ; n++ {
-		other, taken := in.names[name]
-		if !taken || other == t.ID() {
-			in.names[name] = t.ID()
-			return name
-		}
-		name = base + strconv.Itoa(n)
-	}
 }
 
 // definitionName returns the name of a type in $defs: its Go name without packages, with _ in place
