@@ -51,8 +51,8 @@ func WaitLock(ctx context.Context, path string, waiting func()) (*Lock, error) {
 }
 
 // TryLock locks a path, or returns [ErrLocked]. It creates the file, but not its folder. It refuses
-// symbolic links where the system supports that. If the file system or the operating system does not
-// support locks, TryLock succeeds without one.
+// symbolic links where the system supports that. If the file system does not support locks, TryLock
+// succeeds without one.
 //
 // Only the holder of the lock may remove the file, before it releases the lock.
 func TryLock(path string) (*Lock, error) {

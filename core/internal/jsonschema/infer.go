@@ -94,7 +94,11 @@ func (in *inference) document(t Type) (draft, error) {
 		return keywords, err
 	}
 	if keywords.get("$ref") != "" { // clients expect the type of the root there
-		if keywords, err = in.expand(t); err != nil {
+		for isPointer(t) {
+			t = t.Elem()
+		}
+		in.recursive = slices.DeleteFunc(in.recursive, func(other any) bool { return other == t.ID() })
+		if keywords, err = in.inline(t); err != nil {
 			return nil, err
 		}
 	}
@@ -105,30 +109,16 @@ func (in *inference) document(t Type) (draft, error) {
 	return keywords.with("$defs", defs.String()), nil
 }
 
-// expand returns the schema of a recursive type, or of a pointer to one, without $ref.
-func (in *inference) expand(t Type) (draft, error) {
-	for isPointer(t) {
-		t = t.Elem()
-	}
-	in.recursive = slices.DeleteFunc(in.recursive, func(other any) bool { return other == t.ID() })
-	in.stack = nil
-	return in.inline(t)
-}
-
+// fail returns an error, or nil if the inference is lenient.
 func (in *inference) fail(format string, args ...any) error {
+	if in.lenient {
+		return nil
+	}
 	return &TypeError{Fields: slices.Clone(in.path), Err: fmt.Errorf(format, args...)}
 }
 
+// schemaOf returns the schema of a type. For a recursive type it is a $ref to a definition.
 func (in *inference) schemaOf(t Type) (draft, error) {
-	keywords, err := in.typeSchema(t)
-	if err != nil && in.lenient {
-		return draft{}, nil
-	}
-	return keywords, err
-}
-
-// typeSchema returns the schema of a type. For a recursive type it is a $ref to a definition.
-func (in *inference) typeSchema(t Type) (draft, error) {
 	id := t.ID()
 	if id == nil {
 		return in.underlying(t)
@@ -165,7 +155,7 @@ func (in *inference) reference(t Type) (draft, error) {
 		in.indirect++
 		definition, err := in.inline(t)
 		in.indirect--
-		if err != nil && !in.lenient {
+		if err != nil {
 			return nil, err
 		}
 		in.defs[name] = definition.String()
