@@ -58,7 +58,7 @@ func (e *OutputEncoder) typeOf(t reflect.Type) *outputType {
 // hasLists reports whether values of t may have a slice or a map that encoding/json encodes as
 // null.
 func hasLists(t reflect.Type, seen map[reflect.Type]bool) bool {
-	if seen[t] || encodesItself(t) {
+	if seen[t] || implementsOne[json.Marshaler, encoding.TextMarshaler](t) {
 		return false
 	}
 	seen[t] = true
@@ -66,7 +66,7 @@ func hasLists(t reflect.Type, seen map[reflect.Type]bool) bool {
 	case reflect.Map, reflect.Interface:
 		return true
 	case reflect.Slice:
-		return !isBytes(t)
+		return t.Elem().Kind() != reflect.Uint8
 	case reflect.Pointer, reflect.Array:
 		return hasLists(t.Elem(), seen)
 	case reflect.Struct:
@@ -77,13 +77,6 @@ func hasLists(t reflect.Type, seen map[reflect.Type]bool) bool {
 		}
 	}
 	return false
-}
-
-func isBytes(t reflect.Type) bool { return t.Elem().Kind() == reflect.Uint8 }
-
-func encodesItself(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return p.Implements(reflect.TypeFor[json.Marshaler]()) || p.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
 // listFields returns the fields that have lists, if t is a struct. It leaves out embedded pointers to
