@@ -25,11 +25,7 @@ import (
 func (s *Schema) CheckType(t reflect.Type, d Direction, exact bool) error {
 	in := newInference(d)
 	in.lenient = true
-	document, err := in.document(reflected{t})
-	if err != nil {
-		return err
-	}
-	inferred, err := Compile(document.raw())
+	inferred, err := Compile(in.document(reflected{t}).raw())
 	if err != nil {
 		return fmt.Errorf("%v schema of %v: %w", d, t, err)
 	}
