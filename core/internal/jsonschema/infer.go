@@ -283,10 +283,8 @@ func (in *inference) underlying(t Type) draft {
 		defer func() { in.indirect-- }()
 		return in.schemaOf(t.Elem()) // the caller adds null
 	case reflect.Struct:
-		if t.ID() == nil { // for a declared type, see declared
-			if keywords, ok := in.marshalled(t); ok {
-				return keywords
-			}
+		if keywords, ok := in.marshalled(t); ok { // of an undeclared type, by an embedded one
+			return keywords
 		}
 		return in.structSchema(t)
 	case reflect.Slice:
@@ -460,7 +458,7 @@ func describe(f Field, tag Tag) string {
 type Type interface {
 	String() string
 	ID() any               // equal for equal declared types; nil for other types
-	Name() string          // of a declared type, with its import path; empty for other types
+	Name() string          // of a declared type, with its import path; undefined for other types
 	Kind() reflect.Kind    // of the underlying type; Invalid if not known
 	Reflect() reflect.Type // for a basic kind, a type of that kind
 	Elem() Type
@@ -503,22 +501,14 @@ func (t reflected) Reflect() reflect.Type { return t.Type }
 func (t reflected) Elem() Type            { return reflected{t.Type.Elem()} }
 func (t reflected) Key() Type             { return reflected{t.Type.Key()} }
 
+func (t reflected) Name() string { return t.PkgPath() + "." + t.Type.Name() }
+
 func (t reflected) ID() any {
-	if !isNamed(t.Type) {
+	if t.PkgPath() == "" {
 		return nil
 	}
 	return t.Type
 }
-
-func (t reflected) Name() string {
-	if !isNamed(t.Type) {
-		return ""
-	}
-	return t.PkgPath() + "." + t.Type.Name()
-}
-
-// isNamed reports whether a type is declared. Only declared types can contain themselves.
-func isNamed(t reflect.Type) bool { return t.PkgPath() != "" }
 
 func (t reflected) Fields(d Direction) []Field {
 	found := jsonfield.Decoded(t.Type)
