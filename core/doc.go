@@ -33,7 +33,7 @@
 //   - app/appserve: commands and flags of features: log, workers, replay, backup, restore
 //   - app/apptest: test features as a client sees them
 //
-// Plumbing is for petrock's own generators and commands; servers do not need it.
-// A package imports only packages above it in this list. client/clienthttp, auth/token, auth/oauth, app
-// and the packages below app are parts: a project has them once it uses them.
+// Plumbing is for petrock's own generators and commands; servers do not need it. A package imports
+// only packages above it in this list. client/clienthttp, auth/token, auth/oauth, app and the
+// packages below app are parts: a project has them once it uses them.
 package core

@@ -344,7 +344,7 @@ func (d *Derived) textSchema(in reflect.Type, given json.RawMessage, infer bool)
 		return nil, err
 	}
 	for i, p := range s.Properties() {
-		if !p.IsString {
+		if !p.IsText() {
 			return nil, fmt.Errorf(`%v.%s: arguments are text, got %v; use a string, or the option "string" in its json tag`, in, fields[i].Name, fields[i].Type)
 		}
 	}

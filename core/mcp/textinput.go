@@ -31,8 +31,8 @@ func newTextInput(raw json.RawMessage) (*textInput, error) {
 	}
 	choices := make(map[string][]string)
 	for _, p := range in.schema.Properties() {
-		if p.Choices != nil {
-			choices[p.Name] = p.Choices
+		if texts := p.Choices(); texts != nil {
+			choices[p.Name] = texts
 		}
 	}
 	if len(choices) > 0 {

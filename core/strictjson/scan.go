@@ -12,16 +12,16 @@ import (
 // MaxDepth is the maximum nesting depth of arrays and objects.
 const MaxDepth = 256
 
-// Check returns an [*Error] unless data is exactly one JSON value, with optional white space around it,
-// that follows all rules of this package.
+// Check returns an [*Error] unless data is exactly one JSON value, with optional white space around
+// it, that follows all rules of this package.
 func Check(data []byte) error {
 	s := scanner{data: data}
 	return s.finish(s.value(s.space(0)))
 }
 
 // Object parses data, which must be one JSON object, and calls member for each of its members in
-// order, with the unescaped key and the raw value. member must not modify the slices; value is part of
-// data. If member returns an error, Object stops and returns it.
+// order, with the unescaped key and the raw value. member must not modify the slices; value is part
+// of data. If member returns an error, Object stops and returns it.
 //
 // If data is malformed, Object calls member for the members before the syntax error. It returns the
 // error of a duplicate key, at any depth, only after the last member.
@@ -71,9 +71,9 @@ func First(data []byte) byte {
 // failed is the position that scanner methods return after an error.
 const failed = -1
 
-// A scanner parses data in one pass. Its methods take the position where something begins, and return
-// the position where it ends, or failed. A syntax error stops the scanner. A duplicate key does not;
-// it is kept in dup.
+// A scanner parses data in one pass. Its methods take the position where something begins, and
+// return the position where it ends, or failed. A syntax error stops the scanner. A duplicate key
+// does not; it is kept in dup.
 type scanner struct {
 	data  []byte
 	depth int
@@ -266,18 +266,20 @@ func (s *scanner) syntaxError(i int, msg string) int {
 	return failed
 }
 
-// scanString returns where the string that begins at data[i] ends, and whether it contains an escape. If
-// the string is invalid, it returns the position of the problem. It processes eight bytes at a time.
+// scanString returns where the string that begins at data[i] ends, and whether it contains an
+// escape. If the string is invalid, it returns the position of the problem. It processes eight
+// bytes at a time.
 func scanString(data []byte, i int) (end int, escaped bool, problem string) {
 	const ones = 0x0101010101010101
 	const high = 0x80 * ones
 	for i++; ; {
 		for ; len(data)-i >= 8; i += 8 {
 			w := binary.LittleEndian.Uint64(data[i:])
-			// Flipping bit 1 turns a quote into a space, and keeps control characters below a space.
+			// Flipping bit 1 turns a quote into a space, and keeps control characters below a
+			// space.
 			quote, backslash := w^('"'-' ')*ones, w^'\\'*ones
-			// The lowest high bit that is set marks the first byte that is special. Higher ones may be
-			// wrong.
+			// The lowest high bit that is set marks the first byte that is special. Higher ones may
+			// be wrong.
 			if other := (w | (quote - (' '+1)*ones) | (backslash - ones)) & high; other != 0 {
 				i += bits.TrailingZeros64(other) / 8
 				break
@@ -330,8 +332,8 @@ func escapeLen(b []byte) int {
 	return 0
 }
 
-// A keySet holds the keys of one object. Comparing with a few keys is faster than hashing, and keeps
-// them on the stack.
+// A keySet holds the keys of one object. Comparing with a few keys is faster than hashing, and
+// keeps them on the stack.
 type keySet struct {
 	few    [8][]byte
 	n      int // length of few
@@ -387,8 +389,8 @@ func MembersAt(data []byte, ends *Ends, member func(key, value []byte) error) er
 	return err
 }
 
-// Member returns the value of a member of object, or nil if the member does not exist or object is not
-// an object. Like [Members], it requires valid JSON or nil.
+// Member returns the value of a member of object, or nil if the member does not exist or object is
+// not an object. Like [Members], it requires valid JSON or nil.
 func Member(object []byte, name string) (value json.RawMessage) {
 	if First(object) != '{' {
 		return nil
@@ -402,8 +404,8 @@ func Member(object []byte, name string) (value json.RawMessage) {
 	return value
 }
 
-// Elements is a faster [Array] for data that [Check] accepts. It may panic on other input. For a value
-// that is not an array it returns a [*TypeError].
+// Elements is a faster [Array] for data that [Check] accepts. It may panic on other input. For a
+// value that is not an array it returns a [*TypeError].
 func Elements(data []byte, element func(value []byte) error) error {
 	i := skipSpace(data, 0)
 	if data[i] != '[' {
@@ -416,8 +418,8 @@ func Elements(data []byte, element func(value []byte) error) error {
 	return err
 }
 
-// walk calls visit for each member or element of the valid object or array at data[i], with the key, or
-// nil, and the position of the value. visit returns where the value ends.
+// walk calls visit for each member or element of the valid object or array at data[i], with the
+// key, or nil, and the position of the value. visit returns where the value ends.
 func walk(data []byte, i int, visit func(key []byte, at int) (int, error)) (int, error) {
 	isObject := data[i] == '{'
 	if i = skipSpace(data, i+1); data[i] == '}' || data[i] == ']' {

@@ -317,9 +317,6 @@ func Holds(wide, narrow string) bool {
 	return w >= n
 }
 
-// Of returns the shape of a struct type of the shape.
-func (s Shape) Of(structure string) Shape { return Shape{s.Types[structure], s.Types, s.Enums} }
-
 // Promoted returns the shape of an embedded struct: its fields that are promoted.
 func (s Shape) Promoted(embedded string) Shape {
 	promoted := Shape{Types: s.Types, Enums: s.Enums}
@@ -332,13 +329,8 @@ func (s Shape) Promoted(embedded string) Shape {
 	return promoted
 }
 
-// Has reports whether the shape has a field. The path is the JSON names of nested fields, joined by dots.
-func (s Shape) Has(path string) bool {
-	_, ok := s.at(path)
-	return ok
-}
-
-func (s Shape) at(path string) (field Field, ok bool) {
+// Field returns a field. The path is the JSON names of nested fields, joined by dots.
+func (s Shape) Field(path string) (field Field, ok bool) {
 	fields := s.Fields
 	for name := range strings.SplitSeq(path, ".") {
 		if field, ok = findField(fields, name); !ok {
@@ -347,6 +339,17 @@ func (s Shape) at(path string) (field Field, ok bool) {
 		fields = s.Types[s.structIn(field)]
 	}
 	return field, true
+}
+
+// Owner returns the struct type that has a field, which is empty for a field of the shape itself, and the
+// name of the field.
+func (s Shape) Owner(path string) (structure, name string) {
+	at := strings.LastIndex(path, ".")
+	if at < 0 {
+		return "", path
+	}
+	field, _ := s.Field(path[:at])
+	return s.structIn(field), path[at+1:]
 }
 
 // structOf returns the name of the struct type that a type is, points to or contains. It is empty for
@@ -460,19 +463,6 @@ func (s Shape) object(fields []Field, within []string) string {
 		members = append(members, strconv.Quote(f.Name)+":"+value)
 	}
 	return "{" + strings.Join(members, ",") + "}"
-}
-
-// Canonical returns the first path of a field. A field of a struct type that is used twice has two paths.
-func (s Shape) Canonical(path string) string {
-	at := strings.LastIndex(path, ".")
-	if at < 0 {
-		return path
-	}
-	f, _ := s.at(path[:at])
-	if structure := s.structIn(f); structure != "" {
-		return s.PathOf(structure) + path[at:]
-	}
-	return path
 }
 
 // Renamed returns OLD=NEW if one field was removed and one added, which is probably a rename. Otherwise it

@@ -175,13 +175,15 @@ func TestSharedType(t *testing.T) {
 				t.Errorf("got %d new versions in\n%s", n, text)
 			}
 			b.has("features/desk/acquire_v1.go", "func (old AcquireV1) Upgrade() Acquire { "+body+" }")
-			b.has("features/desk/stock_v1.go", "Items []AcquireV1", "Stock{Items: app.UpgradeList(old.Items, AcquireV1.Upgrade), Note: old.Note}")
-			b.has("features/desk/label_v1.go", "By map[string]AcquireV1", "app.UpgradeMap(old.By, AcquireV1.Upgrade)")
-			b.has("features/desk/lend_v1.go", "First *AcquireV1", "app.UpgradePointer(old.First, AcquireV1.Upgrade)")
-			b.has("features/desk/donate_v1.go", "type DonateV1 struct { AcquireV1 Donor string", "Donate{Acquire: old.AcquireV1.Upgrade(), Donor: old.Donor}")
-			b.has("features/desk/move_v1.go", "Boxes []MoveV1Box", "app.UpgradeList(old.Boxes, MoveV1Box.Upgrade)",
-				"type MoveV1Box struct { First AcquireV1", "Box{First: old.First.Upgrade(), Label: old.Label}")
-			b.has("features/store/order_v1.go", "Lines []desk.AcquireV1", "Box *desk.MoveV1Box", "app.UpgradeList(old.Lines, desk.AcquireV1.Upgrade)", "app.UpgradePointer(old.Box, desk.MoveV1Box.Upgrade)")
+			b.has("features/desk/stock_v1.go", "Items []StockV1Acquire", "Stock{Items: app.UpgradeList(old.Items, StockV1Acquire.upgrade), Note: old.Note}",
+				"func (old StockV1Acquire) upgrade() Acquire { "+body+" }")
+			b.has("features/desk/label_v1.go", "By map[string]LabelV1Acquire", "app.UpgradeMap(old.By, LabelV1Acquire.upgrade)")
+			b.has("features/desk/lend_v1.go", "First *LendV1Acquire", "app.UpgradePointer(old.First, LendV1Acquire.upgrade)")
+			b.has("features/desk/donate_v1.go", "type DonateV1 struct { DonateV1Acquire Donor string", "Donate{Acquire: old.DonateV1Acquire.upgrade(), Donor: old.Donor}")
+			b.has("features/desk/move_v1.go", "Boxes []MoveV1Box", "app.UpgradeList(old.Boxes, MoveV1Box.upgrade)",
+				"type MoveV1Box struct { First MoveV1Acquire", "Box{First: old.First.upgrade(), Label: old.Label}")
+			b.has("features/store/order_v1.go", "Lines []OrderV1DeskAcquire", "Box *OrderV1DeskBox", "app.UpgradeList(old.Lines, OrderV1DeskAcquire.upgrade)",
+				"func (old OrderV1DeskAcquire) upgrade() desk.Acquire { "+strings.Replace(body, "Acquire", "desk.Acquire", 1)+" }")
 			b.isClean()
 
 			// Later versions of one of them, and of all.
@@ -198,8 +200,8 @@ func TestSharedType(t *testing.T) {
 				}
 				b.isClean()
 			}
-			b.has("features/desk/stock_v1.go", "func (old StockV1) Upgrade() StockV2 { return StockV2{Items: app.UpgradeList(old.Items, AcquireV1.Upgrade), Note: old.Note} }")
-			b.has("features/desk/stock_v2.go", "Items []AcquireV2", "StockV3{Items: old.Items, Remark: old.Note}")
+			b.has("features/desk/stock_v1.go", "func (old StockV1) Upgrade() StockV2 { return StockV2{Items: app.UpgradeList(old.Items, StockV1Acquire.upgrade), Note: old.Note} }", "func (old StockV1Acquire) upgrade() StockV2Acquire { return StockV2Acquire{Title: old.Title")
+			b.has("features/desk/stock_v2.go", "Items []StockV2Acquire", "StockV3{Items: app.UpgradeList(old.Items, StockV2Acquire.upgrade), Remark: old.Note}")
 		})
 	}
 }
@@ -233,14 +235,15 @@ func TestSharedStructs(t *testing.T) {
 		file   string
 		has    []string
 	}{
-		{engine.Change{Name: "shop/buy", RenameFields: []string{"item.url=item.href"}}, "books/item_v1.go", []string{
-			"type ItemV1 struct { URL string `json:\"url\"` Parts []ItemV1", "func (old ItemV1) Upgrade() Item { return Item{Href: old.URL, Parts: app.UpgradeList(old.Parts, ItemV1.Upgrade)} }",
+		{engine.Change{Name: "shop/buy", RenameFields: []string{"item.url=item.href"}}, "features/shop/buy_v1.go", []string{
+			"type BuyV1BooksItem struct { URL string `json:\"url\"` Parts []BuyV1BooksItem", "func (old BuyV1BooksItem) upgrade() books.Item { return books.Item{Href: old.URL, Parts: app.UpgradeList(old.Parts, BuyV1BooksItem.upgrade)} }",
 		}},
-		{engine.Change{Name: "fair/show", Fields: []string{"all.href:[]string"}, Upgrade: "return Item{Href: []string{old.Href}}"}, "books/item_v2.go", []string{"func (old ItemV2) Upgrade() Item { return Item{Href: []string{old.Href}} }"}},
+		{engine.Change{Name: "fair/show", Fields: []string{"all.href:[]string"}, Upgrade: "return Item{Href: []string{old.Href}}"}, "features/fair/show_v2.go", []string{"func (old ShowV2BooksItem) upgrade() books.Item { return books.Item{Href: []string{old.Href}} }"}},
 		{engine.Change{Name: "shop/sell", Fields: []string{"by:[]string"}, Upgrade: "return Base{By: []string{old.By}}"}, "features/shop/sell_v3.go", []string{
-			"type SellV3 struct { *SellV3Base", "Sell{Base: app.UpgradePointer(old.SellV3Base, SellV3Base.upgrade), Pair: old.Pair}",
+			"type SellV3 struct { *SellV3Base", "Sell{Base: app.UpgradePointer(old.SellV3Base, SellV3Base.upgrade), Pair: old.Pair.upgrade()}",
+			"func (old SellV3BooksPairBooksItem) upgrade() books.Pair[books.Item] { return books.Pair[books.Item]{A: old.A.upgrade(), B: old.B.upgrade()} }",
 		}},
-		{engine.Change{Name: "fair/show", Fields: []string{"all.pages:int"}, Default: []string{"all.pages=1"}}, "books/item_v2.go", []string{"func (old ItemV2) Upgrade() ItemV3 { return ItemV3{Href: []string{old.Href}} }"}},
+		{engine.Change{Name: "fair/show", Fields: []string{"all.pages:int"}, Default: []string{"all.pages=1"}}, "features/fair/show_v2.go", []string{"func (old ShowV2BooksItem) upgrade() ShowV3BooksItem { return ShowV3BooksItem{Href: []string{old.Href}} }"}},
 	} {
 		if _, err := b.Change(t.Context(), step.change, engine.Options{NoExec: true}); err != nil {
 			t.Fatalf("%+v: %v", step.change, err)
@@ -258,10 +261,10 @@ func TestSharedStructs(t *testing.T) {
 		}
 		b.isClean()
 	}
-	b.has("features/shop/buy_v5.go", "Item books.ItemV4")
-	b.has("books/item_v1.go", "func (old ItemV1) Upgrade() ItemV2")
-	b.has("features/shop/buy_v3.go", "type BuyV3 struct { SellV3Base Item books.ItemV3", "BuyV4{Base: old.SellV3Base.upgrade(), Item: old.Item}")
-	b.has("features/fair/show_v1.go", "All map[string][]books.ItemV1", "app.UpgradeMap(old.All, func(v []books.ItemV1) []books.ItemV2 { return app.UpgradeList(v, books.ItemV1.Upgrade) })")
+	b.has("features/shop/buy_v5.go", "Item BuyV5BooksItem")
+	b.has("features/shop/buy_v1.go", "func (old BuyV1BooksItem) upgrade() BuyV2BooksItem")
+	b.has("features/shop/buy_v3.go", "type BuyV3 struct { BuyV3Base Item BuyV3BooksItem", "BuyV4{BuyV4Base: old.BuyV3Base.upgrade(), Item: old.Item.upgrade()}")
+	b.has("features/fair/show_v1.go", "All map[string][]ShowV1BooksItem", "app.UpgradeMap(old.All, func(v []ShowV1BooksItem) []ShowV2BooksItem { return app.UpgradeList(v, ShowV1BooksItem.upgrade) })")
 }
 
 // Two types that become one have a type each in the old version.
@@ -299,18 +302,19 @@ func TestOldEnums(t *testing.T) {
 	if _, err := b.Change(t.Context(), engine.Change{Name: "club/join", RenameFields: []string{"name=member"}}, engine.Options{NoExec: true}); err != nil {
 		t.Fatal(err)
 	}
-	b.has("features/club/join_v1.go", "Tier Tier `json", "Past []Tier `json", "By map[Tier]string", "Tier: old.Tier", "Past: old.Past", "By: old.By")
+	b.has("features/club/join_v1.go", "Tier JoinV1Tier `json", "Past []JoinV1Tier `json", "By map[JoinV1Tier]string", "Tier: Tier(old.Tier)",
+		"Past: app.UpgradeList(old.Past, func(v JoinV1Tier) Tier { return Tier(v) })", "By: app.UpgradeKeys[Tier](old.By)", `JoinV1TierBasic JoinV1Tier = "basic"`)
 	b.has("features/club/join_v1_test.go", `"tier":"gold","past":["gold"]`)
 
 	// The enum loses a value, and a field gets another type.
 	b.replace("features/club/club.go", "\tTierSilver Tier = \"silver\"\n", "")
-	b.replace("features/club/join_v1.go", "old.Tier", "cmp.Or(old.Tier, TierBasic)")
+	b.replace("features/club/join_v1.go", "old.Tier", "cmp.Or(old.Tier, JoinV1TierBasic)")
 	b.replace("features/club/join_v1.go", "package club\n", "package club\n\nimport \"cmp\"\n")
 	if _, err := b.Change(t.Context(), engine.Change{Name: "club/join", Fields: []string{"member:[]string"}, Upgrade: "level := old.Tier\nif level == JoinV2TierSilver {\n\tlevel = JoinV2TierGold\n}\nreturn Join{Member: []string{old.Member}, Tier: Tier(level)}"}, engine.Options{NoExec: true}); err != nil {
 		t.Fatal(err)
 	}
 	b.has("features/club/join_v2.go", "Tier JoinV2Tier `json", "Past []JoinV2Tier", "By map[JoinV2Tier]string", `JoinV2TierSilver JoinV2Tier = "silver"`)
-	b.has("features/club/join_v1.go", "Tier JoinV2Tier `json", "cmp.Or(old.Tier, JoinV2TierBasic)")
+	b.has("features/club/join_v1.go", "Tier JoinV1Tier `json", "JoinV2Tier(cmp.Or(old.Tier, JoinV1TierBasic))", "By: app.UpgradeKeys[JoinV2Tier](old.By)")
 	b.isClean()
 
 	// The enum is renamed by hand.
@@ -334,12 +338,12 @@ func TestSharedTypeRefusals(t *testing.T) {
 	edit := []engine.FileEdit{{Path: desk, Replace: []engine.Replacement{{Old: "Authors string", New: "Authors []string"}}}}
 	for overMCP, wants := range map[bool][3]string{
 		true: {
-			"or set upgrade to the statements of func (old AcquireV1) Upgrade() Acquire; the new versions of " + others + " call it too",
+			"or set upgrade to the statements of func (old AcquireV1) Upgrade() Acquire:\n  return Acquire{Title: old.Title, Authors: …}\nThe new versions of " + others + " get them too",
 			`desk/acquire: field authors changed from string to []string; keep old events readable with change {"kind":"command","name":"desk/acquire","fields":["authors:TYPE"]}; or`,
 			`desk/acquire: field authors changed from string to []string; keep old events readable with generate_component {"kind":"version","name":"desk/acquire"}; or`,
 		},
 		false: {
-			"or set --upgrade to the statements of func (old AcquireV1) Upgrade() Acquire; the new versions of " + others + " call it too",
+			"or set --upgrade to the statements of func (old AcquireV1) Upgrade() Acquire:\n  return Acquire{Title: old.Title, Authors: …}\nThe new versions of " + others + " get them too",
 			"desk/acquire: field authors changed from string to []string; keep old events readable with petrock change command desk/acquire --field authors:TYPE; or",
 			"desk/acquire: field authors changed from string to []string; keep old events readable with petrock generate version desk/acquire; or",
 		},
@@ -372,11 +376,11 @@ func TestSharedTypeRefusals(t *testing.T) {
 	_, err = b.version(`{"name": "desk/stock"}`)
 	b.checkError(err, "(--rename note=NEW)")
 	_, err = b.version(`{"name": "desk/stock", "rename": ["note=remark"]}`)
-	b.checkError(err, "items.authors: type changed from string to []string\nResolve each of these, or set --body to the statements of func (old AcquireV1) Upgrade() Acquire")
+	b.checkError(err, "items.authors: type changed from string to []string\nResolve each of these, or set --body to the statements of func (old StockV1Acquire) upgrade() Acquire")
 	if _, err = b.version(`{"name": "desk/stock", "rename": ["note=remark"], ` + body + `}`); err != nil {
 		t.Fatal(err)
 	}
-	b.has("features/desk/stock_v1.go", "Stock{Items: app.UpgradeList(old.Items, AcquireV1.Upgrade), Remark: old.Note}")
+	b.has("features/desk/stock_v1.go", "Stock{Items: app.UpgradeList(old.Items, StockV1Acquire.upgrade), Remark: old.Note}")
 	b.isClean()
 
 	// Two types changed, and both need code.
@@ -391,7 +395,7 @@ func TestSharedTypeRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.replace(desk, "Label string `json:\"label\"`", "Label []string `json:\"label\"`")
-	if _, err = b.version(`{"name": "desk/move", "body": "return Box{First: old.First, Label: []string{old.Label}}"}`); err != nil {
+	if _, err = b.version(`{"name": "desk/move", "body": "return Box{First: old.First.upgrade(), Label: []string{old.Label}}"}`); err != nil {
 		t.Fatal(err)
 	}
 	b.isClean()
@@ -410,7 +414,7 @@ func TestSharedOutput(t *testing.T) {
 	if _, err := b.Change(t.Context(), engine.Change{Kind: "command", Name: "desk/move", RenameFields: []string{"boxes.label=boxes.mark"}}, o); err != nil {
 		t.Fatal(err)
 	}
-	b.has("features/desk/move_v1.go", "Box{First: old.First, Mark: old.Label}")
-	b.has("features/store/order_v1.go", "Lines: old.Lines, Box: app.UpgradePointer(old.Box, desk.MoveV1Box.Upgrade)")
+	b.has("features/desk/move_v1.go", "Box{First: old.First.upgrade(), Mark: old.Label}")
+	b.has("features/store/order_v1.go", "desk.Box{First: old.First.upgrade(), Mark: old.Label}")
 	b.isClean()
 }

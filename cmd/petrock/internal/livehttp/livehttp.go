@@ -1,13 +1,14 @@
-// Package livehttp serves over streamable HTTP what speaks MCP over a stream of messages, such as the
-// supervisor of package live.
+// Package livehttp serves over streamable HTTP what speaks MCP over a stream of messages, such as
+// the supervisor of package live.
 //
-// Each HTTP session has its own connection to the server. Requests of revision 2026-07-28, which has
-// no sessions, share one connection. Requests and results pass unchanged, except for ids and progress
-// tokens. The server handles revisions, capabilities, subscriptions, log levels and errors.
+// Each HTTP session has its own connection to the server. Requests of revision 2026-07-28, which
+// has no sessions, share one connection. Requests and results pass unchanged, except for ids and
+// progress tokens. The server handles revisions, capabilities, subscriptions, log levels and
+// errors.
 //
-// Over a stream, most messages of a server do not name the call that they belong to. Progress goes to
-// the HTTP response of its call. Requests and log messages go to the response of the oldest call in
-// flight; without a call, they go to the stream that the client opened with GET, like all other
+// Over a stream, most messages of a server do not name the call that they belong to. Progress goes
+// to the HTTP response of its call. Requests and log messages go to the response of the oldest call
+// in flight; without a call, they go to the stream that the client opened with GET, like all other
 // notifications. Without a session, a call gets log messages if it asks for them, and then also
 // those of concurrent calls.
 package livehttp
@@ -48,10 +49,11 @@ const (
 // TokenVariable is the environment variable for the token that callers must send.
 const TokenVariable = "PETROCK_DEV_TOKEN"
 
-// Serve serves HTTP at /mcp until ctx ends, and returns when all connections to the server have ended.
-// An address without a host, such as :8181, means 127.0.0.1. Serve refuses addresses that other
-// machines can connect to. Callers must send the token, because petrock's tools run code: other users
-// of this machine and web pages must not call them. Without a token, Serve makes one, and log gets it.
+// Serve serves HTTP at /mcp until ctx ends, and returns when all connections to the server have
+// ended. An address without a host, such as :8181, means 127.0.0.1. Serve refuses addresses that
+// other machines can connect to. Callers must send the token, because petrock's tools run code:
+// other users of this machine and web pages must not call them. Without a token, Serve makes one,
+// and log gets it.
 func Serve(ctx context.Context, addr, token string, connect Connect, log io.Writer) error {
 	shown := "$" + TokenVariable
 	if token == "" {
@@ -257,8 +259,8 @@ func (s *session) callStateless(ctx context.Context, req *jsonrpc.Request) (any,
 	return result, nil
 }
 
-// checkStateless checks that a request names its revision, which would otherwise change the state of
-// the shared connection, and that the HTTP headers match the request. Only the server knows the
+// checkStateless checks that a request names its revision, which would otherwise change the state
+// of the shared connection, and that the HTTP headers match the request. Only the server knows the
 // headers that repeat arguments, so they are not checked.
 func checkStateless(req *jsonrpc.Request) error {
 	key := "name"
@@ -453,8 +455,8 @@ func setMeta(object json.RawMessage, name string, value []byte) json.RawMessage 
 	return setMember(object, "_meta", setMember(strictjson.Member(object, "_meta"), name, value))
 }
 
-// setMember returns an object with another value of a member. Without that member, or if it is not an
-// object, it is returned unchanged.
+// setMember returns an object with another value of a member. Without that member, or if it is not
+// an object, it is returned unchanged.
 func setMember(object json.RawMessage, name string, value []byte) json.RawMessage {
 	if strictjson.Member(object, name) == nil {
 		return object
