@@ -64,9 +64,8 @@ func (o *oldStruct) method() string {
 // An oldEnum is an enum of an old version: CreateV1Status, with the constants CreateV1StatusOpen and so on.
 type oldEnum struct {
 	*types.Named
-	recorded string // name in recorded fields
-	source   string // name of its type
-	values   []contract.Constant
+	source string // name of its type
+	values []contract.Constant
 }
 
 // constant returns the name of a constant: CreateV1StatusOpen for StatusOpen.
@@ -94,6 +93,7 @@ func (u *upgrade) newOldVersion(v *gen.Version) *oldVersion {
 	for _, name := range slices.Sorted(maps.Keys(v.Old.Types)) {
 		if w.structs[name] == nil {
 			w.structs[name] = w.newStruct(name, v.OldType(name), v.Old.Types[name])
+			v.OldNames[name] = v.OldType(name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Old.Enums)) {
@@ -102,7 +102,8 @@ func (u *upgrade) newOldVersion(v *gen.Version) *oldVersion {
 			pkg, name, _ := strings.Cut(typ, ".")
 			source, short = name, gen.Capitalize(pkg)+name
 		}
-		w.enums[name] = &oldEnum{w.newNamed(v.OldType(short), types.Typ[types.String]), short, source, v.Old.Enums[name]}
+		w.enums[name] = &oldEnum{w.newNamed(v.OldType(short), types.Typ[types.String]), source, v.Old.Enums[name]}
+		v.OldNames[short] = v.OldType(short)
 	}
 	return w
 }
@@ -145,8 +146,6 @@ func (w *oldVersion) write() {
 		}
 	}
 	w.writeReached(w.hasBody && strings.Contains(w.u.body.text, ".upgrade"))
-	w.findSources()
-	w.writeReached(false)
 	for _, name := range slices.Sorted(maps.Keys(w.structs)) {
 		if w.structs[name].target == nil {
 			w.declare(w.structs[name])
@@ -173,22 +172,6 @@ func (w *oldVersion) writeReached(hasMethods bool) {
 		}
 		if o.code = w.convertFields(o); hasMethods && !(w.isDry && o.isUndecided) {
 			w.writeMethod(o, o.code)
-		}
-	}
-}
-
-// findSources finds the types of the source that previous versions convert to, and this one does not.
-func (w *oldVersion) findSources() {
-	for _, name := range slices.Sorted(maps.Keys(w.structs)) {
-		o, source := w.structs[name], w.Sources[name]
-		if source != nil && o.target == nil && isStruct(source) && !isOpaque(source) {
-			w.pair(o.Named, source)
-			w.function(o.Named, source)
-		}
-	}
-	for _, enum := range w.enums {
-		if source := w.Sources[enum.recorded]; source != nil {
-			w.pair(enum.Named, source)
 		}
 	}
 }
@@ -333,7 +316,7 @@ func (w *oldVersion) embed(o *oldStruct, field *types.Var) *types.Var {
 	if named, ok := pointee(field.Type()).(*types.Named); ok {
 		w.pair(inner.Named, named)
 	}
-	w.OldFields[field.Origin().Pos()] = inner.Obj().Name()
+	w.OldFields[field.Pos()] = inner.Obj().Name()
 	var t types.Type = inner.Named
 	if inner.isPointer = isPointer(field.Type()); inner.isPointer {
 		t = types.NewPointer(t)

@@ -43,8 +43,8 @@ func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	u := &upgrade{Migration: migration, Version: migration.Versions[0], p: p, edit: edit, byType: map[string]*fieldEdits{}}
-	if err := u.read(defaults); err != nil {
+	u := &upgrade{Migration: migration, Version: migration.Versions[0], p: p, edit: edit, defaults: map[token.Pos]string{}}
+	if err := u.check(defaults); err != nil {
 		return gen.Draft{}, err
 	}
 	if in.Body != "" {
@@ -78,18 +78,10 @@ type upgrade struct {
 	body         *body
 	converted    types.Type // the type of the source that the body converts to; nil without a body
 
-	edits    map[string]*fieldEdits // of the requested command, by the recorded name of the struct
-	byType   map[string]*fieldEdits // the same, by the struct type of the source
-	defaults map[token.Pos]string   // of new fields in old events, as JSON or plain text, by their declaration
+	defaults map[token.Pos]string // of new fields in old events, as JSON or plain text, by their declaration
 
 	versions  []*oldVersion // one for each of Versions
 	undecided []undecided
-}
-
-// fieldEdits are the edits of the fields of one struct, by their old JSON names.
-type fieldEdits struct {
-	rename  map[string]string
-	dropped map[string]bool
 }
 
 // An undecided field has no known conversion.
@@ -100,32 +92,17 @@ type undecided struct {
 	needsCode bool // whether only a body can convert it
 }
 
-// read checks the edit and the defaults against the fields of the command, and assigns them to structs.
-func (u *upgrade) read(defaults map[string]string) error {
-	u.edits, u.defaults = map[string]*fieldEdits{}, map[token.Pos]string{}
+// check validates the edit and the defaults against the fields of the command, and sets the defaults.
+func (u *upgrade) check(defaults map[string]string) error {
 	for _, path := range append(slices.Sorted(maps.Keys(u.edit.Rename)), u.edit.Drop...) {
 		if _, ok := u.Old.Field(path); !ok {
 			return fmt.Errorf("rename or drop %s: version %d of %s has no such field; it has %s", path, u.Number, u.EventType, u.Old.Names())
-		}
-		structure, name := u.Old.Owner(path)
-		if structure == u.Type { // the command contains itself
-			structure = ""
-		}
-		edits := u.edits[structure]
-		if edits == nil {
-			edits = &fieldEdits{map[string]string{}, map[string]bool{}}
-			u.edits[structure] = edits
-		}
-		if renamed, ok := u.edit.Rename[path]; ok {
-			edits.rename[name] = renamed[strings.LastIndex(renamed, ".")+1:]
-		} else {
-			edits.dropped[name] = true
 		}
 	}
 	for _, v := range u.Versions {
 		for _, f := range derive.JSONFields(v.Named.Underlying().(*types.Struct), false) {
 			if value, ok := v.Defaults[f.Key]; ok {
-				u.defaults[f.Var.Origin().Pos()] = value
+				u.defaults[f.Var.Pos()] = value
 			}
 		}
 	}
@@ -203,8 +180,8 @@ func (u *upgrade) others() string {
 	return strings.Join(names, ", ")
 }
 
-// write writes the files of all old versions. That of the requested command comes first, because it assigns
-// the edits to types.
+// write writes the files of all old versions. That of the requested command comes first, because the edit
+// names its fields.
 func (u *upgrade) write() {
 	u.versions, u.undecided = nil, nil
 	for _, v := range u.Versions {

@@ -54,10 +54,10 @@ func (w *oldVersion) expected(file gen.GoFile) (literal string, ok bool) {
 	}
 	var set []string
 	for _, f := range derive.JSONFields(w.Named.Underlying().(*types.Struct), false) {
-		was, _ := w.editsOf(o).sourceOf(o, f.Key)
+		was, _ := w.u.editsOf(o).sourceOf(o, f.Key)
 		text := string(data[was.Key])
 		if text == "" {
-			text = w.u.defaults[f.Var.Origin().Pos()]
+			text = w.u.defaults[f.Var.Pos()]
 		}
 		if text == "" {
 			continue

@@ -233,7 +233,7 @@ func (c Command) Update(now Command, hasMap bool) (Command, []Change) {
 		switch {
 		case known && version < now.Version && c.Versions[version].Breaks(shape):
 			for _, change := range c.Versions[version].Changes(shape) {
-				change.Path = fmt.Sprintf("%s of version %d", change.Path, version)
+				change.Version = version
 				broken = append(broken, change)
 			}
 		case known && c.Versions[version].Breaks(shape):

@@ -175,6 +175,7 @@ type Change struct {
 	Path     string // JSON names of the field and its parents, joined by dots
 	What     string // such as "was removed"
 	Breaking bool   // whether events of the old shape do not fit the new one
+	Version  int    // the older version of the command that changed; 0 for the current one
 }
 
 // Changes lists the differences between a shape and a newer one that matter to events.
@@ -198,14 +199,14 @@ func (old Shape) Breaks(now Shape) bool {
 func Describe(changes []Change) string {
 	var phrases []string
 	for _, c := range changes {
-		switch {
-		case c.Path == "":
-			phrases = append(phrases, c.What)
-		case len(phrases) == 0:
-			phrases = append(phrases, "field "+c.Path+" "+c.What)
-		default:
-			phrases = append(phrases, c.Path+" "+c.What)
+		if c.Version > 0 {
+			c.Path += fmt.Sprintf(" of version %d", c.Version)
 		}
+		phrase := strings.TrimSpace(c.Path + " " + c.What)
+		if c.Path != "" && len(phrases) == 0 {
+			phrase = "field " + phrase
+		}
+		phrases = append(phrases, phrase)
 	}
 	return strings.Join(phrases, ", ")
 }
@@ -217,7 +218,7 @@ type comparer struct {
 }
 
 func (c *comparer) note(path, what string, breaking bool) {
-	c.found = append(c.found, Change{path, what, breaking})
+	c.found = append(c.found, Change{Path: path, What: what, Breaking: breaking})
 }
 
 func (c *comparer) compareFields(path string, old, now []Field) {
@@ -468,7 +469,7 @@ func (s Shape) object(fields []Field, within []string) string {
 // Renamed returns OLD=NEW if one field was removed and one added, which is probably a rename. Otherwise it
 // returns an empty string.
 func Renamed(changes []Change) string {
-	if len(changes) != 2 || changes[0].What != removed || changes[1].What != added || strings.Contains(changes[0].Path, " ") {
+	if len(changes) != 2 || changes[0].What != removed || changes[1].What != added || changes[0].Version > 0 {
 		return ""
 	}
 	return changes[0].Path + "=" + changes[1].Path

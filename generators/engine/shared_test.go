@@ -88,8 +88,8 @@ func (b *bench) has(file string, parts ...string) {
 	}
 }
 
-// A function that maps events of a removed command to another command maps them to its older
-// version when that gets a new one.
+// A function that maps events of a removed command to another command maps them to its older version when
+// that gets a new one.
 func TestMapToChangedCommand(t *testing.T) {
 	b := openLibrary(t)
 	b.write("features/desk/old.go", `package desk
@@ -128,8 +128,7 @@ func mapShut(old app.Record) (Close, error) { return Close{Reason: old.ID}, nil 
 }`, "func mapShut(old app.Record) (Close, error) { return Close{Reason: old.ID}, nil }")
 }
 
-// A command is only read as another one without a body if that has the fields of all of its
-// versions.
+// A command is only read as another one without a body if that has the fields of all of its versions.
 func TestMapOfVersions(t *testing.T) {
 	b := openLibrary(t)
 	text := stored("desk", "", "", [2]string{"Stop", "\tReason string `json:\"reason\"` // Why\n"})
@@ -215,8 +214,8 @@ func (b *bench) isClean() {
 	}
 }
 
-// A plain struct of a package that has no command, an embedded struct, a generic one and a pointer
-// are shared too.
+// A plain struct of a package that has no command, an embedded struct, a generic one and a pointer are shared
+// too.
 func TestSharedStructs(t *testing.T) {
 	b := openLibrary(t)
 	b.write("books/books.go", "// Package books has books.\npackage books\n\n// Item is a book.\ntype Item struct {\n\tURL string `json:\"url\"` // Where\n\tParts []Item `json:\"parts,omitempty\"` // Parts\n}\n\n// Pair is two.\ntype Pair[T any] struct {\n\tA T `json:\"a\"` // One\n\tB T `json:\"b\"` // Other\n}\n")
@@ -417,4 +416,22 @@ func TestSharedOutput(t *testing.T) {
 	b.has("features/desk/move_v1.go", "Box{First: old.First.upgrade(), Mark: old.Label}")
 	b.has("features/store/order_v1.go", "desk.Box{First: old.First.upgrade(), Mark: old.Label}")
 	b.isClean()
+}
+
+// An old version that was written by hand may use a struct of the source. A change of that struct
+// is refused until the old version has a copy.
+func TestHandWrittenVersion(t *testing.T) {
+	b := openLibrary(t)
+	const types = "// Item is a thing.\ntype Item struct {\n\tURL string `json:\"url\"` // Where\n}\n\n// JoinV1 is version 1.\ntype JoinV1 struct {\n\tItem Item `json:\"thing\"`\n}\n\n// Upgrade converts it.\nfunc (old JoinV1) Upgrade() Join { return Join{Item: old.Item} }\n"
+	text := stored("club", "", types, [2]string{"Join", "\tItem Item `json:\"item\"` // Item\n"})
+	b.write("features/club/club.go", strings.Replace(text, "// Join is a command.\n", "// Join is a command.\n//\n//petrock:version 2\n", 1))
+	if _, err := b.Sync(t.Context(), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.Change(t.Context(), engine.Change{Name: "club/join", RenameFields: []string{"item.url=item.href"}}, engine.Options{NoExec: true})
+	b.checkError(err, "club/join: field thing.url of version 1 was removed, thing.href of version 1 was added; an older version must keep its fields: where its type uses a struct that changes, replace that by a copy with the old fields; or, ")
+	b.replace("features/club/club.go", "Item Item `json:\"thing\"` }", "Item JoinV1Item `json:\"thing\"` }\n\n// JoinV1Item is a copy.\ntype JoinV1Item struct {\n\tURL string `json:\"url\"`\n}\n")
+	b.replace("features/club/club.go", "Item: old.Item", "Item: Item{URL: old.Item.URL}")
+	b.mustChange(`{"name": "club/join", "rename_fields": ["item.url=item.href"]}`)
+	b.has("features/club/club.go", "func (old JoinV1) Upgrade() JoinV2 { return JoinV2{Item: JoinV2Item{URL: old.Item.URL}} }")
 }

@@ -329,8 +329,8 @@ func (f *Function) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%q: %s; write a function that wraps %s, and create the tool from that", f.Ref, fmt.Sprintf(format, args...), strings.Join(f.Call, "."))
 }
 
-// A Migration is a new version of a command, and of every other command whose stored events would
-// not be readable because of the same types.
+// A Migration is a new version of a command, and of every other command whose stored events would not be
+// readable because of the same types.
 type Migration struct {
 	Versions []*Version // the requested command first
 
@@ -356,12 +356,9 @@ type Version struct {
 	Old, New  contract.Shape
 	Defaults  map[string]string // the defaults in the tags of its fields as JSON, by JSON name
 
-	// Sources are types that the package uses, by their names in recorded fields.
-	Sources map[string]*types.Named
-
-	// The generator sets what the code of previous versions, which converted to the types of the source,
-	// converts to now: types and constants as Go source, by their names with the import path, and
-	// fields by the position of their declarations.
+	// The generator sets what the code of previous versions, which converted to the types of the
+	// source, converts to now: types and constants as Go source, by their names with the import path,
+	// or types by their names in recorded fields, and fields by the position of their declarations.
 	OldNames  map[string]string
 	OldFields map[token.Pos]string
 }
