@@ -342,8 +342,8 @@ func (m *migration) oldText(v *gen.Version, node ast.Node, info *types.Info) str
 	return ""
 }
 
-// oldType returns the type of the new old version that replaces a type of the source, or "". If no field has
-// the type any more, its recorded name is still known.
+// oldType returns the type of the new old version that replaces a type of the source, or "". If no
+// field has the type any more, its recorded name is still known.
 func (m *migration) oldType(v *gen.Version, t types.Type) string {
 	if named, ok := t.(*types.Named); ok && named.Obj().Pkg() != nil {
 		return cmp.Or(v.OldNames[typeKey(named)], v.OldNames[m.engine.deriver.TypeName(v.Named.Obj().Pkg(), named)])
@@ -351,7 +351,8 @@ func (m *migration) oldType(v *gen.Version, t types.Type) string {
 	return ""
 }
 
-// setVersion writes the new version, and the version that is written, into the doc comment of a command's type.
+// setVersion writes the new version, and the version that is written, into the doc comment of a
+// command's type.
 func (m *migration) setVersion(v *gen.Version) {
 	pkg, _ := m.pass.Package(v.Dir)
 	pos := pkg.Scope().Lookup(v.Type).Pos()

@@ -88,8 +88,8 @@ func (b *bench) has(file string, parts ...string) {
 	}
 }
 
-// A function that maps events of a removed command to another command maps them to its older version when
-// that gets a new one.
+// A function that maps events of a removed command to another command maps them to its older
+// version when that gets a new one.
 func TestMapToChangedCommand(t *testing.T) {
 	b := openLibrary(t)
 	b.write("features/desk/old.go", `package desk
@@ -128,7 +128,8 @@ func mapShut(old app.Record) (Close, error) { return Close{Reason: old.ID}, nil 
 }`, "func mapShut(old app.Record) (Close, error) { return Close{Reason: old.ID}, nil }")
 }
 
-// A command is only read as another one without a body if that has the fields of all of its versions.
+// A command is only read as another one without a body if that has the fields of all of its
+// versions.
 func TestMapOfVersions(t *testing.T) {
 	b := openLibrary(t)
 	text := stored("desk", "", "", [2]string{"Stop", "\tReason string `json:\"reason\"` // Why\n"})
@@ -214,8 +215,8 @@ func (b *bench) isClean() {
 	}
 }
 
-// A plain struct of a package that has no command, an embedded struct, a generic one and a pointer are shared
-// too.
+// A plain struct of a package that has no command, an embedded struct, a generic one and a pointer
+// are shared too.
 func TestSharedStructs(t *testing.T) {
 	b := openLibrary(t)
 	b.write("books/books.go", "// Package books has books.\npackage books\n\n// Item is a book.\ntype Item struct {\n\tURL string `json:\"url\"` // Where\n\tParts []Item `json:\"parts,omitempty\"` // Parts\n}\n\n// Pair is two.\ntype Pair[T any] struct {\n\tA T `json:\"a\"` // One\n\tB T `json:\"b\"` // Other\n}\n")
