@@ -5,17 +5,21 @@
 //   - gen: the API that generators use: project facts, names, fields, writing Go;
 //   - contract: the recorded schemas and versions that clients and the event log rely on;
 //   - typecheck: sources with planned files overlaid, go/types, export data, the go command;
-//   - derive: derives registration, schemas, wiring and the contract from plain Go;
 //   - imports: adds the imports that a file lacks;
+//   - parts: optional packages of core, which projects add when they need them;
+//   - derive: derives registration, schemas, wiring and the contract from plain Go;
 //   - trial: builds and runs examples over planned files, under limits;
 //   - journal: changes files atomically and records operations for undo;
 //   - engine: plans, verifies, applies and records what generators return;
 //   - handover: chooses, builds and starts the petrock that belongs to a project;
 //   - docs: the documentation, one page for each topic;
 //   - devserver: the project's own petrock as an MCP server;
-//   - cli: the project's own petrock as a command line.
+//   - live: connects an MCP client to a project under development;
+//   - launch: the program cmd/petrock of a project, which starts petrock;
+//   - cli: the project's own petrock as a command line;
+//   - petrock: the project's petrock without its own generators, as a program.
 //
-// Imports point down: cli → devserver → engine → derive → typecheck → gen.
+// Imports point down: cli → devserver → engine → derive → gen → contract.
 package generators
 
 import (

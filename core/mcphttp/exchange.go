@@ -43,8 +43,9 @@ type exchange struct {
 	written  chan struct{} // closed when writeStream has returned
 }
 
-// A scratch is what a call borrows: the buffer of its response, and the timer that turns the response
-// into a stream if the call is slow. A new timer for each call would cost 3 % of the throughput.
+// A scratch is what a call borrows: the buffer of its response, and the timer that turns the
+// response into a stream if the call is slow. A new timer for each call would cost 3 % of the
+// throughput.
 type scratch struct {
 	buffer  []byte
 	timer   *time.Timer
@@ -73,8 +74,8 @@ func (e *exchange) borrowScratch() {
 	e.scratch = s
 }
 
-// returnScratch puts the scratch back into the pool, unless its timer has expired: it may still use the
-// exchange.
+// returnScratch puts the scratch back into the pool, unless its timer has expired: it may still use
+// the exchange.
 func (e *exchange) returnScratch() {
 	s := e.scratch
 	if s == nil {
@@ -116,8 +117,9 @@ func (e *exchange) Send(msg []byte) error {
 	return e.stream.add(msg)
 }
 
-// ensureStream makes the response a stream that begins with an event that has only an id, from which
-// the client can resume the stream. Revisions that do not support that get no such event. mu is held.
+// ensureStream makes the response a stream that begins with an event that has only an id, from
+// which the client can resume the stream. Revisions that do not support that get no such event. mu
+// is held.
 func (e *exchange) ensureStream() {
 	if e.stream != nil {
 		return
@@ -141,8 +143,8 @@ func (e *exchange) openStream() {
 	go e.writeStream()
 }
 
-// writeStream writes the stream to the client. If the reader is dismissed before the call is answered,
-// writeStream closes the connection and the call continues.
+// writeStream writes the stream to the client. If the reader is dismissed before the call is
+// answered, writeStream closes the connection and the call continues.
 func (e *exchange) writeStream() {
 	defer close(e.written)
 	defer e.releaseSession()
@@ -191,7 +193,8 @@ func callerOf(r *http.Request, fallback string) string {
 	return clip(fallback)
 }
 
-// Suspend implements [mcp.Responder]: it ends the response, and asks the client to reconnect for the rest.
+// Suspend implements [mcp.Responder]: it ends the response, and asks the client to reconnect for
+// the rest.
 func (e *exchange) Suspend(retry time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -259,8 +262,8 @@ func (e *exchange) waitWritten() {
 	e.returnScratch()
 }
 
-// Reserve implements [transport.Responder]. The session holds the memory until it ends; without a session,
-// this exchange does.
+// Reserve implements [transport.Responder]. The session holds the memory until it ends; without a
+// session, this exchange does.
 func (e *exchange) Reserve(n int) error {
 	if e.session == nil {
 		return e.hold(int64(n))

@@ -16,9 +16,10 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// post serves a message of a client. Its response is the answer or, if the message needs none, empty.
+// post serves a message of a client. Its response is the answer or, if the message needs none,
+// empty.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
-	e := &exchange{h: h, w: w, r: r, client: h.o.Client(r)}
+	e := &exchange{h: h, w: w, r: r, client: h.client(r)}
 	defer e.releaseMemory()
 	if !e.read() {
 		return
@@ -144,8 +145,8 @@ func (e *exchange) readBody() (raw []byte, status int, err error) {
 
 func errTooLarge(limit int64) error { return fmt.Errorf("the message is larger than %d bytes", limit) }
 
-// route serves a message. A request that names a stateless revision, in a header or in its _meta, is
-// stateless; any other belongs to a session.
+// route serves a message. A request that names a stateless revision, in a header or in its _meta,
+// is stateless; any other belongs to a session.
 func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
 	version, id, err := sessionHeaders(e.r.Header)
 	if err != nil {
@@ -214,7 +215,8 @@ func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) {
 		}
 		defer h.streamQuota.release(e.client, 1)
 		e.isSubscription = true
-		// post took one call and releases it on return; a subscription must not count as a call meanwhile.
+		// post took one call and releases it on return; a subscription must not count as a call
+		// meanwhile.
 		h.callQuota.release(e.client, 1)
 		defer h.callQuota.takeUnlimited(e.client, 1)
 		h.stateless.Receive(e.r.Context(), m, e)

@@ -363,9 +363,9 @@ func TestVersionsOfSharedTypes(t *testing.T) {
 	mustCall[engine.Result](w, client, "generate_feature", object{"name": "desk"})
 	mustCall[engine.Result](w, client, "edit", object{"edits": []object{{"path": "features/desk/state.go", "replace": []object{{"old": "type State struct{}", "new": "type State struct {\n\tAuthors []string `json:\"authors\"` // Of all books\n}"}}}}})
 	commands := []object{
-		{"name": "desk/acquire", "fields": []string{"title:string", "authors:string"}, "body": "s.Authors = append(s.Authors, c.Authors)\nreturn AcquireOutput{}", "examples": []object{{"name": "one", "input": book, "output": object{}}}},
-		{"name": "desk/stock", "fields": []string{"items:[]Acquire"}, "body": "for _, item := range c.Items {\n\ts.Authors = append(s.Authors, item.Authors)\n}\nreturn StockOutput{}", "examples": []object{{"name": "some", "input": object{"items": []object{book}}, "output": object{}}}},
-		{"name": "desk/label", "fields": []string{"by:map[string]Acquire", "first:Acquire?"}, "body": "s.Authors = append(s.Authors, c.By[\"a\"].Authors, c.First.Authors)\nreturn LabelOutput{}", "examples": []object{{"name": "all", "input": object{"by": object{"a": book}, "first": book}, "output": object{}}}},
+		{"name": "desk/acquire", "description": "Does its work.", "fields": []string{"title:string", "authors:string"}, "body": "s.Authors = append(s.Authors, c.Authors)\nreturn AcquireOutput{}", "examples": []object{{"name": "one", "input": book, "output": object{}}}},
+		{"name": "desk/stock", "description": "Does its work.", "fields": []string{"items:[]Acquire"}, "body": "for _, item := range c.Items {\n\ts.Authors = append(s.Authors, item.Authors)\n}\nreturn StockOutput{}", "examples": []object{{"name": "some", "input": object{"items": []object{book}}, "output": object{}}}},
+		{"name": "desk/label", "description": "Does its work.", "fields": []string{"by:map[string]Acquire", "first:Acquire?"}, "body": "s.Authors = append(s.Authors, c.By[\"a\"].Authors, c.First.Authors)\nreturn LabelOutput{}", "examples": []object{{"name": "all", "input": object{"by": object{"a": book}, "first": book}, "output": object{}}}},
 	}
 	inputs := map[string]object{}
 	for _, command := range commands {
@@ -395,7 +395,7 @@ func (c Order) Check(ctx context.Context, s *State) error { return nil }
 // Apply counts.
 func (c Order) Apply(s *State, e app.Event) int { return c.Count }
 `}}})
-	mustCall[engine.Result](w, client, "generate_query", object{"name": "desk/authors", "output": []string{"authors:[]string"}, "body": "return AuthorsOutput{Authors: s.Authors}, nil"})
+	mustCall[engine.Result](w, client, "generate_query", object{"description": "Does its work.", "name": "desk/authors", "output": []string{"authors:[]string"}, "body": "return AuthorsOutput{Authors: s.Authors}, nil"})
 	for _, tool := range []string{"desk_acquire", "desk_stock", "desk_label"} {
 		call(tool, inputs[tool], `{}`)
 	}
@@ -403,7 +403,7 @@ func (c Order) Apply(s *State, e app.Event) int { return c.Count }
 	call("desk_authors", object{}, `"authors":["Jane Austen, Nobody","Jane Austen, Nobody","Jane Austen, Nobody","Jane Austen, Nobody"]`)
 
 	before := w.source()
-	change := object{"name": "desk/acquire", "fields": []string{"authors:[]string"}}
+	change := object{"name": "desk/acquire", "description": "Does its work.", "fields": []string{"authors:[]string"}}
 	refused := func(parts ...string) {
 		t.Helper()
 		said := client.CallTool("change", change)
