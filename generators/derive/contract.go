@@ -115,10 +115,15 @@ type oldVersion struct {
 	line    int
 }
 
+var (
+	oldTypeName     = regexp.MustCompile(`^(.+)V([0-9]+)$`) // CreateV1
+	notInIdentifier = regexp.MustCompile(`\W+`)
+)
+
 // addOldVersion adds t if its name and its method Upgrade make it an older version of a command. The
 // command may be in a file that is visited later.
 func (f *finder) addOldVersion(file string, line int, t *types.Named) {
-	parts := regexp.MustCompile(`^(.+)V([0-9]+)$`).FindStringSubmatch(t.Obj().Name())
+	parts := oldTypeName.FindStringSubmatch(t.Obj().Name())
 	upgrade := method(t, upgradeMethod)
 	if parts == nil || upgrade == nil || !isStruct(t) || t.TypeParams() != nil {
 		return
@@ -349,7 +354,7 @@ func (s *shapeBuilder) typeName(t *types.Named) string {
 		text = gen.Capitalize(pkg.Name()) + gen.Capitalize(text)
 	}
 	for i := range t.TypeArgs().Len() {
-		text += regexp.MustCompile(`\W+`).ReplaceAllString(s.typeText("", t.TypeArgs().At(i)), "")
+		text += notInIdentifier.ReplaceAllString(s.typeText("", t.TypeArgs().At(i)), "")
 	}
 	return text
 }

@@ -383,10 +383,12 @@ func (f *finder) checkClashes() {
 	}
 }
 
+var templateVariable = regexp.MustCompile(`\{([+?]?)[^{}]*\}`)
+
 // withoutVariables returns a URI template without the names of its variables. Templates that differ
 // only in them match the same URIs.
 func withoutVariables(uri string) string {
-	return regexp.MustCompile(`\{([+?]?)[^{}]*\}`).ReplaceAllString(uri, "{$1}")
+	return templateVariable.ReplaceAllString(uri, "{$1}")
 }
 
 // declaration returns the innermost declaration of a type around a position, or nil if it is not in the

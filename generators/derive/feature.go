@@ -22,6 +22,11 @@ const (
 	mapFunc   = "Map"
 )
 
+var (
+	featureNamePattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
+	triggerMethod      = regexp.MustCompile(`^On(\P{Ll}|$)`) // OnCreate, but not Once
+)
+
 func (p Place) featureName() string { return path.Base(p.Dir) }
 
 // UsedFeatures returns the names of the features whose packages the package in a folder imports, directly or
@@ -47,7 +52,7 @@ func (p Project) isCore(dir string) bool {
 func (f *finder) checkFeature() {
 	name := f.place.featureName()
 	taken := token.IsKeyword(name) || slices.Contains([]string{"init", "internal", "main", "vendor"}, name) // cannot be imported
-	if taken || !regexp.MustCompile(`^[a-z][a-z0-9]*$`).MatchString(name) {
+	if taken || !featureNamePattern.MatchString(name) {
 		f.problem(f.packagePos(), "invalid feature name %s: use lower-case letters and digits, and no name that Go reserves; rename the folder %s", name, f.place.Dir)
 	} else if f.pkg.Name() != name {
 		f.problem(f.packagePos(), "package %s must be named %s, like its folder", f.pkg.Name(), name)
@@ -174,7 +179,7 @@ func kindByMethod(name string) (Kind, bool) {
 	case "Every":
 		return Worker, true
 	}
-	return Worker, regexp.MustCompile(`^On(\P{Ll}|$)`).MatchString(name) // OnCreate, but not Once
+	return Worker, triggerMethod.MatchString(name)
 }
 
 // ignores reports whether the comment of a function, method or constant has //petrock:ignore.

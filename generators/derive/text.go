@@ -18,12 +18,14 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
+// isNoun matches what gen.DocSentence adds to a description that is a noun.
+var isNoun = regexp.MustCompile(`^is ((a|an|the|all|every|each|one) )`)
+
 // describe returns a doc comment as a description, without the leading name and "is".
 func describe(doc *ast.CommentGroup, name string) string {
 	text := commentText(doc)
 	if rest, ok := strings.CutPrefix(text, name+" "); ok {
-		noun := regexp.MustCompile(`^is ((a|an|the|all|every|each|one) )`) // see gen.DocSentence
-		text = gen.Capitalize(noun.ReplaceAllString(rest, "$1"))
+		text = gen.Capitalize(isNoun.ReplaceAllString(rest, "$1"))
 	}
 	return text
 }
