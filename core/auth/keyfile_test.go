@@ -76,7 +76,7 @@ func TestKeyFile(t *testing.T) {
 		t.Errorf("the mode is now %v: %v", info.Mode(), err)
 	}
 
-	keys, _, err := auth.ReadKeys(file)
+	keys, err := auth.ReadKeys(file)
 	if err != nil || len(keys) != 3 {
 		t.Fatalf("the keys are %v, %v", keys, err)
 	}
@@ -186,8 +186,8 @@ func (b *logBuffer) take() string {
 	return lines
 }
 
-// A gate follows its file. The streams of a revoked key end, and no others. While the file is not valid,
-// the previous keys are accepted, and the log says so once.
+// A gate follows its file. The streams of a revoked key end, and no others. While the file is not
+// valid, the previous keys are accepted, and the log says so once.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "keys")
@@ -223,7 +223,7 @@ func TestWatch(t *testing.T) {
 		if identify(gate, next).Principal() != identify(gate, old).Principal() || ofOld.Err() != nil {
 			t.Error("the new key is not one of the same caller")
 		}
-		keys, _, err := auth.ReadKeys(file)
+		keys, err := auth.ReadKeys(file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,14 +6,16 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/transport"
 )
 
-// An exchange is one POST and its response. It implements [mcp.Responder]. The response is plain
+// An exchange is one POST and its response. It implements [transport.Responder]. The response is plain
 // JSON. If the call sends other messages before its answer or takes long, the response becomes a
 // stream.
 type exchange struct {
@@ -26,8 +28,8 @@ type exchange struct {
 	version  string   // the header MCP-Protocol-Version
 	session  *session // nil for a stateless request
 	isBatch  bool
-	buffer   *[]byte // from the handler's pool
-	returned bool    // the handler of the call returned normally
+	scratch  *scratch // of a call, from the handler's pool; nil before it starts
+	returned bool     // the handler of the call returned normally
 
 	startsSession  bool
 	isSubscription bool
@@ -35,26 +37,61 @@ type exchange struct {
 	sessionReleased sync.Once
 
 	mu       sync.Mutex
-	timer    *time.Timer // starts the stream of a slow call; nil before the call starts
-	answered bool
-	complete bool // the answer has been written
+	answered bool // the answer has been written, or added to the stream
 	stream   *stream
 	reader   *reader
 	written  chan struct{} // closed when writeStream has returned
 }
 
-// Buffer implements [jsonrpc.Responder]. It is called when a call starts.
-func (e *exchange) Buffer() []byte {
-	e.startTimer()
-	e.buffer = e.h.buffers.Get().(*[]byte)
-	return (*e.buffer)[:0]
+// A scratch is what a call borrows: the buffer of its response, and the timer that turns the
+// response into a stream if the call is slow. A new timer for each call would cost 3 % of the
+// throughput.
+type scratch struct {
+	buffer  []byte
+	timer   *time.Timer
+	stopped bool // the timer, before it expired
+	user    atomic.Pointer[exchange]
 }
 
-// startTimer turns the response into a stream unless it is complete within the keep-alive interval.
-func (e *exchange) startTimer() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.timer = time.AfterFunc(e.h.o.KeepAlive, e.startStream)
+// maxBuffer is the size limit of a buffer that goes back to the pool.
+const maxBuffer = 64 << 10
+
+func newScratch() any {
+	s := &scratch{}
+	s.timer = time.AfterFunc(time.Hour, func() { s.user.Load().startStream() })
+	s.timer.Stop()
+	return s
+}
+
+func (s *scratch) stop() { s.stopped = s.stopped || s.timer.Stop() }
+
+// borrowScratch also starts the timer.
+func (e *exchange) borrowScratch() {
+	s := e.h.scratch.Get().(*scratch)
+	s.user.Store(e)
+	s.stopped = false
+	s.timer.Reset(e.h.o.KeepAlive)
+	e.scratch = s
+}
+
+// returnScratch puts the scratch back into the pool, unless its timer has expired: it may still use
+// the exchange.
+func (e *exchange) returnScratch() {
+	s := e.scratch
+	if s == nil {
+		return
+	}
+	e.scratch = nil
+	if s.stop(); s.stopped {
+		s.user.Store(nil)
+		e.h.scratch.Put(s)
+	}
+}
+
+// Buffer implements [jsonrpc.Responder]. It is called when a call starts.
+func (e *exchange) Buffer() []byte {
+	e.borrowScratch()
+	return e.scratch.buffer[:0]
 }
 
 // startStream turns the response into a stream, unless it already is one or is complete.
@@ -80,8 +117,9 @@ func (e *exchange) Send(msg []byte) error {
 	return e.stream.add(msg)
 }
 
-// ensureStream makes the response a stream that begins with an event that has only an id, from which
-// the client can resume the stream. Revisions that do not support that get no such event. mu is held.
+// ensureStream makes the response a stream that begins with an event that has only an id, from
+// which the client can resume the stream. Revisions that do not support that get no such event. mu
+// is held.
 func (e *exchange) ensureStream() {
 	if e.stream != nil {
 		return
@@ -105,8 +143,8 @@ func (e *exchange) openStream() {
 	go e.writeStream()
 }
 
-// writeStream writes the stream to the client. If the reader is dismissed before the call is answered,
-// writeStream closes the connection and the call continues.
+// writeStream writes the stream to the client. If the reader is dismissed before the call is
+// answered, writeStream closes the connection and the call continues.
 func (e *exchange) writeStream() {
 	defer close(e.written)
 	defer e.releaseSession()
@@ -137,10 +175,10 @@ func hangUp(w http.ResponseWriter, r *http.Request) {
 	_ = conn.Close()
 }
 
-// Origin implements [mcp.Responder]. Session ids are secrets, so the log gets only the first eight
+// Origin implements [transport.Responder]. Session ids are secrets, so the log gets only the first eight
 // characters.
-func (e *exchange) Origin() mcp.Origin {
-	origin := mcp.Origin{Caller: callerOf(e.r, e.client), Traceparent: e.r.Header.Get("Traceparent")}
+func (e *exchange) Origin() transport.Origin {
+	origin := transport.Origin{Caller: callerOf(e.r, e.client), Traceparent: e.r.Header.Get("Traceparent"), Version: e.version}
 	if e.session != nil {
 		origin.Session = e.session.id[:8]
 	}
@@ -155,6 +193,8 @@ func callerOf(r *http.Request, fallback string) string {
 	return clip(fallback)
 }
 
+// Suspend implements [mcp.Responder]: it ends the response, and asks the client to reconnect for
+// the rest.
 func (e *exchange) Suspend(retry time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -169,15 +209,19 @@ func (e *exchange) Suspend(retry time.Duration) {
 	e.stream.dismiss()
 }
 
+// Respond implements [jsonrpc.Responder]. Only the first call has an effect.
 func (e *exchange) Respond(msg []byte, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.answered = true // Send refuses further messages
-	if e.timer != nil {
-		e.timer.Stop()
+	if e.answered {
+		return
 	}
-	if e.buffer != nil && cap(msg) <= maxBuffer {
-		*e.buffer = msg
+	e.answered = true // Send refuses further messages
+	if s := e.scratch; s != nil {
+		s.stop()
+		if cap(msg) <= maxBuffer {
+			s.buffer = msg
+		}
 	}
 	switch {
 	case e.stream != nil:
@@ -187,7 +231,6 @@ func (e *exchange) Respond(msg []byte, err error) {
 	default:
 		e.writeAnswer(msg, err)
 	}
-	e.complete = true
 }
 
 // writeAnswer writes a response that is not a stream. If the client's memory quota is used up, it
@@ -208,20 +251,7 @@ func (e *exchange) writeAnswer(msg []byte, err error) {
 	e.h.write(e.w, e.setStatusHeaders(err), msg)
 }
 
-// maxBuffer is the size limit of a buffer that goes back to the pool.
-const maxBuffer = 64 << 10
-
-// respondAccepted ends the response to a message that needs no answer.
-func (e *exchange) respondAccepted() {
-	e.mu.Lock()
-	answered := e.answered
-	e.mu.Unlock()
-	if !answered {
-		e.Respond(nil, nil)
-	}
-}
-
-// waitWritten waits until the response has been written, and puts the buffer back into the pool.
+// waitWritten waits until the response has been written, and returns the scratch.
 func (e *exchange) waitWritten() {
 	e.mu.Lock()
 	written := e.written
@@ -229,14 +259,11 @@ func (e *exchange) waitWritten() {
 	if written != nil {
 		<-written
 	}
-	if e.buffer != nil {
-		e.h.buffers.Put(e.buffer)
-		e.buffer = nil
-	}
+	e.returnScratch()
 }
 
-// Reserve implements [mcp.Responder]. The session holds the memory until it ends; without a session,
-// this exchange does.
+// Reserve implements [transport.Responder]. The session holds the memory until it ends; without a
+// session, this exchange does.
 func (e *exchange) Reserve(n int) error {
 	if e.session == nil {
 		return e.hold(int64(n))
@@ -268,7 +295,7 @@ func (e *exchange) releaseMemory() {
 func (e *exchange) completeResponse() {
 	e.waitWritten()
 	switch {
-	case e.returned || !e.complete:
+	case e.returned || !e.answered:
 	case e.stream != nil:
 		hangUp(e.w, e.r)
 	default:
@@ -301,7 +328,7 @@ func (e *exchange) setStatusHeaders(err error) int {
 		e.w.Header().Set("Retry-After", "1")
 		return limit.status()
 	}
-	stateless, ok := errors.AsType[*mcp.StatelessError](err)
+	stateless, ok := errors.AsType[*transport.StatelessError](err)
 	switch {
 	case e.isBatch: // the batch itself is invalid
 		return http.StatusBadRequest
@@ -315,8 +342,11 @@ func (e *exchange) setStatusHeaders(err error) int {
 	return http.StatusOK
 }
 
+// jsonContentType is shared by all responses, which saves an allocation for each.
+var jsonContentType = []string{"application/json"}
+
 func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = jsonContentType
 	if len(msg) <= maxUnflushed {
 		w.WriteHeader(status)
 		_, _ = w.Write(msg)

@@ -17,6 +17,7 @@ type quota struct {
 	mu     sync.Mutex
 	used   int64
 	usedBy map[string]int64 // by client
+	unused chan struct{}    // closed when nothing is used; nil if nothing waits for that
 }
 
 // newQuota returns a quota of which each client may use a share, in percent, but at least minimum.
@@ -38,8 +39,8 @@ func (q *quota) take(client string, n int64) error {
 	return nil
 }
 
-// takeOversized is take for an item that may exceed the limits, as long as the client uses at most a
-// quarter of its share for other items, and the total is not exceeded yet.
+// takeOversized is take for an item that may exceed the limits, as long as the client uses at most
+// a quarter of its share for other items, and the total is not exceeded yet.
 func (q *quota) takeOversized(client string, n int64) error {
 	err := q.take(client, n)
 	if err == nil {
@@ -64,15 +65,25 @@ func (q *quota) takeUnlimited(client string, n int64) (exceeded bool) {
 	return q.usedBy[client] > q.perClient || q.used > q.total
 }
 
-func (q *quota) inUse() bool {
+// whenUnused returns a channel that is closed once nothing is used. It may be called once.
+func (q *quota) whenUnused() <-chan struct{} {
+	unused := make(chan struct{})
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.used > 0
+	if q.used == 0 {
+		close(unused)
+	} else {
+		q.unused = unused
+	}
+	return unused
 }
 
 // count adds n to the use of a client. mu is held.
 func (q *quota) count(client string, n int64) {
-	q.used += n
+	if q.used += n; q.used == 0 && q.unused != nil {
+		close(q.unused)
+		q.unused = nil
+	}
 	if used := q.usedBy[client] + n; used != 0 {
 		q.usedBy[client] = used
 	} else {

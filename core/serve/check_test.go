@@ -44,13 +44,13 @@ func TestReadiness(t *testing.T) {
 		defer cancel()
 		errOut, ended := create(t), make(chan int)
 		go func() {
-			ended <- run(ctx, hello(e), []string{"serve", "--addr", addr, "--healthz", "--drain", "0"}, create(t), errOut)
+			ended <- Run(ctx, hello(e), []string{"serve", "--addr", addr, "--healthz", "--drain", "0"}, create(t), errOut)
 		}()
 		wait := func(wantCode int, want string, args ...string) {
 			t.Helper()
 			for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 				out := create(t)
-				code := run(t.Context(), hello(), append([]string{"check", "http://" + addr}, args...), out, create(t))
+				code := Run(t.Context(), hello(), append([]string{"check", "http://" + addr}, args...), out, create(t))
 				if got := read(t, out); code == wantCode && strings.TrimSpace(got) == want {
 					return
 				} else if time.Since(began) > 10*time.Second {
@@ -112,7 +112,7 @@ func TestCheck(t *testing.T) {
 		{web.URL + " " + web.URL, 2, "", "at most 1 arg"},
 	} {
 		out, errOut := create(t), create(t)
-		code := run(t.Context(), hello(), append([]string{"check"}, strings.Fields(test.args)...), out, errOut)
+		code := Run(t.Context(), hello(), append([]string{"check"}, strings.Fields(test.args)...), out, errOut)
 		if code != test.code || read(t, out) != test.out || !strings.Contains(read(t, errOut), test.says) {
 			t.Errorf("check %s: got exit code %d, %q and %q; want %d, %q and %q", test.args, code, read(t, out), read(t, errOut), test.code, test.out, test.says)
 		}

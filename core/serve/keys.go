@@ -59,10 +59,7 @@ another one with the same name, update the client, and revoke the old one by its
 		return []auth.Key{k}, err
 	}, mcpcli.MinimumArgs("alice"), "add NAME [SCOPE…]", "add alice", "Add a key, and print it",
 		"Add a random key to the file, which is created if needed, and print the key. It cannot be printed again.")
-	add(func([]string) ([]auth.Key, error) {
-		all, _, err := auth.ReadKeys(p.keyFile)
-		return all, err
-	}, nil, "list", "list", "List the keys", "List the keys, the oldest first: name, first digits of the hash, scopes.")
+	add(func([]string) ([]auth.Key, error) { return auth.ReadKeys(p.keyFile) }, nil, "list", "list", "List the keys", "List the keys, the oldest first: name, first digits of the hash, scopes.")
 	add(func(args []string) ([]auth.Key, error) { return auth.RevokeKeys(p.keyFile, args[0]) },
 		mcpcli.ExactArgs("alice"), "revoke NAME", "revoke alice", "Revoke all keys of a name, or one key",
 		`Remove all keys of a name, or one key by the first digits of its hash, such as sha256:3f9a. Print what was

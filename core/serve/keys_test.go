@@ -17,7 +17,7 @@ import (
 func runKeys(t *testing.T, status int, args ...string) string {
 	t.Helper()
 	out := create(t)
-	if got := run(t.Context(), hello(), append([]string{"keys"}, args...), out, out); got != status {
+	if got := Run(t.Context(), hello(), append([]string{"keys"}, args...), out, out); got != status {
 		t.Fatalf("keys %s: exit code %d: %s", args, got, read(t, out))
 	}
 	return strings.TrimSpace(read(t, out))
@@ -63,8 +63,8 @@ func TestKeysCommand(t *testing.T) {
 	runKeys(t, 1, "add", "key-1")
 }
 
-// serve accepts the keys of a file, checks their scopes, and refuses a revoked key without a restart,
-// although SIGHUP would end a process.
+// serve accepts the keys of a file, checks their scopes, and refuses a revoked key without a
+// restart, although SIGHUP would end a process.
 func TestServeWithKeyFile(t *testing.T) {
 	withoutKeys(t)
 	file := filepath.Join(t.TempDir(), "keys")
@@ -127,7 +127,7 @@ func TestSecretFiles(t *testing.T) {
 		t.Setenv(name, file)
 	}
 	errOut := create(t)
-	if status := run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 || !strings.Contains(read(t, errOut), "HELLO_STATE_KEY has 7 characters") {
+	if status := Run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 || !strings.Contains(read(t, errOut), "HELLO_STATE_KEY has 7 characters") {
 		t.Errorf("exit code %d: %s", status, read(t, errOut))
 	}
 	t.Setenv("HELLO_STATE_KEY_FILE", filepath.Join(dir, "HELLO_API_KEY_FILE"))

@@ -24,7 +24,8 @@ type addition struct {
 	B float64 `json:"b"`
 }
 
-// hello is the server that the tests run. It has a tool add, a tool ask that asks its user, a tool send with a scope, a resource and a prompt.
+// hello is the server that the tests run. It has a tool add, a tool ask that asks its user, a tool
+// send with a scope, a resource and a prompt.
 func hello(extensions ...Extension) Config {
 	register := func(_ context.Context, s *mcp.Server) error {
 		return errors.Join(
@@ -133,7 +134,7 @@ func TestCommandLine(t *testing.T) {
 		t.Run(test.args, func(t *testing.T) {
 			withoutKeys(t)
 			out, errOut := create(t), create(t)
-			status := run(t.Context(), hello(), strings.Fields(test.args), out, errOut)
+			status := Run(t.Context(), hello(), strings.Fields(test.args), out, errOut)
 			if status != test.status {
 				t.Errorf("exit code %d, want %d", status, test.status)
 			}
@@ -151,7 +152,7 @@ func TestCommandLine(t *testing.T) {
 func TestDevNeedsSource(t *testing.T) {
 	t.Chdir(t.TempDir())
 	errOut := create(t)
-	if status := run(t.Context(), hello(), []string{"mcp", "--dev"}, create(t), errOut); status != 1 {
+	if status := Run(t.Context(), hello(), []string{"mcp", "--dev"}, create(t), errOut); status != 1 {
 		t.Errorf("exit code %d, want 1", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "needs the source of hello") {
@@ -187,7 +188,7 @@ func (commandExtension) Commands() []*cobra.Command {
 // An extension names the heading of its commands; the default is neutral.
 func TestCommandGroups(t *testing.T) {
 	out := create(t)
-	if status := run(t.Context(), hello(commandExtension{}), []string{"--help"}, out, create(t)); status != 0 {
+	if status := Run(t.Context(), hello(commandExtension{}), []string{"--help"}, out, create(t)); status != 0 {
 		t.Errorf("exit code %d", status)
 	}
 	help := read(t, out)
@@ -265,7 +266,7 @@ func TestReadOnly(t *testing.T) {
 	} {
 		fake := fakeExtension{fail: errors.New("not opened"), did: new([]string)}
 		stores := &storing{fakeExtension: fake}
-		run(t.Context(), hello(fake, stores), strings.Split(args, " "), create(t), create(t))
+		Run(t.Context(), hello(fake, stores), strings.Split(args, " "), create(t), create(t))
 		if stores.readOnly != want {
 			t.Errorf("%s: got reason %q, want %q", args, stores.readOnly, want)
 		}

@@ -31,8 +31,8 @@ func withoutKeys(t *testing.T) {
 	}
 }
 
-// startServe runs serve on a free port, and returns its URL. At the end of the test it stops serve, which
-// must exit without an error.
+// startServe runs serve on a free port, and returns its URL. At the end of the test it stops serve,
+// which must exit without an error.
 func startServe(t *testing.T, args ...string) (address string) {
 	t.Helper()
 	reader, errOut, err := os.Pipe()
@@ -43,7 +43,7 @@ func startServe(t *testing.T, args ...string) (address string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan int)
 	go func() {
-		status := run(ctx, hello(), append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0"}, args...), out, errOut)
+		status := Run(ctx, hello(), append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0"}, args...), out, errOut)
 		errOut.Close()
 		ended <- status
 	}()
@@ -70,7 +70,8 @@ func startServe(t *testing.T, args ...string) (address string) {
 	return address
 }
 
-// sendMessage makes a request with headers that are each a name and a value, and returns its status and the answer.
+// sendMessage makes a request with headers that are each a name and a value, and returns its status
+// and the answer.
 func sendMessage(t *testing.T, method, address, body string, headers ...string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
@@ -152,7 +153,7 @@ func TestBadKeys(t *testing.T) {
 	for _, keys := range []string{"", "hunter2", "0123456789abcdef,", "0123456789abcdef, fedcba9876543210"} {
 		t.Setenv(keyVariable, keys)
 		errOut := create(t)
-		if status := run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
+		if status := Run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
 			t.Errorf("with %q: exit code %d", keys, status)
 		}
 		got := read(t, errOut)
@@ -167,7 +168,8 @@ func TestBadKeys(t *testing.T) {
 	}
 }
 
-// If keys are required, serve refuses to start without one, even on a loopback address, and prints the remedy.
+// If keys are required, serve refuses to start without one, even on a loopback address, and prints
+// the remedy.
 func TestKeysRequired(t *testing.T) {
 	withoutKeys(t)
 	for _, options := range []mcphttp.ServeOptions{{}, {BehindProxy: true}} {
@@ -194,7 +196,7 @@ func TestServeHelp(t *testing.T) {
 	for required, c := range map[bool]Config{false: hello(), true: keyed()} {
 		c.Addr = "127.0.0.1:9999"
 		out := create(t)
-		run(t.Context(), c, []string{"serve", "--help"}, out, out)
+		Run(t.Context(), c, []string{"serve", "--help"}, out, out)
 		help := read(t, out)
 		if strings.Contains(help, "must be set") != required || strings.Contains(help, "every program on this machine may call") == required {
 			t.Errorf("if keys are required is %v:\n%s", required, help)
@@ -209,7 +211,7 @@ func TestBadStateKey(t *testing.T) {
 	withoutKeys(t)
 	t.Setenv("HELLO_STATE_KEY", "hunter2")
 	errOut := create(t)
-	if status := run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
+	if status := Run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
 		t.Errorf("exit code %d", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "openssl rand -hex 32") || strings.Contains(got, "hunter2") {
@@ -225,7 +227,7 @@ func TestAddressInUse(t *testing.T) {
 	}
 	defer listener.Close()
 	errOut := create(t)
-	if status := run(t.Context(), hello(), []string{"serve", "--addr", listener.Addr().String()}, create(t), errOut); status != 1 {
+	if status := Run(t.Context(), hello(), []string{"serve", "--addr", listener.Addr().String()}, create(t), errOut); status != 1 {
 		t.Errorf("exit code %d", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "choose another port") {

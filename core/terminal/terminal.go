@@ -1,7 +1,7 @@
-// Package terminal has helpers for command lines: usage errors, exit codes, text that is safe to print,
-// colors, progress, and replacing this process with another program. It is plumbing for package serve
-// and petrock's own commands; a server needs it only for commands that it adds to its command line, and
-// then mostly [Usagef] and [PrintJSON].
+// Package terminal has helpers for command lines: usage errors, exit codes, text that is safe to
+// print, colors, progress, and replacing this process with another program. It is plumbing for
+// package serve and petrock's own commands; a server needs it only for commands that it adds to its
+// command line, and then mostly [Usagef] and [PrintJSON].
 package terminal
 
 import (
@@ -19,13 +19,15 @@ const (
 	ExitFailure     = 1
 	ExitUsage       = 2 // a usage error
 	ExitUnreachable = 3 // the server could not be reached, or did not speak MCP
+	ExitNoData      = 4 // a command needs the event log, which does not exist yet
 )
 
 // A UsageError reports that the command line is wrong.
 type UsageError struct{ Err error }
 
-func (e *UsageError) Error() string { return e.Err.Error() }
-func (e *UsageError) Unwrap() error { return e.Err }
+func (e *UsageError) Error() string   { return e.Err.Error() }
+func (e *UsageError) Unwrap() error   { return e.Err }
+func (e *UsageError) ExitStatus() int { return ExitUsage }
 
 // Usagef is [fmt.Errorf] for a [UsageError].
 func Usagef(format string, args ...any) error {
@@ -35,8 +37,9 @@ func Usagef(format string, args ...any) error {
 // An UnreachableError reports that a server could not be reached, or did not speak MCP.
 type UnreachableError struct{ Err error }
 
-func (e *UnreachableError) Error() string { return e.Err.Error() }
-func (e *UnreachableError) Unwrap() error { return e.Err }
+func (e *UnreachableError) Error() string   { return e.Err.Error() }
+func (e *UnreachableError) Unwrap() error   { return e.Err }
+func (e *UnreachableError) ExitStatus() int { return ExitUnreachable }
 
 // A ReportedError is an error that a command has already printed as part of its result.
 type ReportedError struct{ Err error }
@@ -44,17 +47,18 @@ type ReportedError struct{ Err error }
 func (e *ReportedError) Error() string { return e.Err.Error() }
 func (e *ReportedError) Unwrap() error { return e.Err }
 
-// ExitCode returns the exit code for err: [ExitSuccess] for nil, [ExitUsage] for a [UsageError],
-// [ExitUnreachable] for an [UnreachableError], [ExitFailure] for any other error.
+// ExitCode returns the exit code for err: [ExitSuccess] for nil, the result of its method ExitStatus if
+// it has one, such as [ExitUsage] for a [UsageError], and [ExitFailure] for any other error.
 func ExitCode(err error) int {
 	if err == nil {
 		return ExitSuccess
 	}
-	if _, ok := errors.AsType[*UsageError](err); ok {
-		return ExitUsage
+	type statusError interface {
+		error
+		ExitStatus() int
 	}
-	if _, ok := errors.AsType[*UnreachableError](err); ok {
-		return ExitUnreachable
+	if e, ok := errors.AsType[statusError](err); ok {
+		return e.ExitStatus()
 	}
 	return ExitFailure
 }

@@ -84,22 +84,26 @@ func PrintReport(out io.Writer, report fmt.Stringer) error {
 	return err
 }
 
-// addStyles adds marks and colors to the lines of a report. The first matching rule applies to a line.
+// reportStyles are the styles of the lines of a report, by their beginnings.
+var reportStyles = []struct {
+	beginning *regexp.Regexp
+	mark      string // styled in its place
+	style     terminal.Style
+}{
+	{regexp.MustCompile(`(?m)^((Created|Generated|Undid|Redid|Destroyed|Derived|Added|Removed|All) |[^ ]+: ok\b)`), "✓ ", terminal.Green},
+	{regexp.MustCompile(`(?m)^([^ ]+: wrong\b|.*not compile:$)`), "✗ ", terminal.Red},
+	{regexp.MustCompile(`(?m)^( *(wrong|refused):|  (delete|remove) )`), "", terminal.Red},
+	{regexp.MustCompile(`(?m)^( *(warning|notice|note):|  update )`), "", terminal.Yellow},
+	{regexp.MustCompile(`(?m)^  (create|add) `), "", terminal.Green},
+	{regexp.MustCompile(`(?m)^[A-Z].*:$`), "", terminal.Bold},
+	{regexp.MustCompile(`(?m)^The \d+ tools? takes? .*$`), "", terminal.Dim},
+}
+
+// addStyles adds marks and colors to the lines of a report. The first matching rule applies to a
+// line.
 func addStyles(out io.Writer, report string) string {
-	for _, rule := range []struct {
-		beginning string // of a line
-		mark      string // styled in its place
-		style     terminal.Style
-	}{
-		{`(Created|Generated|Undid|Redid|Destroyed|Derived|Added|Removed|All) |[^ ]+: ok\b`, "✓ ", terminal.Green},
-		{`[^ ]+: wrong\b|.*not compile:$`, "✗ ", terminal.Red},
-		{` *(wrong|refused):|  (delete|remove) `, "", terminal.Red},
-		{` *(warning|notice|note):|  update `, "", terminal.Yellow},
-		{`  (create|add) `, "", terminal.Green},
-		{`[A-Z].*:$`, "", terminal.Bold},
-		{`The \d+ tools? takes? .*$`, "", terminal.Dim},
-	} {
-		report = regexp.MustCompile(`(?m)^(`+rule.beginning+`)`).ReplaceAllStringFunc(report, func(match string) string {
+	for _, rule := range reportStyles {
+		report = rule.beginning.ReplaceAllStringFunc(report, func(match string) string {
 			if rule.mark != "" {
 				return rule.style.On(out, rule.mark) + match
 			}

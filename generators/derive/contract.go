@@ -221,8 +221,8 @@ func (p Project) Stored(t *types.Named) contract.Shape {
 	return shape
 }
 
-// StructName returns the name of a struct type in the recorded fields of a command, which has its own package.
-func (p Project) StructName(pkg *types.Package, t *types.Named) string {
+// TypeName returns the name of a type in the recorded fields of commands of a package.
+func (p Project) TypeName(pkg *types.Package, t *types.Named) string {
 	s := p.shapeBuilder(pkg)
 	return s.typeName(t)
 }

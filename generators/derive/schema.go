@@ -319,6 +319,37 @@ func collect(t *types.Struct, outer JSONField, within []types.Type, written bool
 	}
 }
 
+// FieldAt returns the field of a type at a JSON path, such as items.price, or nil.
+func FieldAt(t types.Type, jsonPath string) *types.Var {
+	var found *types.Var
+	for name := range strings.SplitSeq(jsonPath, ".") {
+		structure, ok := Innermost(t).Underlying().(*types.Struct)
+		if !ok {
+			return nil
+		}
+		fields := JSONFields(structure, false)
+		at := slices.IndexFunc(fields, func(f JSONField) bool { return f.Key == name })
+		if at < 0 {
+			return nil
+		}
+		found = fields[at].Var
+		t = found.Type()
+	}
+	return found
+}
+
+// Innermost returns the type that a type is, points to or contains, through any number of pointers, lists and
+// maps.
+func Innermost(t types.Type) types.Type {
+	for {
+		container, ok := t.Underlying().(interface{ Elem() types.Type })
+		if !ok {
+			return types.Unalias(t)
+		}
+		t = container.Elem()
+	}
+}
+
 func quotable(t types.Type) bool {
 	basic, ok := t.Underlying().(*types.Basic)
 	return ok && basic.Info()&(types.IsBoolean|types.IsNumeric|types.IsString) != 0 && basic.Info()&types.IsComplex == 0

@@ -66,6 +66,9 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 		Timeout:    2 * callTimeout,     // the context ends earlier
 		MaxMessage: 4 << 20,
 	})
+	if err != nil && hasFeatures(root) {
+		err = nameLogTool(err)
+	}
 	if err != nil {
 		return failure(ctx, err)
 	}
@@ -89,7 +92,8 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 	return result, nil
 }
 
-// buildServer builds the server of a project, and returns the project's folder. Derived files may be stale.
+// buildServer builds the server of a project, and returns the project's folder. Derived files may
+// be stale.
 func (t *Tools) buildServer(ctx context.Context, dir, nextStep string) (built *BuildOutput, root string, err error) {
 	o, done, err := t.acquire(ctx, dir)
 	if err != nil {
@@ -109,7 +113,7 @@ func failure(ctx context.Context, err error) (*mcp.ToolResult, error) {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		ctx, err = context.WithoutCancel(ctx), cause
 	}
-	return Answer(ctx, nil, nameLogTool(err))
+	return Answer(ctx, nil, err)
 }
 
 // send sends the request of a call. The contents of a resource or a prompt are returned as JSON.
@@ -138,11 +142,12 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// shortenStacks replaces the stacks of panics by their place in the project. A handler that panics logs its
-// stack in quotes; a crash prints the stacks of all goroutines.
+// stackOfPanic matches the stack that a handler logs in quotes, or the stacks that a crash prints.
+var stackOfPanic = regexp.MustCompile(`(?s) stack="((?:[^"\\]|\\.)*)"?|\n\ngoroutine \d+ .*`)
+
+// shortenStacks replaces the stacks of panics by their place in the project.
 func shortenStacks(text, root string) string {
-	stacks := regexp.MustCompile(`(?s) stack="((?:[^"\\]|\\.)*)"?|\n\ngoroutine \d+ .*`)
-	return stacks.ReplaceAllStringFunc(text, func(stack string) string {
+	return stackOfPanic.ReplaceAllStringFunc(text, func(stack string) string {
 		file, line := trial.CrashPlace(root, strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(stack))
 		if file == "" {
 			return ""
@@ -186,7 +191,8 @@ func (b *BuildOutput) Short(most int) any {
 	return &s
 }
 
-// Build updates derived files and compiles the server. Run it after editing Go files without petrock.
+// Build updates derived files and compiles the server. Run it after editing Go files without
+// petrock.
 //
 //petrock:hints additive idempotent closed-world
 func (t *Tools) Build(ctx context.Context, in BuildInput) (*mcp.ToolResult, error) {
@@ -246,8 +252,8 @@ func (b *BuildOutput) String() string {
 	return out.String()
 }
 
-// build updates derived files, and compiles the project's server or checks types. The result contains
-// errors in the project's Go code.
+// build updates derived files, and compiles the project's server or checks types. The result
+// contains errors in the project's Go code.
 func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, error) {
 	synced, err := o.engine.Sync(ctx, engine.Options{Accept: in.Accept, Skip: in.Skip, Saved: in.NoCompile, NoData: in.NoData, NoExec: o.noExec})
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
@@ -294,7 +300,8 @@ func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, e
 	return built, nil
 }
 
-// makeFolder creates a folder of a project if it does not exist. It refuses a link out of the project.
+// makeFolder creates a folder of a project if it does not exist. It refuses a link out of the
+// project.
 func makeFolder(root, folder string) error {
 	opened, err := os.OpenRoot(root)
 	if err != nil {

@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -14,6 +17,7 @@ import (
 	"github.com/petrock/petrock/core/process"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/derive"
 )
 
 // LogInput is the input of log.
@@ -43,7 +47,8 @@ const (
 	LogReplay  LogAction = "replay"
 )
 
-// Log shows the event log; skips, maps or restores an event that cannot be applied; or replays the log.
+// Log shows the event log; skips, maps or restores an event that cannot be applied; or replays the
+// log.
 //
 //petrock:hints closed-world
 func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {
@@ -55,6 +60,9 @@ func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {
 	if err != nil {
 		return Answer(ctx, nil, err)
 	}
+	if found, err := t.options.Find(in.Dir); err == nil && !hasFeatures(found.Root) {
+		return Answer(ctx, nil, terminal.Usagef("the project has no features, so it has no event log; generate_feature adds a feature"))
+	}
 	built, root, err := t.buildServer(ctx, in.Dir, "reading the event log")
 	if err != nil {
 		return Answer(ctx, nil, err)
@@ -62,18 +70,25 @@ func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("log: timeout after %v", callTimeout))
 	defer cancel()
 	out, errOut, err := process.Run(ctx, process.RunOptions{Dir: root, Group: true}, built.Program, args...)
-	if err != nil && len(errOut) > 0 && ctx.Err() == nil {
-		switch err = errors.New(strings.TrimSpace(string(errOut))); {
-		case strings.Contains(err.Error(), "has not run with it yet"):
-			return mcp.TextResult("no events"), nil
-		case strings.Contains(err.Error(), "unknown command"):
-			err = terminal.Usagef("the project has no features, so it has no event log; generate_feature adds a feature")
-		}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == terminal.ExitNoData {
+		return mcp.TextResult("no events"), nil
+	}
+	if err != nil && len(errOut) > 0 {
+		err = errors.New(strings.TrimSpace(string(errOut)))
+	}
+	if err != nil && in.Action != LogShow {
+		err = nameLogTool(err)
 	}
 	if err != nil {
 		return failure(ctx, err)
 	}
 	return mcp.TextResult(in.output(strings.TrimSpace(string(out)))), nil
+}
+
+// hasFeatures reports whether a project has features, and so an event log.
+func hasFeatures(root string) bool {
+	entries, _ := os.ReadDir(filepath.Join(root, derive.Features)) // without the folder, there are none
+	return len(entries) > 0
 }
 
 // args returns the arguments of the server's command line, which checks them.
@@ -154,10 +169,8 @@ func (in LogInput) output(out string) string {
 	return cmp.Or(page.String(), "no events\n")
 }
 
-// nameLogTool adds to an error that recommends the server's command log how to do the same over MCP.
+// nameLogTool adds to an error of the server, which recommends commands for a terminal, how to do
+// the same over MCP.
 func nameLogTool(err error) error {
-	if !strings.Contains(err.Error(), " log show ") {
-		return err
-	}
-	return fmt.Errorf("%w\nOver MCP, use the tool log with seq, and action show, skip or map; force is an argument; if undo removed the code that reads the event, redo restores it", err)
+	return fmt.Errorf("%w\nIf a stored event is the cause, use the tool log with seq, and action show, skip or map; force is an argument. If undo removed the code that reads the event, redo restores it", err)
 }

@@ -2,6 +2,7 @@ package devserver_test
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,8 +13,8 @@ import (
 	"github.com/petrock/petrock/generators/devserver"
 )
 
-// fakeServer prints its arguments for log map, an error for log skip, one long event for log show, and
-// otherwise 40 events.
+// fakeServer prints its arguments for log map, an error for log skip, one long event for log show,
+// and otherwise 40 events.
 const fakeServer = `package main
 
 import (
@@ -34,16 +35,13 @@ func main() {
 		os.Exit(1)
 	case len(args) > 1 && args[1] == "show":
 		fmt.Printf("{\n  \"seq\": 7,\n  \"data\": %q\n}\n", strings.Repeat("ä", 2000))
-	case len(args) > 1 && args[1] == "restore": // as a server without features
-		fmt.Fprintln(os.Stderr, ` + "`hello: unknown command \"log\" for \"hello\"`" + `)
-		os.Exit(2)
 	case args[0] == "replay":
 		fmt.Println("40 events")
 	case strings.HasPrefix(args[len(args)-1], "--actor="):
 		fmt.Println(strings.Join(args, "|"))
 	case strings.HasSuffix(args[len(args)-1], "=users"):
 		fmt.Fprintln(os.Stderr, "hello: no data in data: hello has not run with it yet")
-		os.Exit(1)
+		os.Exit(4)
 	default:
 		for i := range 40 {
 			fmt.Printf("%8d  2026-01-02 03:04:05  posts/create              {\"title\":\"%s\"}\n", i+1, strings.Repeat("x", i*20))
@@ -76,10 +74,9 @@ func TestLog(t *testing.T) {
 		{`{"type":"posts","actor":"local:ada"}`, "log|--after=0|--limit=21|--type=posts|--actor=local:ada", "", false},
 		{`{"seq":7}`, `{"seq":7,"data":"ää`, "pass detail for the whole event", false},
 		{`{"action":"replay"}`, `40 events`, "", false},
-		{`{"action":"restore","seq":1}`, "the project has no features", "", true},
 		{`{"action":"map","seq":3,"type":"posts/create","input":{"title":"<a>"},"reason":"--wrong","force":true}`,
 			`log|map|3|--type=posts/create|--reason=--wrong|--force|--input={"title":"<a>"}`, "restore reverts", false},
-		{`{"action":"skip","seq":3,"reason":"x"}`, "anyway, add --force\nOver MCP, use the tool log with seq", "redo restores it", true},
+		{`{"action":"skip","seq":3,"reason":"x"}`, "anyway, add --force\nIf a stored event is the cause, use the tool log with seq", "redo restores it", true},
 		{`{"action":"skip","type":"posts/create","reason":"x"}`, "log: action skip requires seq", "", true},
 		{`{"seq":-1}`, "must not be negative", "", true},
 	} {
@@ -91,6 +88,12 @@ func TestLog(t *testing.T) {
 	}
 	if text := client.CallTool("log", map[string]any{"detail": true, "limit": 100}).Text(); !strings.Contains(text, "\n40 2026") || !strings.Contains(text, strings.Repeat("x", 780)) {
 		t.Errorf("log with detail returned %s", text)
+	}
+	if err := os.RemoveAll(filepath.Join(root, "features")); err != nil {
+		t.Fatal(err)
+	}
+	if text := client.CallTool("log", nil).Text(); !strings.Contains(text, "the project has no features") {
+		t.Errorf("log of a project without features returned %s", text)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/journal"
@@ -42,8 +43,8 @@ type Change struct {
 }
 
 // Change changes a component in place. It renames references in the Go of the whole project, tests
-// included. If stored events of a command would no longer be readable, it also generates a new version of
-// the command.
+// included. If stored events of a command would no longer be readable, it also generates a new
+// version of the command.
 func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, error) {
 	if in.Kind != "" && !slices.Contains(Kinds(), in.Kind) {
 		return nil, terminal.Usagef("%q is not a kind of component; the kinds are %s", in.Kind, strings.Join(Kinds(), ", "))
@@ -145,11 +146,7 @@ func (ch *changer) addStructs(found map[*types.Named]bool, list ...*types.Named)
 		}
 		found[t] = true
 		for field := range t.Underlying().(*types.Struct).Fields() {
-			inner := field.Type()
-			for container, ok := inner.Underlying().(interface{ Elem() types.Type }); ok; container, ok = inner.Underlying().(interface{ Elem() types.Type }) {
-				inner = container.Elem()
-			}
-			ch.addStructs(found, ch.structOf(inner))
+			ch.addStructs(found, ch.structOf(derive.Innermost(field.Type())))
 		}
 	}
 }
@@ -165,8 +162,8 @@ func (ch *changer) resolve() error {
 	return nil
 }
 
-// declared returns the function or type of a component, or nil, and the function itself or the method that does
-// the work; nil if there are several.
+// declared returns the function or type of a component, or nil, and the function itself or the
+// method that does the work; nil if there are several.
 func declared(pkg *types.Package, c derive.Component) (object, method types.Object) {
 	receiver, name, isMethod := strings.Cut(c.Func, ".")
 	object = pkg.Scope().Lookup(receiver)
@@ -190,7 +187,8 @@ func declared(pkg *types.Package, c derive.Component) (object, method types.Obje
 	return object, method
 }
 
-// typesOf returns the types of a component: the input is the type itself, or the last parameter of the function.
+// typesOf returns the types of a component: the input is the type itself, or the last parameter of
+// the function.
 func typesOf(pkg *types.Package, c derive.Component, method types.Object) (t toolType) {
 	if object, ok := pkg.Scope().Lookup(c.Func).(*types.TypeName); ok {
 		t.input = object.Type()
@@ -298,7 +296,8 @@ func (ch *changer) check() error {
 	return nil
 }
 
-// places returns the places to derive from again: those of the component and of packages that import it.
+// places returns the places to derive from again: those of the component and of packages that
+// import it.
 func (ch *changer) places() []derive.Place {
 	dirs := append(ch.plan.dirs(), ch.dirs...)
 	return slices.DeleteFunc(derive.Places(ch.engine.before.With(ch.plan.texts)), func(place derive.Place) bool {
@@ -333,7 +332,8 @@ func (ch *changer) planBodies() error {
 	return nil
 }
 
-// checkBody refuses statements that would not stay inside of one function. field is the field of the input.
+// checkBody refuses statements that would not stay inside of one function. field is the field of
+// the input.
 func checkBody(field, text string) error {
 	imports, _, err := gen.ParseBody(field, text)
 	if err == nil && len(imports) > 0 {
@@ -342,7 +342,8 @@ func checkBody(field, text string) error {
 	return err
 }
 
-// finish applies the edits to the plan: texts with imports, moved files, and a new version of a command.
+// finish applies the edits to the plan: texts with imports, moved files, and a new version of a
+// command.
 func (ch *changer) finish(ctx context.Context) error {
 	p := ch.plan
 	for name, text := range ch.texts() {
@@ -395,9 +396,9 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m := migration{edit: gen.Edit{ReadFirst: ch.in.ReadFirst}}
+	isNeeded := func(c contract.Change) bool { return needsVersion(c, ch.in.ReadFirst) }
 	switch {
-	case !known || !m.differs(recorded.Versions[recorded.Version], now.Stored()):
+	case !known || !slices.ContainsFunc(recorded.Versions[recorded.Version].Changes(now.Stored()), isNeeded):
 		if ch.in.ReadFirst {
 			return terminal.Usagef("change command %s: older builds can read the new events, so read_first has no effect; remove it", ch.c.Name)
 		}
@@ -439,8 +440,8 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	return nil
 }
 
-// addDowngrades adds a Downgrade to each command that has a new version. Without it, Go code cannot execute a
-// command that writes an older version.
+// addDowngrades adds a Downgrade to each command that has a new version. Without it, Go code cannot
+// execute a command that writes an older version.
 func (ch *changer) addDowngrades(ctx context.Context, edited *Engine, g gen.Generator) error {
 	versions := ch.plan.newVersionsOf
 	edited.inputNames = map[string]string{"downgrade_body": "downgrade"}
@@ -470,8 +471,8 @@ func (ch *changer) addDowngrades(ctx context.Context, edited *Engine, g gen.Gene
 	return nil
 }
 
-// fieldNotes returns the notes of the fields that the command and its structs have before the change, by the
-// names of the types after it.
+// fieldNotes returns the notes of the fields that the command and its structs have before the
+// change, by the names of the types after it.
 func (ch *changer) fieldNotes() map[string]map[string]gen.FieldNote {
 	structs, all := map[*types.Named]bool{}, map[string]map[string]gen.FieldNote{}
 	ch.addStructs(structs, ch.input)

@@ -36,7 +36,8 @@ type fieldEdit struct {
 	unwrapped map[token.Pos]bool       // fields that are no longer pointers
 }
 
-// A setField is a field to add or replace. in is the JSON path of its struct with a dot at the end, or "".
+// A setField is a field to add or replace. in is the JSON path of its struct with a dot at the end,
+// or "".
 type setField struct {
 	gen.Field
 	in string
@@ -88,7 +89,8 @@ func (ch *changer) fieldEdits() []*fieldEdit {
 	return slices.DeleteFunc([]*fieldEdit{ch.inputEdit, ch.outputEdit}, func(edit *fieldEdit) bool { return edit == nil })
 }
 
-// splitOutput separates fields of the input from those of the output, which have the prefix "output.".
+// splitOutput separates fields of the input from those of the output, which have the prefix
+// "output.".
 func splitOutput(fields []string) (input, output []string) {
 	for _, field := range fields {
 		if name, ok := strings.CutPrefix(field, "output."); ok {
@@ -145,7 +147,7 @@ func (ch *changer) planStruct(edit *fieldEdit) error {
 	added := map[*types.Named]string{}
 	for _, f := range edit.set {
 		old := cmp.Or(oldNames[f.in+f.Name], f.in+f.Name)
-		v := jsonField(edit.t, old)
+		v := derive.FieldAt(edit.t, old)
 		home := ch.structAt(edit.t, f.in)
 		switch {
 		case home == nil:
@@ -173,7 +175,7 @@ func (ch *changer) planStruct(edit *fieldEdit) error {
 		}
 	}
 	for _, name := range edit.remove {
-		v := jsonField(edit.t, name)
+		v := derive.FieldAt(edit.t, name)
 		if v == nil {
 			return fmt.Errorf("remove %s: %s has no such field; it has %s", name, edit.t.Obj().Name(), fieldNames(edit.t))
 		}
@@ -196,21 +198,17 @@ func (ch *changer) planStruct(edit *fieldEdit) error {
 	return nil
 }
 
-// structAt returns the struct type of the project that the field at a JSON path, with a dot at the end, is,
-// points to or contains. It returns t for an empty path, and nil if there is none.
+// structAt returns the struct type of the project that the field at a JSON path, with a dot at the
+// end, is, points to or contains. It returns t for an empty path, and nil if there is none.
 func (ch *changer) structAt(t *types.Named, in string) *types.Named {
 	if in == "" {
 		return t
 	}
-	v := jsonField(t, strings.TrimSuffix(in, "."))
+	v := derive.FieldAt(t, strings.TrimSuffix(in, "."))
 	if v == nil {
 		return nil
 	}
-	inner := types.Unalias(v.Type())
-	for container, ok := inner.(interface{ Elem() types.Type }); ok; container, ok = inner.(interface{ Elem() types.Type }) {
-		inner = types.Unalias(container.Elem())
-	}
-	return ch.structOf(inner)
+	return ch.structOf(derive.Innermost(v.Type()))
 }
 
 func fieldNames(t *types.Named) string {
@@ -283,9 +281,12 @@ func (ch *changer) replaceField(edit *fieldEdit, home *types.Named, f setField, 
 	return nil
 }
 
+// tagSetting matches a setting of the struct tag schema. A comma may be in single quotes.
+var tagSetting = regexp.MustCompile(`(?:'(?:[^']|'')*'|[^,'])+`)
+
 // settings returns the settings of the tag schema, except those with the given names.
 func settings(tag string, except ...string) (kept []string) {
-	for _, setting := range regexp.MustCompile(`(?:'(?:[^']|'')*'|[^,'])+`).FindAllString(reflect.StructTag(tag).Get("schema"), -1) {
+	for _, setting := range tagSetting.FindAllString(reflect.StructTag(tag).Get("schema"), -1) {
 		name, _, _ := strings.Cut(setting, "=")
 		if !slices.Contains(except, strings.TrimSpace(name)) {
 			kept = append(kept, setting)
@@ -294,8 +295,8 @@ func settings(tag string, except ...string) (kept []string) {
 	return kept
 }
 
-// typeText returns the Go type of a field. An enum keeps the type that the field has, with new constants,
-// or shares a type of the package with the same values, or gets a new type.
+// typeText returns the Go type of a field. An enum keeps the type that the field has, with new
+// constants, or shares a type of the package with the same values, or gets a new type.
 func (ch *changer) typeText(edit *fieldEdit, in *types.Named, f gen.Field, old *types.Var) (string, error) {
 	enum, isEnum := f.Type.Enum()
 	if !isEnum {
@@ -330,11 +331,7 @@ func (ch *changer) enumOf(v *types.Var) *types.TypeName {
 	if v == nil {
 		return nil
 	}
-	t := types.Unalias(v.Type())
-	for container, ok := t.(interface{ Elem() types.Type }); ok; container, ok = t.(interface{ Elem() types.Type }) {
-		t = types.Unalias(container.Elem())
-	}
-	named, ok := t.(*types.Named)
+	named, ok := derive.Innermost(v.Type()).(*types.Named)
 	if !ok || ch.view.FileAt(named.Obj().Pos()) == nil {
 		return nil
 	}
@@ -355,8 +352,8 @@ func constantsOf(name *types.TypeName) map[string]*types.Const {
 	return found
 }
 
-// sharedEnum returns the type of the package with the same values whose name ends with that of the field,
-// or "".
+// sharedEnum returns the type of the package with the same values whose name ends with that of the
+// field, or "".
 func (ch *changer) sharedEnum(pkg *types.Package, f gen.Field, values []gen.EnumValue) string {
 	for _, other := range pkg.Scope().Names() {
 		name, ok := pkg.Scope().Lookup(other).(*types.TypeName)

@@ -19,8 +19,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// planRename plans the new name of the component: its function or type, declarations named after it, its
-// tests and its files.
+// planRename plans the new name of the component: its function or type, declarations named after
+// it, its tests and its files.
 func (ch *changer) planRename() error {
 	if ch.in.Rename == "" {
 		return nil
@@ -62,7 +62,8 @@ func (ch *changer) planRename() error {
 	return nil
 }
 
-// renameDeclarations renames the component, and the declarations and tests whose names start with its name.
+// renameDeclarations renames the component, and the declarations and tests whose names start with
+// its name.
 func (ch *changer) renameDeclarations() error {
 	dir := path.Dir(ch.c.File)
 	if strings.Contains(ch.c.Func, ".") { // a method
@@ -128,16 +129,16 @@ func (ch *changer) isComponent(name string) bool {
 	return isFunc && ch.c.Feature == "" || slices.ContainsFunc(ch.others, func(c derive.Component) bool { return c.Func == name })
 }
 
-// owns reports whether declarations in a file that start with the component's name belong to it: in its
-// file and test, and in those of its older versions.
+// owns reports whether declarations in a file that start with the component's name belong to it: in
+// its file and test, and in those of its older versions.
 func (ch *changer) owns(file *typecheck.File) bool {
 	source := ch.view.File(strings.TrimSuffix(strings.TrimSuffix(file.Path, ".go"), "_test") + ".go")
 	return source != nil && source.Dir() == path.Dir(ch.c.File) &&
 		(source.Path == ch.c.File || ch.c.Kind == derive.Command && slices.ContainsFunc(source.Names(), func(name string) bool { return isVersionOf(ch.oldGo, name) }))
 }
 
-// renameTriggers renames the methods of workers that are named after a command: OnCreate, or OnPostsCreate
-// in another feature.
+// renameTriggers renames the methods of workers that are named after a command: OnCreate, or
+// OnPostsCreate in another feature.
 func (ch *changer) renameTriggers() {
 	for _, inspected := range ch.packages() {
 		for _, object := range inspected.Info.Defs {
@@ -154,8 +155,8 @@ func (ch *changer) renameTriggers() {
 	}
 }
 
-// moveFiles plans new paths for the files that are named after the component, and for those of its older
-// versions.
+// moveFiles plans new paths for the files that are named after the component, and for those of its
+// older versions.
 func (ch *changer) moveFiles(name gen.Name) {
 	isHere := func(other derive.Component) bool { return other.File == ch.c.File }
 	was, err := gen.ParseName(gen.WireName(ch.oldGo))
@@ -212,8 +213,8 @@ func (ch *changer) planDoc() {
 	ch.replace(file, doc.Pos(), doc.End(), whole)
 }
 
-// renamedDirectives returns directives after a rename: the name that clients see, aliases, and the names
-// under which events and positions are stored.
+// renamedDirectives returns directives after a rename: the name that clients see, aliases, and the
+// names under which events and positions are stored.
 func (ch *changer) renamedDirectives(directives []string) []string {
 	set := func(name, value, standard string) {
 		isOld := func(d string) bool { return strings.HasPrefix(d+" ", "//petrock:"+name+" ") }
@@ -245,12 +246,16 @@ func (ch *changer) renamedDirectives(directives []string) []string {
 	return directives
 }
 
-// renamedWords returns a comment with the new names of renamed declarations, and of the component in phrases
-// that generators write. A name of one word at the start of a sentence may be prose, except in the first.
+// severalWords matches an identifier that cannot be a word of prose.
+var severalWords = regexp.MustCompile(`[a-z0-9][A-Z]|[0-9]`)
+
+// renamedWords returns a comment with the new names of renamed declarations, and of the component
+// in phrases that generators write. A name of one word at the start of a sentence may be prose,
+// except in the first.
 func (ch *changer) renamedWords(comment string) string {
 	for old, name := range ch.newNames {
 		pattern := `(^//\s*|[a-z,(]\s)` + old + `\b`
-		if regexp.MustCompile(`[a-z0-9][A-Z]|[0-9]`).MatchString(old) {
+		if severalWords.MatchString(old) {
 			pattern = `(\b)` + old + `\b`
 		}
 		comment = regexp.MustCompile(pattern).ReplaceAllString(comment, "${1}"+name)
@@ -258,8 +263,8 @@ func (ch *changer) renamedWords(comment string) string {
 	return ch.renamedPhrases(comment)
 }
 
-// renamedPhrases replaces the component's name in texts that generators write. There it is posts/create in a
-// feature, else the name that clients see.
+// renamedPhrases replaces the component's name in texts that generators write. There it is
+// posts/create in a feature, else the name that clients see.
 func (ch *changer) renamedPhrases(text string) string {
 	names := [][2]string{{ch.c.Name, ch.newWire}}
 	if ch.c.Feature != "" && ch.c.Kind != derive.Worker {
@@ -318,8 +323,8 @@ func (ch *changer) renameComment(file *typecheck.File, comment *ast.Comment, our
 	}
 }
 
-// renameLiteral replaces the component's name in a string literal. A name of one word may mean something else:
-// it is only replaced in the component's test, and noted elsewhere.
+// renameLiteral replaces the component's name in a string literal. A name of one word may mean
+// something else: it is only replaced in the component's test, and noted elsewhere.
 func (ch *changer) renameLiteral(file *typecheck.File, literal *ast.BasicLit, ours bool) {
 	text, ok := unquote(literal)
 	if !ok || ch.isPlanned(file, literal.Pos()) {

@@ -23,9 +23,9 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// editLiterals plans the changes to composite literals: it removes removed fields, and converts values of fields
-// that become pointers or stop to be. In tests, input fields that are required now or have another type get
-// samples.
+// editLiterals plans the changes to composite literals: it removes removed fields, and converts
+// values of fields that become pointers or stop to be. In tests, input fields that are required now
+// or have another type get samples.
 func (ch *changer) editLiterals(edit *fieldEdit) {
 	for _, inspected := range ch.packages() {
 		for _, file := range inspected.Files {
@@ -104,8 +104,8 @@ func pointerTo(typ string) (open, shut string) {
 	return "new(" + typ + "(", "))"
 }
 
-// retype plans a value of the new type for an element of a struct or map literal. Without one, it removes the
-// element.
+// retype plans a value of the new type for an element of a struct or map literal. Without one, it
+// removes the element.
 func (ch *changer) retype(file *typecheck.File, element *ast.KeyValueExpr, f typedField) {
 	start, end := element.Value.Pos(), element.Value.End()
 	old := file.Text[ch.offset(start):ch.offset(end)]
@@ -116,8 +116,8 @@ func (ch *changer) retype(file *typecheck.File, element *ast.KeyValueExpr, f typ
 	}
 }
 
-// converted returns a value of a field that has another type now, as JSON: the old value if it is valid, else a
-// sample.
+// converted returns a value of a field that has another type now, as JSON: the old value if it is
+// valid, else a sample.
 func (ch *changer) converted(f gen.Field, old []byte) []byte {
 	if isValid(f, old) {
 		return old
@@ -125,8 +125,8 @@ func (ch *changer) converted(f gen.Field, old []byte) []byte {
 	return ch.sample(f)
 }
 
-// isValid reports whether data is a valid value of a field as JSON. It is false for types other than text,
-// numbers and bool.
+// isValid reports whether data is a valid value of a field as JSON. It is false for types other
+// than text, numbers and bool.
 func isValid(f gen.Field, data []byte) bool {
 	var value any
 	if json.Unmarshal(data, &value) != nil {
@@ -155,7 +155,8 @@ func isValid(f gen.Field, data []byte) bool {
 	return leastErr == nil && mostErr == nil && least <= size && size <= most
 }
 
-// inMap returns a field with its type in a map[string]any: not a pointer, and with strings as enums.
+// inMap returns a field with its type in a map[string]any: not a pointer, and with strings as
+// enums.
 func (f typedField) inMap() typedField {
 	f.typ = strings.TrimPrefix(f.typ, "*")
 	if _, isEnum := f.Type.Enum(); isEnum {
@@ -164,7 +165,8 @@ func (f typedField) inMap() typedField {
 	return f
 }
 
-// code returns a JSON value of a field as Go code, or "" if the type has no literals or the value is not valid.
+// code returns a JSON value of a field as Go code, or "" if the type has no literals or the value
+// is not valid.
 func (f typedField) code(data []byte) string {
 	if base, isPointer := strings.CutPrefix(f.typ, "*"); isPointer {
 		value := typedField{f.Field, f.in, base}.code(data)
@@ -257,8 +259,8 @@ type testEditor struct {
 	claimed map[ast.Expr]bool // inputs and outputs of calls
 }
 
-// editTests plans the changes to maps and JSON in tests: inputs and outputs of tools that have edited types. A
-// call names the tool, or the input has its type.
+// editTests plans the changes to maps and JSON in tests: inputs and outputs of tools that have
+// edited types. A call names the tool, or the input has its type.
 func (ch *changer) editTests() {
 	for _, inspected := range ch.packages() {
 		t := testEditor{ch, newTestReader(inspected), map[ast.Expr]bool{}}
@@ -329,8 +331,8 @@ func (t testEditor) editExamples(e ast.Expr, tool toolType, in row) bool {
 	return ok
 }
 
-// visitLiteral edits a request or a row of a table that names a tool, and an example whose input has the type of
-// one.
+// visitLiteral edits a request or a row of a table that names a tool, and an example whose input
+// has the type of one.
 func (t testEditor) visitLiteral(literal *ast.CompositeLit, in row) {
 	if name, ok := t.text(member(literal, "name"), in); ok { // {"name": NAME, "arguments": {…}}
 		if tool, ok := t.tools[name]; ok {
@@ -357,8 +359,8 @@ func (t testEditor) visitLiteral(literal *ast.CompositeLit, in row) {
 	}
 }
 
-// called returns the tool whose result an expression is, or is computed from. seen are the expressions that it has
-// looked at.
+// called returns the tool whose result an expression is, or is computed from. seen are the
+// expressions that it has looked at.
 func (t testEditor) called(e ast.Expr, in row, seen map[ast.Expr]bool) (found toolType, ok bool) {
 	for node := range nodesOf[ast.Expr](e) {
 		for _, value := range t.values(node, in) {
@@ -409,7 +411,8 @@ func (t testEditor) edit(e ast.Expr, typ types.Type, isInput bool) {
 	}
 }
 
-// readTools sets the types of all tools and prompts. Those in packages that cannot use the edited types are nil.
+// readTools sets the types of all tools and prompts. Those in packages that cannot use the edited
+// types are nil.
 func (ch *changer) readTools(ctx context.Context) error {
 	ch.tools, ch.typed = map[string]toolType{}, map[token.Pos]toolType{}
 	packages, err := ch.engine.deriver.Packages(ctx, ch.view, ch.engine.existingPlaces())
@@ -445,7 +448,8 @@ func (ch *changer) readTools(ctx context.Context) error {
 	return nil
 }
 
-// namedPos returns the position of the declaration of a type that is named or points to a named one.
+// namedPos returns the position of the declaration of a type that is named or points to a named
+// one.
 func namedPos(t types.Type) token.Pos {
 	if t == nil {
 		return token.NoPos
@@ -464,7 +468,7 @@ func (ch *changer) isOutput(literal *ast.BasicLit) bool {
 		return false
 	}
 	for name := range members {
-		if jsonField(ch.outputEdit.t, name) == nil {
+		if derive.FieldAt(ch.outputEdit.t, name) == nil {
 			return false
 		}
 	}
@@ -484,8 +488,9 @@ func member(literal *ast.CompositeLit, key string) ast.Expr {
 	return nil
 }
 
-// editMap plans the change to a map literal, or a list of them, with values of a type. It renames and removes keys
-// of fields. In an input, it also converts values, and adds samples of required fields, unless the map is empty.
+// editMap plans the change to a map literal, or a list of them, with values of a type. It renames
+// and removes keys of fields. In an input, it also converts values, and adds samples of required
+// fields, unless the map is empty.
 func (t testEditor) editMap(file *typecheck.File, literal *ast.CompositeLit, typ types.Type, isInput bool) {
 	under, isStruct := valueType(typ).Underlying().(*types.Struct)
 	actual := t.info.TypeOf(literal)
@@ -560,8 +565,8 @@ func (ch *changer) required(t types.Type, isInput bool) []typedField {
 	return slices.DeleteFunc(slices.Clone(ch.inputEdit.required), func(f typedField) bool { return namedPos(t) != f.in.Obj().Pos() })
 }
 
-// editJSON returns a JSON value of a type after the change: it renames and removes members of objects. In an
-// input, it also converts values and adds samples of required fields.
+// editJSON returns a JSON value of a type after the change: it renames and removes members of
+// objects. In an input, it also converts values and adds samples of required fields.
 func (ch *changer) editJSON(value []byte, t types.Type, isInput bool) []byte {
 	under := valueType(t).Underlying()
 	structure, isStruct := under.(*types.Struct)

@@ -39,8 +39,8 @@ func (b *bench) lacks(file, part string) {
 	}
 }
 
-// With read_first, every change of fields makes a version that is only read. The tool keeps its
-// input until the directive is removed, and then gets the new one.
+// With read_first, every change of fields makes a version that is only read. The tool keeps its input until
+// the directive is removed, and then gets the new one.
 func TestReadFirst(t *testing.T) {
 	b := openLibrary(t)
 	b.replace("features/desk/desk.go", "`json:\"reason\"` // Reason", "`json:\"reason\" schema:\"min=1,max=80\"` // Reason of the end")
@@ -87,19 +87,26 @@ func TestReadFirstOfSharedType(t *testing.T) {
 	if n := strings.Count(text, "//petrock:version 2\n//petrock:writes 1\n"); n != 7 {
 		t.Errorf("got %d new versions in\n%s", n, text)
 	}
-	b.has("features/desk/stock_v1.go", "Items []AcquireV1", "app.UpgradeList(old.Items, AcquireV1.Upgrade)")
+	b.has("features/desk/stock_v1.go", "Items []StockV1Acquire", "app.UpgradeList(old.Items, StockV1Acquire.upgrade)",
+		"func (c Stock) Downgrade() StockV1 { return StockV1{Items: app.UpgradeList(c.Items, downgradeStockV1Acquire), Note: c.Note} }",
+		"func downgradeStockV1Acquire(c Acquire) StockV1Acquire { return StockV1Acquire{Title: c.Title, Authors: c.Authors} }")
 	b.has("features/desk/acquire_v1.go", "func (c Acquire) Downgrade() AcquireV1")
-	b.lacks("features/desk/stock_v1.go", "Downgrade")
-	if !strings.Contains(next, "Before Go code executes desk/stock, write its Downgrade: desk/stock: cannot convert Stock to StockV1: items has another type; set downgrade to the statements of func (c Stock) Downgrade() StockV1") {
-		t.Errorf("next: %s", next)
+	b.has("features/desk/desk_gen.go", `app.CommandTypeOf[Stock]("stock", 2, app.OlderOf[StockV1](1, Stock.Downgrade)).Writes(1)`)
+	b.lacks("features/desk/donate_v1.go", "Downgrade")
+	if want := "Before Go code executes desk/donate, write its Downgrade: desk/donate: cannot convert Donate to DonateV1: title is a field of an embedded struct; set downgrade to the statements of func (c Donate) Downgrade() DonateV1"; !strings.Contains(next, want) {
+		t.Errorf("change(read_first).Next = %s, want %q in it", next, want)
 	}
-	const body = "return StockV1{Items: app.UpgradeList(c.Items, Acquire.Downgrade), Note: c.Note}"
-	if _, err := b.version(`{"name": "desk/stock", "downgrade_body": "` + body + `"}`); err != nil {
+	const body = "return DonateV1{DonateV1Acquire: DonateV1Acquire{Title: c.Title, Authors: c.Authors}, Donor: c.Donor}"
+	if _, err := b.version(`{"name": "desk/donate", "downgrade_body": "` + body + `"}`); err != nil {
 		t.Fatal(err)
 	}
 	b.isClean()
-	b.has("features/desk/stock_v1.go", "func (c Stock) Downgrade() StockV1 { "+body+" }")
-	b.has("features/desk/desk_gen.go", `app.CommandTypeOf[Stock]("stock", 2, app.OlderOf[StockV1](1, Stock.Downgrade)).Writes(1)`)
+	b.has("features/desk/donate_v1.go", "func (c Donate) Downgrade() DonateV1 { "+body+" }")
+
+	// The functions that downgrade follow the next version.
+	b.mustChange(`{"name": "desk/stock", "rename_fields": ["note=remark", "items.title=items.name"]}`)
+	b.has("features/desk/stock_v1.go", "func downgradeStockV1Acquire(c StockV2Acquire) StockV1Acquire { return StockV1Acquire{Title: c.Title, Authors: c.Authors} }")
+	b.has("features/desk/donate_v1.go", "func (c DonateV2) Downgrade() DonateV1 { "+body+" }")
 }
 
 // generate version writes Downgrade for a version that exists.
@@ -127,7 +134,7 @@ func TestDowngrade(t *testing.T) {
 			t.Errorf("%s: %v", input, err)
 		}
 	}
-	b.mustChange(`{"name": "desk/stock", "fields": ["note:int"], "upgrade": "return Stock{Items: old.Items, Note: len(old.Note)}"}`)
+	b.mustChange(`{"name": "desk/stock", "fields": ["note:int"], "upgrade": "return Stock{Items: app.UpgradeList(old.Items, StockV1Acquire.upgrade), Note: len(old.Note)}"}`)
 	_, err = b.version(`{"name": "desk/stock", "downgrade": true}`)
 	b.checkError(err, "cannot convert Stock to StockV1: note has another type")
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A Removal is the decision about the stored events of a command, or of the commands of a feature, that is
-// removed. At most one of Retire, Skip and Map is set.
+// A Removal is the decision about the stored events of a command, or of the commands of a feature,
+// that is removed. At most one of Retire, Skip and Map is set.
 type Removal struct {
 	Retire bool   `json:"retire,omitempty"`                  // Keep the type, to replay its events
 	Skip   bool   `json:"skip,omitempty"`                    // Ignore its events
@@ -67,8 +67,8 @@ func (e *Engine) planRemoval(ctx context.Context, p *plan, place derive.Place, c
 	return nil
 }
 
-// planRetired keeps the type of a command, with //petrock:retired and without Check. It removes the other
-// directives that are about calls.
+// planRetired keeps the type of a command, with //petrock:retired and without Check. It removes the
+// other directives that are about calls.
 func (e *Engine) planRetired(ctx context.Context, p *plan, c derive.Component) error {
 	edit, err := e.newRewrite(ctx, path.Dir(c.File))
 	if err != nil {

@@ -67,9 +67,7 @@ func (r *rewrite) isPlanned(file *typecheck.File, pos token.Pos) bool {
 	return slices.ContainsFunc(r.edits[file.Path], func(e textEdit) bool { return e.start <= at && at < e.end })
 }
 
-// renameUses renames all identifiers of renamed declarations. In older versions of a command,
-// fields keep their names, except embedded ones: a new version makes them convert to the recorded
-// fields.
+// renameUses renames all identifiers of renamed declarations.
 func (r *rewrite) renameUses() {
 	if len(r.renamed) == 0 {
 		return
@@ -87,9 +85,7 @@ func (r *rewrite) renameUses() {
 				if object == nil || object.Name() != ident.Name || r.isPlanned(file, ident.Pos()) { // another name of an import
 					continue
 				}
-				v, isVar := object.(*types.Var)
-				name := r.renamed[origin(object).Pos()]
-				if name != "" && !(isVar && v.IsField() && !v.Embedded() && r.isInOlder(file, ident.Pos())) {
+				if name := r.renamed[origin(object).Pos()]; name != "" {
 					r.replace(file, ident.Pos(), ident.End(), name)
 					old[ident.Name] = true
 				}
@@ -127,43 +123,34 @@ func (r *rewrite) isInOlder(file *typecheck.File, pos token.Pos) bool {
 	return function != nil && pkg != nil && convertsTo(pkg, function) != ""
 }
 
-// convertsTo returns the command that a method of an older version or Downgrade belongs to, or that
-// a function maps events to. It is empty for other functions.
+// convertsTo returns the command whose stored events a function converts: a method of an older
+// version, a function or method that returns one, such as Downgrade, or a function that maps events
+// to a command. It is empty for other functions.
 func convertsTo(pkg *types.Package, function *ast.FuncDecl) string {
 	result := &ast.Ident{}
 	if function.Type.Results != nil {
-		result, _ = function.Type.Results.List[0].Type.(*ast.Ident)
+		if ident, ok := function.Type.Results.List[0].Type.(*ast.Ident); ok {
+			result = ident
+		}
 	}
-	switch receiver := receiverName(function); {
-	case function.Recv != nil && function.Name.Name == "Downgrade" && result != nil && olderOf(pkg, result.Name) == receiver:
-		return receiver
-	case function.Recv != nil:
-		return olderOf(pkg, receiver)
-	case result == nil || !derive.IsMapper(function):
-		return ""
+	command := cmp.Or(olderOf(pkg, receiverName(function)), olderOf(pkg, result.Name))
+	if command == "" && derive.IsMapper(function) {
+		return result.Name
 	}
-	return cmp.Or(olderOf(pkg, result.Name), result.Name)
+	return command
 }
 
 // olderOf returns the command that a type belongs to as an older version: Create for CreateV1 and
-// CreateV1Item, or the struct type that it is upgraded to: Item for ItemV1. It is empty for other
-// types.
+// CreateV1Item. It is empty for other types.
 func olderOf(pkg *types.Package, name string) string {
-	has := func(name, method string) bool {
-		object, ok := pkg.Scope().Lookup(name).(*types.TypeName)
-		if !ok {
-			return false
-		}
-		found, _, _ := types.LookupFieldOrMethod(object.Type(), true, pkg, method)
-		return found != nil
-	}
 	for at := range name {
 		if !isVersionOf(name[:at], name) {
 			continue
 		}
-		_, err := strconv.Atoi(name[at+1:])
-		if has(name[:at], "Apply") || err == nil && pkg.Scope().Lookup(name[:at]) != nil && has(name, "Upgrade") {
-			return name[:at]
+		if object, ok := pkg.Scope().Lookup(name[:at]).(*types.TypeName); ok {
+			if apply, _, _ := types.LookupFieldOrMethod(object.Type(), true, pkg, "Apply"); apply != nil {
+				return name[:at]
+			}
 		}
 	}
 	return ""
@@ -221,39 +208,6 @@ func (r *rewrite) texts() map[string][]byte {
 	return texts
 }
 
-// jsonField returns a field of a type by its JSON path, or nil.
-func jsonField(t types.Type, jsonPath string) *types.Var {
-	var found *types.Var
-	for name := range strings.SplitSeq(jsonPath, ".") {
-		structure, ok := structIn(t)
-		if !ok {
-			return nil
-		}
-		fields := derive.JSONFields(structure, false)
-		at := slices.IndexFunc(fields, func(f derive.JSONField) bool { return f.Key == name })
-		if at < 0 {
-			return nil
-		}
-		found = fields[at].Var.Origin()
-		t = fields[at].Var.Type()
-	}
-	return found
-}
-
-// structIn returns the struct that a type is, points to or contains.
-func structIn(t types.Type) (*types.Struct, bool) {
-	for {
-		switch under := t.Underlying().(type) {
-		case *types.Struct:
-			return under, true
-		case interface{ Elem() types.Type }: // a pointer, slice, array or map
-			t = under.Elem()
-		default:
-			return nil, false
-		}
-	}
-}
-
 // renameField plans a new name for a field of a type, in JSON and in Go, unless the source already
 // has it. Names are JSON paths.
 func (r *rewrite) renameField(t *types.Named, old, name string) error {
@@ -261,7 +215,7 @@ func (r *rewrite) renameField(t *types.Named, old, name string) error {
 	if !strings.Contains(name, ".") {
 		name = prefix + name
 	}
-	before, after := jsonField(t, old), jsonField(t, name)
+	before, after := derive.FieldAt(t, old), derive.FieldAt(t, name)
 	switch {
 	case !strings.HasPrefix(name, prefix) || strings.Contains(strings.TrimPrefix(name, prefix), "."):
 		return fmt.Errorf("rename %s=%s: cannot move a field to another struct; use %sNAME", old, name, prefix)

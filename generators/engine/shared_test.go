@@ -175,13 +175,15 @@ func TestSharedType(t *testing.T) {
 				t.Errorf("got %d new versions in\n%s", n, text)
 			}
 			b.has("features/desk/acquire_v1.go", "func (old AcquireV1) Upgrade() Acquire { "+body+" }")
-			b.has("features/desk/stock_v1.go", "Items []AcquireV1", "Stock{Items: app.UpgradeList(old.Items, AcquireV1.Upgrade), Note: old.Note}")
-			b.has("features/desk/label_v1.go", "By map[string]AcquireV1", "app.UpgradeMap(old.By, AcquireV1.Upgrade)")
-			b.has("features/desk/lend_v1.go", "First *AcquireV1", "app.UpgradePointer(old.First, AcquireV1.Upgrade)")
-			b.has("features/desk/donate_v1.go", "type DonateV1 struct { AcquireV1 Donor string", "Donate{Acquire: old.AcquireV1.Upgrade(), Donor: old.Donor}")
-			b.has("features/desk/move_v1.go", "Boxes []MoveV1Box", "app.UpgradeList(old.Boxes, MoveV1Box.Upgrade)",
-				"type MoveV1Box struct { First AcquireV1", "Box{First: old.First.Upgrade(), Label: old.Label}")
-			b.has("features/store/order_v1.go", "Lines []desk.AcquireV1", "Box *desk.MoveV1Box", "app.UpgradeList(old.Lines, desk.AcquireV1.Upgrade)", "app.UpgradePointer(old.Box, desk.MoveV1Box.Upgrade)")
+			b.has("features/desk/stock_v1.go", "Items []StockV1Acquire", "Stock{Items: app.UpgradeList(old.Items, StockV1Acquire.upgrade), Note: old.Note}",
+				"func (old StockV1Acquire) upgrade() Acquire { "+body+" }")
+			b.has("features/desk/label_v1.go", "By map[string]LabelV1Acquire", "app.UpgradeMap(old.By, LabelV1Acquire.upgrade)")
+			b.has("features/desk/lend_v1.go", "First *LendV1Acquire", "app.UpgradePointer(old.First, LendV1Acquire.upgrade)")
+			b.has("features/desk/donate_v1.go", "type DonateV1 struct { DonateV1Acquire Donor string", "Donate{Acquire: old.DonateV1Acquire.upgrade(), Donor: old.Donor}")
+			b.has("features/desk/move_v1.go", "Boxes []MoveV1Box", "app.UpgradeList(old.Boxes, MoveV1Box.upgrade)",
+				"type MoveV1Box struct { First MoveV1Acquire", "Box{First: old.First.upgrade(), Label: old.Label}")
+			b.has("features/store/order_v1.go", "Lines []OrderV1DeskAcquire", "Box *OrderV1DeskBox", "app.UpgradeList(old.Lines, OrderV1DeskAcquire.upgrade)",
+				"func (old OrderV1DeskAcquire) upgrade() desk.Acquire { "+strings.Replace(body, "Acquire", "desk.Acquire", 1)+" }")
 			b.isClean()
 
 			// Later versions of one of them, and of all.
@@ -198,8 +200,8 @@ func TestSharedType(t *testing.T) {
 				}
 				b.isClean()
 			}
-			b.has("features/desk/stock_v1.go", "func (old StockV1) Upgrade() StockV2 { return StockV2{Items: app.UpgradeList(old.Items, AcquireV1.Upgrade), Note: old.Note} }")
-			b.has("features/desk/stock_v2.go", "Items []AcquireV2", "StockV3{Items: old.Items, Remark: old.Note}")
+			b.has("features/desk/stock_v1.go", "func (old StockV1) Upgrade() StockV2 { return StockV2{Items: app.UpgradeList(old.Items, StockV1Acquire.upgrade), Note: old.Note} }", "func (old StockV1Acquire) upgrade() StockV2Acquire { return StockV2Acquire{Title: old.Title")
+			b.has("features/desk/stock_v2.go", "Items []StockV2Acquire", "StockV3{Items: app.UpgradeList(old.Items, StockV2Acquire.upgrade), Remark: old.Note}")
 		})
 	}
 }
@@ -233,14 +235,15 @@ func TestSharedStructs(t *testing.T) {
 		file   string
 		has    []string
 	}{
-		{engine.Change{Name: "shop/buy", RenameFields: []string{"item.url=item.href"}}, "books/item_v1.go", []string{
-			"type ItemV1 struct { URL string `json:\"url\"` Parts []ItemV1", "func (old ItemV1) Upgrade() Item { return Item{Href: old.URL, Parts: app.UpgradeList(old.Parts, ItemV1.Upgrade)} }",
+		{engine.Change{Name: "shop/buy", RenameFields: []string{"item.url=item.href"}}, "features/shop/buy_v1.go", []string{
+			"type BuyV1BooksItem struct { URL string `json:\"url\"` Parts []BuyV1BooksItem", "func (old BuyV1BooksItem) upgrade() books.Item { return books.Item{Href: old.URL, Parts: app.UpgradeList(old.Parts, BuyV1BooksItem.upgrade)} }",
 		}},
-		{engine.Change{Name: "fair/show", Fields: []string{"all.href:[]string"}, Upgrade: "return Item{Href: []string{old.Href}}"}, "books/item_v2.go", []string{"func (old ItemV2) Upgrade() Item { return Item{Href: []string{old.Href}} }"}},
+		{engine.Change{Name: "fair/show", Fields: []string{"all.href:[]string"}, Upgrade: "return Item{Href: []string{old.Href}}"}, "features/fair/show_v2.go", []string{"func (old ShowV2BooksItem) upgrade() books.Item { return books.Item{Href: []string{old.Href}} }"}},
 		{engine.Change{Name: "shop/sell", Fields: []string{"by:[]string"}, Upgrade: "return Base{By: []string{old.By}}"}, "features/shop/sell_v3.go", []string{
-			"type SellV3 struct { *SellV3Base", "Sell{Base: app.UpgradePointer(old.SellV3Base, SellV3Base.upgrade), Pair: old.Pair}",
+			"type SellV3 struct { *SellV3Base", "Sell{Base: app.UpgradePointer(old.SellV3Base, SellV3Base.upgrade), Pair: old.Pair.upgrade()}",
+			"func (old SellV3BooksPairBooksItem) upgrade() books.Pair[books.Item] { return books.Pair[books.Item]{A: old.A.upgrade(), B: old.B.upgrade()} }",
 		}},
-		{engine.Change{Name: "fair/show", Fields: []string{"all.pages:int"}, Default: []string{"all.pages=1"}}, "books/item_v2.go", []string{"func (old ItemV2) Upgrade() ItemV3 { return ItemV3{Href: []string{old.Href}} }"}},
+		{engine.Change{Name: "fair/show", Fields: []string{"all.pages:int"}, Default: []string{"all.pages=1"}}, "features/fair/show_v2.go", []string{"func (old ShowV2BooksItem) upgrade() ShowV3BooksItem { return ShowV3BooksItem{Href: []string{old.Href}} }"}},
 	} {
 		if _, err := b.Change(t.Context(), step.change, engine.Options{NoExec: true}); err != nil {
 			t.Fatalf("%+v: %v", step.change, err)
@@ -258,10 +261,10 @@ func TestSharedStructs(t *testing.T) {
 		}
 		b.isClean()
 	}
-	b.has("features/shop/buy_v5.go", "Item books.ItemV4")
-	b.has("books/item_v1.go", "func (old ItemV1) Upgrade() ItemV2")
-	b.has("features/shop/buy_v3.go", "type BuyV3 struct { SellV3Base Item books.ItemV3", "BuyV4{Base: old.SellV3Base.upgrade(), Item: old.Item}")
-	b.has("features/fair/show_v1.go", "All map[string][]books.ItemV1", "app.UpgradeMap(old.All, func(v []books.ItemV1) []books.ItemV2 { return app.UpgradeList(v, books.ItemV1.Upgrade) })")
+	b.has("features/shop/buy_v5.go", "Item BuyV5BooksItem")
+	b.has("features/shop/buy_v1.go", "func (old BuyV1BooksItem) upgrade() BuyV2BooksItem")
+	b.has("features/shop/buy_v3.go", "type BuyV3 struct { BuyV3Base Item BuyV3BooksItem", "BuyV4{BuyV4Base: old.BuyV3Base.upgrade(), Item: old.Item.upgrade()}")
+	b.has("features/fair/show_v1.go", "All map[string][]ShowV1BooksItem", "app.UpgradeMap(old.All, func(v []ShowV1BooksItem) []ShowV2BooksItem { return app.UpgradeList(v, ShowV1BooksItem.upgrade) })")
 }
 
 // Two types that become one have a type each in the old version.
@@ -299,18 +302,19 @@ func TestOldEnums(t *testing.T) {
 	if _, err := b.Change(t.Context(), engine.Change{Name: "club/join", RenameFields: []string{"name=member"}}, engine.Options{NoExec: true}); err != nil {
 		t.Fatal(err)
 	}
-	b.has("features/club/join_v1.go", "Tier Tier `json", "Past []Tier `json", "By map[Tier]string", "Tier: old.Tier", "Past: old.Past", "By: old.By")
+	b.has("features/club/join_v1.go", "Tier JoinV1Tier `json", "Past []JoinV1Tier `json", "By map[JoinV1Tier]string", "Tier: Tier(old.Tier)",
+		"Past: app.UpgradeList(old.Past, func(v JoinV1Tier) Tier { return Tier(v) })", "By: app.UpgradeKeys[Tier](old.By)", `JoinV1TierBasic JoinV1Tier = "basic"`)
 	b.has("features/club/join_v1_test.go", `"tier":"gold","past":["gold"]`)
 
 	// The enum loses a value, and a field gets another type.
 	b.replace("features/club/club.go", "\tTierSilver Tier = \"silver\"\n", "")
-	b.replace("features/club/join_v1.go", "old.Tier", "cmp.Or(old.Tier, TierBasic)")
+	b.replace("features/club/join_v1.go", "old.Tier", "cmp.Or(old.Tier, JoinV1TierBasic)")
 	b.replace("features/club/join_v1.go", "package club\n", "package club\n\nimport \"cmp\"\n")
 	if _, err := b.Change(t.Context(), engine.Change{Name: "club/join", Fields: []string{"member:[]string"}, Upgrade: "level := old.Tier\nif level == JoinV2TierSilver {\n\tlevel = JoinV2TierGold\n}\nreturn Join{Member: []string{old.Member}, Tier: Tier(level)}"}, engine.Options{NoExec: true}); err != nil {
 		t.Fatal(err)
 	}
 	b.has("features/club/join_v2.go", "Tier JoinV2Tier `json", "Past []JoinV2Tier", "By map[JoinV2Tier]string", `JoinV2TierSilver JoinV2Tier = "silver"`)
-	b.has("features/club/join_v1.go", "Tier JoinV2Tier `json", "cmp.Or(old.Tier, JoinV2TierBasic)")
+	b.has("features/club/join_v1.go", "Tier JoinV1Tier `json", "JoinV2Tier(cmp.Or(old.Tier, JoinV1TierBasic))", "By: app.UpgradeKeys[JoinV2Tier](old.By)")
 	b.isClean()
 
 	// The enum is renamed by hand.
@@ -334,12 +338,12 @@ func TestSharedTypeRefusals(t *testing.T) {
 	edit := []engine.FileEdit{{Path: desk, Replace: []engine.Replacement{{Old: "Authors string", New: "Authors []string"}}}}
 	for overMCP, wants := range map[bool][3]string{
 		true: {
-			"or set upgrade to the statements of func (old AcquireV1) Upgrade() Acquire; the new versions of " + others + " call it too",
+			"or set upgrade to the statements of func (old AcquireV1) Upgrade() Acquire:\n  return Acquire{Title: old.Title, Authors: …}\nThe new versions of " + others + " get them too",
 			`desk/acquire: field authors changed from string to []string; keep old events readable with change {"kind":"command","name":"desk/acquire","fields":["authors:TYPE"]}; or`,
 			`desk/acquire: field authors changed from string to []string; keep old events readable with generate_component {"kind":"version","name":"desk/acquire"}; or`,
 		},
 		false: {
-			"or set --upgrade to the statements of func (old AcquireV1) Upgrade() Acquire; the new versions of " + others + " call it too",
+			"or set --upgrade to the statements of func (old AcquireV1) Upgrade() Acquire:\n  return Acquire{Title: old.Title, Authors: …}\nThe new versions of " + others + " get them too",
 			"desk/acquire: field authors changed from string to []string; keep old events readable with petrock change command desk/acquire --field authors:TYPE; or",
 			"desk/acquire: field authors changed from string to []string; keep old events readable with petrock generate version desk/acquire; or",
 		},
@@ -372,11 +376,11 @@ func TestSharedTypeRefusals(t *testing.T) {
 	_, err = b.version(`{"name": "desk/stock"}`)
 	b.checkError(err, "(--rename note=NEW)")
 	_, err = b.version(`{"name": "desk/stock", "rename": ["note=remark"]}`)
-	b.checkError(err, "items.authors: type changed from string to []string\nResolve each of these, or set --body to the statements of func (old AcquireV1) Upgrade() Acquire")
+	b.checkError(err, "items.authors: type changed from string to []string\nResolve each of these, or set --body to the statements of func (old StockV1Acquire) upgrade() Acquire")
 	if _, err = b.version(`{"name": "desk/stock", "rename": ["note=remark"], ` + body + `}`); err != nil {
 		t.Fatal(err)
 	}
-	b.has("features/desk/stock_v1.go", "Stock{Items: app.UpgradeList(old.Items, AcquireV1.Upgrade), Remark: old.Note}")
+	b.has("features/desk/stock_v1.go", "Stock{Items: app.UpgradeList(old.Items, StockV1Acquire.upgrade), Remark: old.Note}")
 	b.isClean()
 
 	// Two types changed, and both need code.
@@ -391,13 +395,14 @@ func TestSharedTypeRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.replace(desk, "Label string `json:\"label\"`", "Label []string `json:\"label\"`")
-	if _, err = b.version(`{"name": "desk/move", "body": "return Box{First: old.First, Label: []string{old.Label}}"}`); err != nil {
+	if _, err = b.version(`{"name": "desk/move", "body": "return Box{First: old.First.upgrade(), Label: []string{old.Label}}"}`); err != nil {
 		t.Fatal(err)
 	}
 	b.isClean()
 }
 
-// A change of a query whose output is part of stored events names the change of the command that works.
+// A change of a query whose output is part of stored events names the change of the command that
+// works.
 func TestSharedOutput(t *testing.T) {
 	b := openLibrary(t)
 	b.write("features/desk/find.go", "package desk\n\nimport \"context\"\n\n// Find finds a box.\ntype Find struct{}\n\n// Answer returns a box.\nfunc (q Find) Answer(ctx context.Context, s *State) (Box, error) { return Box{}, nil }\n")
@@ -410,7 +415,102 @@ func TestSharedOutput(t *testing.T) {
 	if _, err := b.Change(t.Context(), engine.Change{Kind: "command", Name: "desk/move", RenameFields: []string{"boxes.label=boxes.mark"}}, o); err != nil {
 		t.Fatal(err)
 	}
-	b.has("features/desk/move_v1.go", "Box{First: old.First, Mark: old.Label}")
-	b.has("features/store/order_v1.go", "Lines: old.Lines, Box: app.UpgradePointer(old.Box, desk.MoveV1Box.Upgrade)")
+	b.has("features/desk/move_v1.go", "Box{First: old.First.upgrade(), Mark: old.Label}")
+	b.has("features/store/order_v1.go", "desk.Box{First: old.First.upgrade(), Mark: old.Label}")
 	b.isClean()
+}
+
+// An old version that was written by hand may use a struct of the source. A change of that struct
+// is refused until the old version has a copy.
+func TestHandWrittenVersion(t *testing.T) {
+	b := openLibrary(t)
+	const types = "// Item is a thing.\ntype Item struct {\n\tURL string `json:\"url\"` // Where\n}\n\n// JoinV1 is version 1.\ntype JoinV1 struct {\n\tItem Item `json:\"thing\"`\n}\n\n// Upgrade converts it.\nfunc (old JoinV1) Upgrade() Join { return Join{Item: old.Item} }\n"
+	text := stored("club", "", types, [2]string{"Join", "\tItem Item `json:\"item\"` // Item\n"})
+	b.write("features/club/club.go", strings.Replace(text, "// Join is a command.\n", "// Join is a command.\n//\n//petrock:version 2\n", 1))
+	if _, err := b.Sync(t.Context(), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.Change(t.Context(), engine.Change{Name: "club/join", RenameFields: []string{"item.url=item.href"}}, engine.Options{NoExec: true})
+	b.checkError(err, "club/join: field thing.url of version 1 was removed, thing.href of version 1 was added; an older version must keep its fields: where its type uses a struct that changes, replace that by a copy with the old fields; or, ")
+	b.replace("features/club/club.go", "Item Item `json:\"thing\"` }", "Item JoinV1Item `json:\"thing\"` }\n\n// JoinV1Item is a copy.\ntype JoinV1Item struct {\n\tURL string `json:\"url\"`\n}\n")
+	b.replace("features/club/club.go", "Item: old.Item", "Item: Item{URL: old.Item.URL}")
+	b.mustChange(`{"name": "club/join", "rename_fields": ["item.url=item.href"]}`)
+	b.has("features/club/club.go", "func (old JoinV1) Upgrade() JoinV2 { return JoinV2{Item: JoinV2Item{URL: old.Item.URL}} }")
+}
+
+// An old version has a copy of every kind of type, and converts all of them, even in the next
+// version and when the fields are dropped.
+func TestOldTypes(t *testing.T) {
+	b := openLibrary(t)
+	b.write("money/money.go", `// Package money has amounts.
+package money
+
+// Amount decodes itself.
+//
+//petrock:schema {"type":"string"}
+type Amount struct{ cents int }
+
+// UnmarshalJSON decodes it.
+func (a *Amount) UnmarshalJSON(text []byte) error { return nil }
+
+// List decodes itself.
+//
+//petrock:schema {"type":"string"}
+type List[T any] struct{ all []T }
+
+// UnmarshalJSON decodes it.
+func (l *List[T]) UnmarshalJSON(text []byte) error { return nil }
+
+// Unit is a unit.
+type Unit string
+
+// The units.
+const (
+	UnitOne Unit = "one"
+	UnitTwo Unit = "two"
+)
+`)
+	const declared = `// Tags are tags.
+type Tags []string
+
+// ID is an id.
+type ID string
+
+// Base is embedded.
+type Base struct {
+	By ID ` + "`json:\"by\"`" + ` // Who
+}
+
+// Node is recursive.
+type Node struct {
+	Base
+	Text string ` + "`json:\"text\"`" + ` // Text
+	More []*Node ` + "`json:\"more,omitempty\"`" + ` // More
+	Unit money.Unit ` + "`json:\"unit\"`" + ` // Unit
+}
+`
+	fields := "\tBase\n"
+	for _, f := range []string{
+		"Name string name", "Nodes map[string]Node nodes", "Other *Base other,omitempty", "Amount money.Amount amount", "Times money.List[time.Time] times",
+		"Units map[money.Unit][]money.Unit units", "Tags Tags tags", "Lists []Tags lists", "IDs []ID ids", "Pair [2]int32 pair", "Raw json.RawMessage raw",
+		"Data []byte data", "Any any any", "Size int64 size,string", "Point struct{X int `json:\"x\"`} point", "Next *Join next,omitempty", "Wait time.Duration wait",
+	} {
+		words := strings.Fields(f)
+		fields += fmt.Sprintf("\t%s %s `json:\"%s\"` // Field\n", words[0], strings.Join(words[1:len(words)-1], " "), words[len(words)-1])
+	}
+	b.write("features/club/club.go", stored("club", "\t\"encoding/json\"\n\t\"time\"\n\n\t\"hello/money\"\n", declared, [2]string{"Join", fields}))
+	if result, err := b.Sync(t.Context(), engine.Options{}); err != nil || !result.OK {
+		t.Fatalf("Sync() = %s, %v", result, err)
+	}
+	for _, change := range []string{
+		`{"name": "club/join", "rename_fields": ["name=title"]}`,
+		`{"name": "club/join", "rename_fields": ["title=label", "nodes.text=nodes.words", "by=who"]}`,
+		`{"name": "club/join", "fields": ["label:int"], "upgrade": "return Join{Label: len(old.Label), Nodes: app.UpgradeMap(old.Nodes, JoinV3Node.upgrade)}"}`,
+		`{"name": "club/join", "remove_fields": ["nodes", "other", "units", "times"]}`,
+		`{"name": "club/join", "rename_fields": ["label=number"]}`,
+	} {
+		b.mustChange(change)
+	}
+	b.has("features/club/join_v1.go", "type JoinV1 struct { JoinV1Base", "Nodes map[string]JoinV1Node", "Other *JoinV1Base `", "Amount money.Amount", "Times money.List[time.Time]",
+		"Units map[JoinV1MoneyUnit][]JoinV1MoneyUnit", "Size int64 `json:\"size,string\"`", "Next *JoinV1 `", "func (old JoinV1) Upgrade() JoinV2")
 }

@@ -35,8 +35,8 @@ type Project struct {
 	Module   string            // path of the Go module
 	Packages map[string]string // package names by folder
 
-	// Initialisms are words, such as ppm, that Go names have in capitals, in addition to the common ones.
-	// They come from petrock.json. Pass them to [ParseName] and [ParseFields].
+	// Initialisms are words, such as ppm, that Go names have in capitals, in addition to the common
+	// ones. They come from petrock.json. Pass them to [ParseName] and [ParseFields].
 	Initialisms []string
 
 	// Function finds a function of the project: ./folder.Function or ./folder.Variable.Method. The
@@ -350,65 +350,36 @@ func (f *Function) Errorf(format string, args ...any) error {
 // A Migration is a new version of a command, and of every other command whose stored events would
 // not be readable because of the same types.
 type Migration struct {
-	Versions []*Version   // the requested command first
-	Structs  []*OldStruct // the struct types of the old versions: those of the commands first, in the same order
-	Enums    []*OldEnum
+	Versions []*Version // the requested command first
 
-	// Changes are the edited files: renamed and dropped fields with all references, the versions in
-	// the doc comments of the commands, and the upgrades of previous versions.
-	Changes  []File
+	// Notes are those of fields before the change, by the struct type and the JSON name of the
+	// field, if they stay the input of a tool.
+	Notes    map[string]map[string]FieldNote
 	Warnings []string // about files that may use renamed fields, but are not built on this system
+
+	// Changes returns the edited files: renamed and dropped fields with all references, the
+	// versions in the doc comments of the commands, and the code of previous versions. Set OldNames
+	// and OldFields of all versions before.
+	Changes func() ([]File, error)
 }
 
 // A Version is a new version of one command.
 type Version struct {
-	EventType string // type of its events, such as posts/create
-	Dir       string // folder of the feature
-	Type      string // Go type of the command, such as Create
-	Number    int    // the version that the contract records
-	Writes    bool   // whether new events keep this version, with //petrock:writes
+	EventType string       // type of its events, such as posts/create
+	Dir       string       // folder of the feature
+	Type      string       // Go type of the command, such as Create
+	Named     *types.Named // the same, with the new fields
+	Number    int          // the version that the contract records
+	Writes    bool         // whether new events keep this version, with //petrock:writes
 	Old, New  contract.Shape
+	Defaults  map[string]string // the defaults in the tags of its fields as JSON, by JSON name
 
-	// StructRefs and EnumRefs are the Go types for names in Old.
-	StructRefs map[string]StructRef
-	EnumRefs   map[string]EnumRef
-}
-
-// A StructRef is the Go type of a recorded struct: Old, or else Kept, a type of the source that
-// still has the recorded fields.
-type StructRef struct {
-	Old  *OldStruct
-	Kept *types.Named
-}
-
-// An EnumRef is the Go type of a recorded enum: Old, or else Kept, a type of the source that still
-// has the recorded values.
-type EnumRef struct {
-	Old  *OldEnum
-	Kept *types.Named
-}
-
-// An OldStruct is a struct type of an old version: CreateV1, or CreateV1Item for the struct type
-// Item.
-type OldStruct struct {
-	Name     string
-	Dir      string // folder of its package
-	Of       *Version
-	Recorded string               // its name in Of.Old; empty for the command itself and for embedded structs
-	Fields   []contract.Field     // as recorded in Of.Old
-	Embedded map[string]StructRef // its embedded structs, by the first name in [contract.Field.Go]
-	Current  *types.Named         // the type that it is upgraded to; nil if the source does not have it
-	Changed  bool                 // whether its own fields differ, not only those of nested structs
-	Exported bool                 // whether other packages upgrade it
-
-	// Path precedes the names of its fields in the requested command, such as "items."; nil if that
-	// command does not contain it.
-	Path     *string
-	Defaults map[string]string // defaults in the tags of a command as JSON, by JSON name
-
-	// Notes are those of the fields before the change, by JSON name, if they stay the input of a
-	// tool.
-	Notes map[string]FieldNote
+	// The generator sets what the code of previous versions, which converted to the types of the
+	// source, converts to now: types and constants as Go source, by their names with the import
+	// path, or types by their names in recorded fields, and fields by the position of their
+	// declarations.
+	OldNames  map[string]string
+	OldFields map[token.Pos]string
 }
 
 // A FieldNote is the part of a field that schemas have, but not events.
@@ -423,20 +394,6 @@ type OldVersion struct {
 	Type      *types.Named // such as CreateV1
 	Next      *types.Named // the type that it is upgraded to, such as Create
 	File      File         // which declares it
-}
-
-// An OldEnum is an enum of an old version.
-type OldEnum struct {
-	Name   string
-	Dir    string // folder of its package
-	Of     *Version
-	Source string // name of the recorded type
-	Values []contract.Constant
-}
-
-// ConstantName returns the name of a constant of the old enum: CreateV1TierGold for CreateTierGold.
-func (e *OldEnum) ConstantName(c contract.Constant) string {
-	return e.Name + Capitalize(strings.TrimPrefix(c.Go, e.Source))
 }
 
 // An Edit renames and drops fields of a command. Fields have JSON names, joined by dots for nested

@@ -13,8 +13,10 @@ import (
 type testLog struct {
 	records []*record
 	byName  map[string]*record
-	message *regexp.Regexp
 }
+
+// messageStart matches the position before a message of t.Error or t.Log.
+var messageStart = regexp.MustCompile(`(?:^ {4}[^\s:]+| {4}[^\s:]+_test)\.go:\d+: ?`)
 
 // A record is the result of a test or a subtest.
 type record struct {
@@ -26,10 +28,6 @@ type record struct {
 	line        int
 	printed     []byte // other output
 	inMessage   bool   // the next line may continue the last message
-}
-
-func newTestLog() *testLog {
-	return &testLog{byName: map[string]*record{}, message: regexp.MustCompile(`(?:^ {4}[^\s:]+| {4}[^\s:]+_test)\.go:\d+: ?`)}
 }
 
 // start returns the record of a test, and adds it if the test is new.
@@ -56,7 +54,8 @@ func (l *testLog) parent(name string) *record {
 	return nil
 }
 
-// add adds a line, or a part of one, to the output of a test. It returns the part that is not a message.
+// add adds a line, or a part of one, to the output of a test. It returns the part that is not a
+// message.
 func (l *testLog) add(r *record, line []byte) (printed []byte) {
 	if r.inMessage {
 		last := &r.messages[len(r.messages)-1]
@@ -70,7 +69,7 @@ func (l *testLog) add(r *record, line []byte) (printed []byte) {
 		}
 	}
 	printed = line
-	at := l.message.FindIndex(line)
+	at := messageStart.FindIndex(line)
 	if r.inMessage = at != nil; r.inMessage {
 		printed = line[:at[0]]
 		position := strings.Split(strings.TrimSpace(string(line[at[0]:at[1]])), ":")
@@ -166,20 +165,17 @@ func (o *output) end(test string) *transcript {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = true
-	t := &transcript{
-		testLog: newTestLog(), test: test, outside: &record{},
-		report: regexp.MustCompile(`^ *--- (PASS|FAIL|SKIP): ([^ ]*) \(`), // --- PASS: TestX/y (0.00s)
-	}
+	t := &transcript{testLog: testLog{byName: map[string]*record{}}, test: test, outside: &record{}}
 	t.read(o.text, o.limit)
 	t.over = t.over || o.over
 	return t
 }
 
-// A transcript is the output of a test with -test.v=test2json: lines of the testing package, which start
-// with a marker, messages of the test, and the output of its code. Code can imitate the testing package,
-// so a pass counts only together with the exit code.
+// A transcript is the output of a test with -test.v=test2json: lines of the testing package, which
+// start with a marker, messages of the test, and the output of its code. Code can imitate the
+// testing package, so a pass counts only together with the exit code.
 type transcript struct {
-	*testLog
+	testLog
 	test       string  // the test that ran
 	outside    *record // code outside of tests
 	current    *record // the running test; nil if none
@@ -187,8 +183,10 @@ type transcript struct {
 	printed    []byte  // by the code
 	over       bool    // the output was cut
 	final      string  // the final line of the testing package, PASS or FAIL
-	report     *regexp.Regexp
 }
+
+// testReport matches the result of a test, such as --- PASS: TestX/y (0.00s)
+var testReport = regexp.MustCompile(`^ *--- (PASS|FAIL|SKIP): ([^ ]*) \(`)
 
 // marker starts a line of the testing package. It also ends the line before it.
 const marker = 0x16
@@ -233,7 +231,7 @@ func (t *transcript) readFrame(line string) bool {
 		t.final, t.current, t.lastFailed = text, nil, nil
 		return true
 	}
-	if report := t.report.FindStringSubmatch(text); report != nil {
+	if report := testReport.FindStringSubmatch(text); report != nil {
 		t.setResult(strings.ToLower(report[1]), report[2])
 		return true
 	}
@@ -341,8 +339,8 @@ func (t *transcript) subtestsPassed() bool {
 	return true
 }
 
-// cases returns the subtests. It includes the test if it has messages or no subtests, or if it failed
-// although its subtests passed.
+// cases returns the subtests. It includes the test if it has messages or no subtests, or if it
+// failed although its subtests passed.
 func (t *transcript) cases() []Case {
 	var cases []Case
 	for _, r := range t.records {

@@ -37,7 +37,8 @@ func (w *world) serve(o devserver.Options) *mcptest.Client {
 	return mcptest.Connect(w, tools.Server)
 }
 
-// mustCall calls a tool of the dev server and returns its whole result. It fails the test on any error.
+// mustCall calls a tool of the dev server and returns its whole result. It fails the test on any
+// error.
 func mustCall[T any](w *world, client *mcptest.Client, tool string, arguments any) (out T) {
 	w.Helper()
 	if named, ok := arguments.(object); ok {
@@ -102,7 +103,8 @@ func TestDevServerFinishesTool(t *testing.T) {
 	w.unchanged(before, "after undo")
 }
 
-// Errors in a body are reported. The project stays unchanged, nothing is left behind, and the dev server keeps running.
+// Errors in a body are reported. The project stays unchanged, nothing is left behind, and the dev
+// server keeps running.
 func TestDevServerSurvivesBodies(t *testing.T) {
 	w := newWorld(t)
 	outside := filepath.Join(w.base, "outside", "written.txt")
@@ -304,8 +306,8 @@ func TestDevServerPlans(t *testing.T) {
 	}
 }
 
-// During verification, the client receives progress and can make other calls. If it cancels, nothing is
-// written, and the next call works.
+// During verification, the client receives progress and can make other calls. If it cancels,
+// nothing is written, and the next call works.
 func TestDevServerCanBeCancelled(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
@@ -445,8 +447,8 @@ func TestDevServerWithoutExec(t *testing.T) {
 	mustCall[engine.Result](w, client, "generate_prompt", object{"description": "Does its work.", "name": "other"})
 }
 
-// The dev server warns if a generator's source has changed since it was started, even if nothing was
-// generated before.
+// The dev server warns if a generator's source has changed since it was started, even if nothing
+// was generated before.
 func TestDevServerKnowsItsGenerators(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{NoExec: true})

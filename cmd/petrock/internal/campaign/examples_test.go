@@ -8,8 +8,8 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// Examples of tools, resources and prompts that use a feature prepare data, call other tools in between, and
-// advance the clock.
+// Examples of tools, resources and prompts that use a feature prepare data, call other tools in
+// between, and advance the clock.
 func TestExamplesUseFeatures(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)

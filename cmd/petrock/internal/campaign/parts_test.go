@@ -128,7 +128,8 @@ func rename(w *world) {
 	w.ok("undo")
 }
 
-// The first feature adds the part app, with progress, and the dev server keeps working without a rebuild.
+// The first feature adds the part app, with progress, and the dev server keeps working without a
+// rebuild.
 func TestPartsOverMCP(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)

@@ -42,8 +42,8 @@ func (w *world) says(err error, parts ...string) {
 	}
 }
 
-// One call renames a field with stored events, and old events can still be read. It can be repeated and
-// undone.
+// One call renames a field with stored events, and old events can still be read. It can be repeated
+// and undone.
 func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -89,7 +89,8 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	}
 	call("links_list", object{}, `"url":"https://pkg.go.dev"`)
 
-	// Files that are restored by hand make the build older than the event log, and the server reports that.
+	// Files that are restored by hand make the build older than the event log, and the server
+	// reports that.
 	for file := range w.source() {
 		if _, existed := before[file]; !existed {
 			if err := os.Remove(w.path(file)); err != nil {
@@ -105,7 +106,8 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	call("links_list", object{}, "is newer than this build, which knows links/create up to version 1")
 }
 
-// All commands refuse an incompatible change to the fields of a recorded command until it is made explicit.
+// All commands refuse an incompatible change to the fields of a recorded command until it is made
+// explicit.
 func TestIncompatibleChangesAreRefused(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -189,7 +191,8 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	w.says(err, "contract.json is missing", "restore it from version control")
 	w.write("contract.json", contractText)
 
-	// Compatible changes are recorded, and can be undone. Changes that break only clients are warnings.
+	// Compatible changes are recorded, and can be undone. Changes that break only clients are
+	// warnings.
 	w.replace("features/links/delete.go", "ID string", "Why string `json:\"why,omitempty\"` // Reason\n\tID string")
 	synced, err := e.Sync(t.Context(), engine.Options{})
 	if err != nil || len(synced.Warnings) > 0 || synced.Operation == "" {
@@ -203,8 +206,8 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	w.fresh(e)
 }
 
-// A destroyed command of which events may be stored cannot be generated again with incompatible fields, which would
-// misread its events.
+// A destroyed command of which events may be stored cannot be generated again with incompatible
+// fields, which would misread its events.
 func TestRegeneratedCommands(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -304,7 +307,8 @@ type Place struct {
 	if _, err := e.Sync(t.Context(), engine.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	// Edited by hand: a renamed field in a nested type, wider numbers, a field that becomes required, a new field.
+	// Edited by hand: a renamed field in a nested type, wider numbers, a field that becomes
+	// required, a new field.
 	w.replace("features/orders/place.go", "URL    string `json:\"url\"`", "Href   string `json:\"href\"`")
 	w.replace("features/orders/place.go", "Number int32 ", "Number int64 ")
 	w.replace("features/orders/place.go", "Note  *string           `json:\"note,omitempty\"`", "Note  string `json:\"note\"`")
@@ -320,8 +324,8 @@ type Place struct {
 	}
 	text := w.read("features/orders/place_v1.go")
 	for _, part := range []string{
-		"type PlaceV1 struct { Base Items", "type PlaceV1Item struct", "Parts  []PlaceV1Item `json:\"parts,omitzero\"`", "Level Level", "Due   *time.Time",
-		"Base: old.Base", "Items: app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "Level: old.Level",
+		"type PlaceV1 struct { PlaceV1Base Items", "type PlaceV1Item struct", "Parts  []PlaceV1Item `json:\"parts,omitzero\"`", "Level PlaceV1Level", "Due   *time.Time",
+		"Base: old.PlaceV1Base.upgrade()", "Items: app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "Level: Level(old.Level)",
 		`Status: "open"`, "app.UpgradeOr(old.Note, \"none\"", "Number: int64(old.Number)",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(part), " ")) {
@@ -333,7 +337,7 @@ type Place struct {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "return PlaceV2{", "Base:   old.Base"} {
+	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "return PlaceV2{", "PlaceV2Base: old.PlaceV1Base.upgrade()"} {
 		if text := w.read("features/orders/place_v1.go"); !strings.Contains(text, part) {
 			t.Errorf("%s is missing in\n%s", part, text)
 		}
@@ -352,8 +356,9 @@ type Place struct {
 	w.goCommand("test", "./features/...")
 }
 
-// A change to a type makes a version of every stored command that contains it, in all features. Their events are
-// replayed with the one conversion of the type, and the inputs in their tests follow.
+// A change to a type makes a version of every stored command that contains it, in all features.
+// Their events are replayed with the one conversion of the type, and the inputs in their tests
+// follow.
 func TestVersionsOfSharedTypes(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -413,7 +418,7 @@ func (c Order) Apply(s *State, e app.Event) int { return c.Count }
 			}
 		}
 	}
-	refused("authors: type changed from string to []string", "set upgrade to the statements of func (old AcquireV1) Upgrade() Acquire; the new versions of desk/label, desk/stock, store/order call it too")
+	refused("authors: type changed from string to []string", "set upgrade to the statements of func (old AcquireV1) Upgrade() Acquire:", "The new versions of desk/label, desk/stock, store/order get them too")
 	change["upgrade"] = `return Acquire{Title: old.Title, Authors: strings.Split(old.Authors, ", ")}`
 	refused("the change would not compile", "To change other code or tests in the same call, set edits.")
 	change["body"] = "s.Authors = append(s.Authors, c.Authors...)\nreturn AcquireOutput{}"

@@ -20,15 +20,15 @@ import (
 
 // A destination is the folder of a new project. It is not safe for concurrent use.
 type destination struct {
-	dest     string        // absolute path
-	hidden   string        // the hidden folder, in which the project is prepared
-	made     bool          // this process created hidden
-	inside   bool          // hidden is in dest, which exists and is empty
-	parents  []string      // folders above dest that were created, deepest first
+	dest     string         // absolute path
+	hidden   string         // the hidden folder, in which the project is prepared
+	made     bool           // this process created hidden
+	inside   bool           // hidden is in dest, which exists and is empty
+	parents  []string       // folders above dest that were created, deepest first
 	lock     *filelock.Lock // on hidden
-	finished bool          // openDestination finished the move of an earlier run
-	moved    bool          // dest holds the project
-	keep     bool          // Close must keep hidden: it has files that could not be moved
+	finished bool           // openDestination finished the move of an earlier run
+	moved    bool           // dest holds the project
+	keep     bool           // Close must keep hidden: it has files that could not be moved
 }
 
 // A notEmptyError reports that the destination exists and is not empty.
@@ -193,9 +193,9 @@ const (
 	movingName  = "moving" // exists while entries are moved out of the hidden folder
 )
 
-// hiddenFor returns the name of the hidden folder next to dest. Two runs with one destination use the same
-// name, so that one waits for the other. Runs of different users do not, because they cannot remove
-// each other's files.
+// hiddenFor returns the name of the hidden folder next to dest. Two runs with one destination use
+// the same name, so that one waits for the other. Runs of different users do not, because they
+// cannot remove each other's files.
 func hiddenFor(dest string) string {
 	sum := sha256.Sum256([]byte(strconv.Itoa(os.Getuid()) + " " + filepath.Base(dest)))
 	return hiddenName + "-" + hex.EncodeToString(sum[:4])
@@ -249,16 +249,18 @@ func (p *destination) claim() error {
 	}
 }
 
+// hiddenFolder matches the names of the folders that runs create.
+var hiddenFolder = regexp.MustCompile(`^` + regexp.QuoteMeta(hiddenName) + `-[0-9a-f]{8}$`)
+
 // sweep removes the hidden folders in dir that are not locked, except one. Errors are ignored.
 func sweep(dir, except string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
 	}
-	ours := regexp.MustCompile(`^` + regexp.QuoteMeta(hiddenName) + `-[0-9a-f]{8}$`)
 	for _, entry := range entries {
 		hidden := filepath.Join(dir, entry.Name())
-		if hidden == except || !ours.MatchString(entry.Name()) || checkHidden(hidden) != nil {
+		if hidden == except || !hiddenFolder.MatchString(entry.Name()) || checkHidden(hidden) != nil {
 			continue
 		}
 		lock, err := filelock.TryLock(filepath.Join(hidden, lockName))

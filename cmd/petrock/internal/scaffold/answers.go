@@ -60,6 +60,9 @@ func CheckName(name string) error {
 	return nil
 }
 
+// repositoryURL matches the URL of a repository, and in it the path.
+var repositoryURL = regexp.MustCompile(`^(?:[a-z+]+://|git@)(.+?)(?:\.git)?/?$`)
+
 // CheckModule reports why a path cannot be a module path, and suggests another.
 func CheckModule(path string) error {
 	refuse := func(format string, args ...any) error {
@@ -71,7 +74,7 @@ func CheckModule(path string) error {
 	if len(path) > 255 {
 		return refuse("%d characters long; the limit is 255", len(path))
 	}
-	if address := regexp.MustCompile(`^(?:[a-z+]+://|git@)(.+?)(?:\.git)?/?$`).FindStringSubmatch(path); address != nil {
+	if address := repositoryURL.FindStringSubmatch(path); address != nil {
 		return refuse("this is a URL; try %s", strings.Replace(address[1], ":", "/", 1))
 	}
 	if err := module.CheckImportPath(path); err != nil {
@@ -132,8 +135,8 @@ func reason(err error) error {
 
 func isNameRune(r rune) bool { return gen.IsLetter(r) || gen.IsDigit(r) || r == '-' || r == '_' }
 
-// isStandard reports whether import paths that start with this word belong to the standard library or
-// the go command.
+// isStandard reports whether import paths that start with this word belong to the standard library
+// or the go command.
 func isStandard(word string) bool {
 	_, found := slices.BinarySearch(standard(), word)
 	return found

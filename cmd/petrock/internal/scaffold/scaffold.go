@@ -1,5 +1,5 @@
-// Package scaffold makes the files of a new project in memory, from files that petrock embeds. The same
-// answers make the same bytes. It does not access the disk.
+// Package scaffold makes the files of a new project in memory, from files that petrock embeds. The
+// same answers make the same bytes. It does not access the disk.
 package scaffold
 
 import (
@@ -177,8 +177,8 @@ func checkRequirements(goMod []byte, a Answers) error {
 	return nil
 }
 
-// sum records petrock's own files, and the user's initial Go files, which destroy may remove until they
-// are edited.
+// sum records petrock's own files, and the user's initial Go files, which destroy may remove until
+// they are edited.
 func sum(files map[string][]byte) engine.Sum {
 	s := engine.Sum{}
 	for name, data := range files {
@@ -265,9 +265,11 @@ func render(templates fs.FS, a Answers, put func(file string, data []byte)) erro
 	return nil
 }
 
+var dashes = regexp.MustCompile(`[-_]+`)
+
 // image returns a valid name for a container image.
 func image(name string) string {
-	return regexp.MustCompile(`[-_]+`).ReplaceAllString(strings.ToLower(name), "-")
+	return dashes.ReplaceAllString(strings.ToLower(name), "-")
 }
 
 // wire derives wire_gen.go. It refuses a project name that makes a tool name too long for clients.

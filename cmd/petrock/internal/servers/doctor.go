@@ -90,8 +90,8 @@ type diagnosis struct {
 	Servers  []*checkup `json:"servers"`
 }
 
-// newDiagnosis returns a diagnosis with the servers to check: all, or the server on the command line.
-// A server that files define differently occurs several times.
+// newDiagnosis returns a diagnosis with the servers to check: all, or the server on the command
+// line. A server that files define differently occurs several times.
 func (t *target) newDiagnosis(args []string, dash int) (*diagnosis, error) {
 	d := &diagnosis{Dir: t.folder(), Files: []string{}, Servers: []*checkup{}}
 	named := ""
@@ -378,6 +378,9 @@ func (c *checkup) tryOtherEra(ctx context.Context, t *target, supported []mcp.Re
 	client.Close()
 }
 
+// toolName matches the tool names that all clients accept.
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
 // checkLists lists and checks tools, resources and prompts.
 func (c *checkup) checkLists(ctx context.Context, client *client.Client) {
 	tools, toolsErr := client.Tools(ctx)
@@ -397,12 +400,11 @@ func (c *checkup) checkLists(ctx context.Context, client *client.Client) {
 		c.wrong("list prompts: %v", err)
 	}
 	c.Tools, c.Resources, c.Prompts = len(tools), len(resources)+len(templates), len(prompts)
-	validName := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	for _, t := range tools {
 		switch {
 		case slices.Contains(c.names, t.Name):
 			c.wrong("duplicate tool name %q; rename one of the tools in the server", strictjson.Clip(t.Name, maxShown))
-		case !validName.MatchString(t.Name):
+		case !toolName.MatchString(t.Name):
 			c.wrong("clients reject the tool name %q; rename the tool in the server, with 1 to 64 letters, digits, _ and -", strictjson.Clip(t.Name, maxShown))
 		}
 		c.names = append(c.names, t.Name)

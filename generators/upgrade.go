@@ -1,0 +1,239 @@
+package generators
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/derive"
+)
+
+// writeMethod writes the method that converts a struct to its target.
+func (w *oldVersion) writeMethod(o *oldStruct, text string) {
+	if !o.isInner {
+		w.file.Commentf("// Upgrade converts version %d to version %d.", w.Number, w.Number+1)
+	}
+	w.file.Text(fmt.Sprintf("func (old %s) %s() %s {\n%s\n}", o.Obj().Name(), o.method(), typeText(w.file, o.target), text))
+}
+
+// isConverted reports whether the body converts a struct.
+func (u *upgrade) isConverted(o *oldStruct) bool {
+	return u.converted != nil && isSame(u.converted, o.target)
+}
+
+// bodyFor returns the body as the file of the old version writes it. The body may name declarations
+// of the target's package with or without the package.
+func (w *oldVersion) bodyFor(o *oldStruct) string {
+	const before = "package p\nfunc _() {\n"
+	text, fset := w.u.body.text, token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", before+text+"\n}", parser.SkipObjectResolution)
+	named, ok := o.target.(*types.Named)
+	if err != nil || !ok {
+		return text
+	}
+	pkg := named.Obj().Pkg()
+	isOwn, isField := pkg.Path() == w.u.p.Import(w.Dir), map[*ast.Ident]bool{}
+	var out strings.Builder
+	end := 0 // of the text in out
+	for node := range ast.Preorder(file.Decls[0]) {
+		switch node := node.(type) {
+		case *ast.SelectorExpr:
+			isField[node.Sel] = true
+		case *ast.KeyValueExpr:
+			key, _ := node.Key.(*ast.Ident)
+			isField[key] = true
+		case *ast.Ident:
+			at := fset.Position(node.Pos()).Offset - len(before)
+			switch {
+			case isField[node]:
+			case isOwn && node.Name == pkg.Name() && strings.HasPrefix(text[at:], node.Name+"."):
+				out.WriteString(text[end:at])
+				end = at + len(node.Name) + 1
+			case !isOwn && node.IsExported() && pkg.Scope().Lookup(node.Name) != nil:
+				out.WriteString(text[end:at] + pkg.Name() + ".")
+				end = at
+			}
+		}
+	}
+	return out.String() + text[end:]
+}
+
+// convertFields returns the statements that convert a struct, old, to its target: as a literal, or
+// field by field if the target embeds structs that old does not.
+//
+//	return Create{Href: old.URL, Tags: old.Tags}
+func (w *oldVersion) convertFields(o *oldStruct) string {
+	edits := w.u.editsOf(o)
+	used, embeds := map[string]bool{}, false
+	var names, values []string
+	for _, name := range slices.Sorted(maps.Keys(o.embedded)) {
+		value, _ := w.c.convert("old."+o.embedded[name].Obj().Name(), embeddedStruct(o, o.embedded[name].Obj().Name()).Type(), embeddedStruct(o.target, name).Type())
+		names, values = append(names, name), append(values, value)
+	}
+	for _, f := range derive.JSONFields(o.target.Underlying().(*types.Struct), false) {
+		if o.embedded[f.Path[0]] != nil && len(f.Path) > 1 {
+			continue
+		}
+		value := "…"
+		was, found := edits.sourceOf(o, f.Key)
+		fallback, hasDefault := w.u.defaults[f.Var.Pos()]
+		embeds = embeds || len(f.Path) > 1
+		o.isChanged = o.isChanged || was.Key != f.Key
+		switch {
+		case found:
+			used[was.Key] = true
+			value = w.convertField(o, was, f)
+		case hasDefault:
+			value = w.defaultValue(o, f.Key, fallback, f.Var.Type())
+		case f.Omits || isPointer(f.Var.Type()):
+			continue // absent in old events
+		default:
+			w.addUndecided(o, f.Key, "new required field; set its value in old events (%s %s=VALUE) or its old name (%s OLD=%s)", w.u.p.Option("default"), w.at(o, f.Key), w.u.p.Option("rename"), f.Key)
+		}
+		if f.Indirect || was.Indirect {
+			w.addCoded(o, f.Key, "field of an embedded pointer; set %s", w.u.p.Option("body"))
+		}
+		names, values = append(names, f.Var.Name()), append(values, value)
+	}
+	for _, was := range derive.JSONFields(o.Underlying().(*types.Struct), false) {
+		if len(was.Path) > 1 || used[was.Key] {
+			continue
+		}
+		if o.isChanged = true; !edits.dropped[was.Key] {
+			w.addUndecided(o, was.Key, "no such field now; set its new name (%s %s=NEW), or ignore it (%s %[2]s)", w.u.p.Option("rename"), w.at(o, was.Key), w.u.p.Option("drop"))
+		}
+	}
+	if !embeds {
+		return structLiteral(w.c.typeText(o.target), names, values)
+	}
+	text := "var upgraded " + w.c.typeText(o.target) + "\n"
+	for i, name := range names {
+		text += "upgraded." + name + " = " + values[i] + "\n"
+	}
+	return text + "return upgraded"
+}
+
+// fieldEdits are the edits of the fields of a struct, by their old JSON names.
+type fieldEdits struct {
+	rename  map[string]string
+	dropped map[string]bool
+}
+
+// editsOf returns the edits of a struct. Their paths are those of the requested command, and they
+// hold for the same types in other commands.
+func (u *upgrade) editsOf(o *oldStruct) fieldEdits {
+	requested := u.versions[0]
+	field := func(path string) (name string, ok bool) {
+		structure, name := u.Old.Owner(path)
+		owned := requested.structs[structure].recorded + "." + name
+		return name, slices.ContainsFunc(requested.reached, func(r *oldStruct) bool { return r.owned[owned] && isSame(r.target, o.target) })
+	}
+	edits := fieldEdits{map[string]string{}, map[string]bool{}}
+	for path, renamed := range u.edit.Rename {
+		if name, ok := field(path); ok {
+			edits.rename[name] = renamed[strings.LastIndex(renamed, ".")+1:]
+		}
+	}
+	for _, path := range u.edit.Drop {
+		if name, ok := field(path); ok {
+			edits.dropped[name] = true
+		}
+	}
+	return edits
+}
+
+func (w *oldVersion) isRequested() bool { return w.Version == w.u.Version }
+
+// sourceOf returns the field of an old struct that a field of its target gets its value from.
+func (e fieldEdits) sourceOf(o *oldStruct, name string) (derive.JSONField, bool) {
+	for _, was := range derive.JSONFields(o.Underlying().(*types.Struct), false) {
+		renamed, isRenamed := e.rename[was.Key]
+		if isRenamed && renamed == name || !isRenamed && was.Key == name {
+			return was, true
+		}
+	}
+	return derive.JSONField{}, false
+}
+
+func (w *oldVersion) convertField(o *oldStruct, was, f derive.JSONField) string {
+	w.OldFields[f.Var.Pos()] = was.Var.Name()
+	value, from, to := "old."+was.Var.Name(), types.Unalias(was.Var.Type()), f.Var.Type()
+	pointer, wasPointer := from.(*types.Pointer)
+	isLost := (was.Omits || wasPointer) && !f.Omits && !isPointer(to) && !o.isPointer // events may lack it
+	fallback, hasDefault := w.u.defaults[f.Var.Pos()]
+	switch {
+	case isLost && !hasDefault:
+		w.addUndecided(o, f.Key, "was optional, is required now; set its value in events that lack it (%s %s=VALUE)", w.u.p.Option("default"), w.at(o, f.Key))
+		return "…"
+	case isLost && !wasPointer:
+		w.addCoded(o, f.Key, "was optional, is required now, and events do not distinguish empty from absent; set %s", w.u.p.Option("body"))
+		return "…"
+	}
+	converted, ok := "", false
+	if isLost {
+		function := ""
+		function, ok = w.c.functionFor(pointer.Elem(), to)
+		converted = w.c.callApp("UpgradeOr", value, w.defaultValue(o, f.Key, fallback, to), function)
+	} else {
+		converted, ok = w.c.convert(value, from, to)
+	}
+	if !ok {
+		w.addCoded(o, f.Key, "type changed from %s to %s", w.recordedType(o, was.Key), types.TypeString(to, (*types.Package).Name))
+		return "…"
+	}
+	return converted
+}
+
+// recordedType returns the type of a field as the contract records it.
+func (w *oldVersion) recordedType(o *oldStruct, name string) string {
+	at := slices.IndexFunc(o.fields, func(f contract.Field) bool { return f.Name == name })
+	return o.fields[at].Type
+}
+
+// defaultValue returns a default value as Go source.
+func (w *oldVersion) defaultValue(o *oldStruct, field, text string, t types.Type) string {
+	code, ok := w.c.literal(w.c.file, text, t)
+	if !ok {
+		w.addUndecided(o, field, "the default %s does not fit %s", text, types.TypeString(t, (*types.Package).Name))
+	}
+	return code
+}
+
+// addUndecided notes a field that has no known conversion. What the requested command has too is
+// only noted there.
+func (w *oldVersion) addUndecided(o *oldStruct, field, format string, args ...any) {
+	text := w.at(o, field) + ": " + fmt.Sprintf(format, args...)
+	requested := w.u.versions[0]
+	if !w.isRequested() {
+		if slices.ContainsFunc(requested.reached, func(other *oldStruct) bool { return other.isUndecided && isSame(other.target, o.target) }) {
+			return
+		}
+		text = w.EventType + ": " + text
+	}
+	if o.isUndecided = true; !w.isDry {
+		w.u.undecided = append(w.u.undecided, undecided{o, w, text, false})
+	}
+}
+
+// addCoded is addUndecided for a field that only a body can convert.
+func (w *oldVersion) addCoded(o *oldStruct, field, format string, args ...any) {
+	before := len(w.u.undecided)
+	w.addUndecided(o, field, format, args...)
+	for i := range w.u.undecided[before:] {
+		w.u.undecided[before+i].needsCode = true
+	}
+}
+
+// at returns the path of a field in the command.
+func (w *oldVersion) at(o *oldStruct, field string) string {
+	if o.recorded == "" {
+		return field
+	}
+	return w.Old.PathOf(o.recorded) + "." + field
+}
