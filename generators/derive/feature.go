@@ -29,8 +29,8 @@ var (
 
 func (p Place) featureName() string { return path.Base(p.Dir) }
 
-// UsedFeatures returns the names of the features whose packages the package in a folder imports, directly or
-// through packages that are not features.
+// UsedFeatures returns the names of the features whose packages the package in a folder imports,
+// directly or through packages that are not features.
 func (p Project) UsedFeatures(view *typecheck.View, dir string) []string {
 	isFeature := func(dir string) bool {
 		return path.Dir(dir) == Features && slices.ContainsFunc(view.Files(dir), func(f *typecheck.File) bool { return slices.Contains(f.Names(), stateType) })
@@ -264,8 +264,8 @@ func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
 	}
 }
 
-// writtenType returns the type whose fields are the input and the events of a command: t, or that of the older
-// version in //petrock:writes.
+// writtenType returns the type whose fields are the input and the events of a command: t, or that of
+// the older version in //petrock:writes.
 func (f *finder) writtenType(c *Component, name *ast.Ident, t *types.Named) *types.Named {
 	if c.writes == 0 {
 		return t
@@ -287,8 +287,8 @@ func (c Component) writtenFunc() string {
 	return fmt.Sprintf("%sV%d", c.Func, c.writes)
 }
 
-// setSchemas derives the input and output of a command or query from its type and a method. It reports
-// false if there is no input.
+// setSchemas derives the input and output of a command or query from its type and a method. It
+// reports false if there is no input.
 func (f *finder) setSchemas(c *Component, name *ast.Ident, t *types.Named, method *types.Func) bool {
 	if !f.setInput(c, name, t) {
 		return false

@@ -32,8 +32,8 @@ func IsMapper(decl *ast.FuncDecl) bool {
 	return slices.ContainsFunc(directives(decl.Doc), func(d directive) bool { return d.name == "map" })
 }
 
-// visitMapper adds a function with the directive map, or reports its errors. The function need not be
-// exported.
+// visitMapper adds a function with the directive map, or reports its errors. The function need not
+// be exported.
 func (f *finder) visitMapper(file *typecheck.File, decl *ast.FuncDecl) {
 	found := directives(decl.Doc)
 	at := slices.IndexFunc(found, func(d directive) bool { return d.name == "map" })
@@ -110,8 +110,8 @@ func (p *Package) mapItems() string {
 	return list
 }
 
-// MappedTypes returns the functions that read events of removed commands, such as scratch.MapPoke, by
-// the type of the events. It leaves out packages with problems.
+// MappedTypes returns the functions that read events of removed commands, such as scratch.MapPoke,
+// by the type of the events. It leaves out packages with problems.
 func MappedTypes(packages []*Package) map[string]string {
 	mapped := map[string]string{}
 	for _, p := range packages {

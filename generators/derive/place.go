@@ -46,7 +46,8 @@ type Place struct {
 	Wired bool   // the server registers its components
 }
 
-// Places returns the folders of a project that may contain components: the fixed ones and its features.
+// Places returns the folders of a project that may contain components: the fixed ones and its
+// features.
 func Places(view *typecheck.View) []Place {
 	places := fixedPlaces()
 	for _, dir := range view.Dirs() {
@@ -125,9 +126,9 @@ func (p Place) receiver() string {
 	return map[Kind]string{Tool: "Tools", Resource: "Resources", Prompt: "Prompts"}[p.Kind]
 }
 
-// CheckNames adds a problem to each package that has a tool with the name of a tool in others or in an
-// earlier package, or that maps events of a command, or of a type that another package maps. It ignores
-// packages with problems.
+// CheckNames adds a problem to each package that has a tool with the name of a tool in others or in
+// an earlier package, or that maps events of a command, or of a type that another package maps. It
+// ignores packages with problems.
 func CheckNames(packages, others []*Package) {
 	checkMappedTypes(packages, others)
 	known := map[string]Component{}
@@ -160,7 +161,8 @@ var (
 	nearlyScopes      = regexp.MustCompile(`(?i)^//\s*petrock:\s*scopes?\b`)
 )
 
-// Workers returns the workers of a feature, such as posts/digest, from its derived file, which may be nil.
+// Workers returns the workers of a feature, such as posts/digest, from its derived file, which may
+// be nil.
 func Workers(derived *typecheck.File) []string {
 	if derived == nil || path.Dir(derived.Dir()) != Features || !derived.IsDerived() {
 		return nil

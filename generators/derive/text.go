@@ -232,8 +232,8 @@ func (f *finder) findComponents(files []*typecheck.File) {
 	}
 }
 
-// Schema returns the JSON Schema of a type as the input or output of a component in a place. It returns
-// nil for a type that is a whole tool result. The error has a position and a remedy.
+// Schema returns the JSON Schema of a type as the input or output of a component in a place. It
+// returns nil for a type that is a whole tool result. The error has a position and a remedy.
 func (p Project) Schema(view *typecheck.View, place Place, t types.Type, output bool) (json.RawMessage, error) {
 	f := p.newFinder(view, place)
 	f.pkg = types.NewPackage(p.Checker.ImportPath(place.Dir), path.Base(place.Dir))

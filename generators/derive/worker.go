@@ -101,8 +101,8 @@ func (f *finder) checkEvery(c *Component, name *ast.Ident, m *types.Func) {
 	}
 }
 
-// workerConstructor returns an expression of type func(context.Context) (*X, error) for a worker X: NewX, or
-// a function that calls NewX or returns &X{}.
+// workerConstructor returns an expression of type func(context.Context) (*X, error) for a worker X:
+// NewX, or a function that calls NewX or returns &X{}.
 func (f *finder) workerConstructor(name string) string {
 	object := f.pkg.Scope().Lookup("New" + name)
 	wrap := func(results string) string {
