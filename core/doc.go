@@ -12,6 +12,7 @@
 //   - project: the folder of a server's source, and its petrock.json
 //   - auth: authenticate callers over HTTP: identities, gates, API keys
 //   - auth/token: authenticate callers by OAuth bearer tokens
+//   - mcp/transport: plumbing: what mcp and mcphttp tell each other about a request
 //   - mcp: MCP: the types of the protocol, the server, stdio
 //   - mcphttp: serve MCP over streamable HTTP
 //   - filelock: lock files between processes, for the journal and app/sqlite

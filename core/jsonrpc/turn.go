@@ -12,8 +12,8 @@ import (
 //
 // One goroutine at a time reads from the transport: it has the turn. It serves each request itself
 // before it reads the next one. A quick handler thus costs no goroutine switch, and the answers to a
-// burst of requests are sent in one write. This is the main reason why tools/call over stdio is 8
-// times as fast as mcp-go and 39 times as fast as the Go SDK, which start a goroutine for each request;
+// burst of requests are sent in one write. This is the main reason why calls over stdio are 8 times and
+// 39 times as fast as with two libraries that start a goroutine for each request;
 // "cd .bench && go run . -only stdio" measures it. BenchmarkBurst compares the scheduling alone: two to
 // three times as many calls a second.
 //

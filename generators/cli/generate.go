@@ -15,7 +15,6 @@ import (
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -123,11 +122,12 @@ func newAsker(env Env, c *projectFlags) *mcpcli.Asker {
 // askDescription returns the input of a generator, with the description that the user types if
 // models need one and the input has none. An empty line stands for no description.
 func askDescription(ctx context.Context, asker *mcpcli.Asker, g gen.Generator, input json.RawMessage) (json.RawMessage, error) {
-	example, missing := devserver.MissingDescription(g, input)
+	example, missing := g.MissingDescription(input)
 	if !missing {
 		return input, nil
 	}
-	text, err := asker.Line(ctx, fmt.Sprintf("What does the %s do, for models? %s Empty for no description", g.Name, example), "")
+	example = strings.TrimSuffix(strings.Replace(example, "Such", "such", 1), ".")
+	text, err := asker.Line(ctx, fmt.Sprintf("Description for models, %s (empty for none)", example), "")
 	switch {
 	case ctx.Err() != nil:
 		return nil, mcpcli.ErrInterrupted

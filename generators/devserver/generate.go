@@ -51,7 +51,7 @@ func (t *Tools) registerGenerators() error {
 // offerGenerator registers the tool of a generator. If that fails, it logs a warning, and returns
 // false.
 func (t *Tools) offerGenerator(ctx context.Context, g gen.Generator) bool {
-	input, err := listedSchema(g.InputSchema, needsDescription(g.Name) && g.Name != "tool") // from has one
+	input, err := listedSchema(g.InputSchema, g.NeedsDescription() && g.Name != "tool") // from has one
 	if err == nil {
 		err = t.Server.AddTool(mcp.Tool{
 			Name:        "generate_" + g.Name,
@@ -194,7 +194,7 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 		return nil, err
 	}
 	for _, g := range t.options.Generators {
-		if example, missing := MissingDescription(g, rest); missing && g.Name == kind {
+		if example, missing := g.MissingDescription(rest); missing && g.Name == kind {
 			return Answer(ctx, nil, terminal.Usagef("description is missing; models choose a %s by it. %s", kind, example))
 		}
 	}
@@ -204,27 +204,6 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 			return p.engine.Generate(ctx, kind, rest, o)
 		}, rest, append([]string{"generate", kind, "--input", "-"}, t.flags(o)...)...)
 	})
-}
-
-// needsDescription reports whether models choose the components of a generator by their
-// descriptions.
-func needsDescription(kind string) bool {
-	return slices.Contains([]string{"tool", "resource", "prompt", "command", "query"}, kind)
-}
-
-// MissingDescription reports whether the input of a generator lacks the description that models
-// need, and returns an example: "Such as: Sends a mail." A tool from a function has the doc comment
-// of the function.
-//
-//petrock:ignore
-func MissingDescription(g gen.Generator, input json.RawMessage) (example string, missing bool) {
-	text, _ := strictjson.Unquote(strictjson.Member(input, "description"))
-	if !needsDescription(g.Name) || strings.TrimSpace(text) != "" || strictjson.Member(input, "from") != nil {
-		return "", false
-	}
-	property := strictjson.Member(strictjson.Member(g.InputSchema, "properties"), "description")
-	example, _ = strictjson.Unquote(strictjson.Member(property, "description"))
-	return example, true
 }
 
 // flags returns the options of a generator as command-line flags.

@@ -144,7 +144,7 @@ func TestPartsOverMCP(t *testing.T) {
 			t.Errorf("the result lists %s", file.Path)
 		}
 	}
-	mustCall[engine.Result](w, client, "generate_command", object{"name": "posts/publish", "fields": []string{"id"}})
+	mustCall[engine.Result](w, client, "generate_command", object{"description": "Does its work.", "name": "posts/publish", "fields": []string{"id"}})
 	status := mustCall[devserver.ProjectStatusOutput](w, client, "project_status", object{})
 	if !status.OK || !status.PetrockCode.Pristine || !status.Parts[0].Present || status.Parts[0].UsedBy == "" {
 		t.Errorf("the status is %+v", status)

@@ -446,7 +446,7 @@ func (h *history) newCommand(feature string) call {
 		fields = []string{"text:string"} // events of such commands can be read as each other
 	}
 	return call{tool: "generate_component", arguments: object{
-		"kind": "command", "name": feature + "/" + name, "fields": fields, "body": "s.add(e, c)\nreturn " + strings.ToUpper(name) + "Output{}",
+		"kind": "command", "name": feature + "/" + name, "description": "Does its work.", "fields": fields, "body": "s.add(e, c)\nreturn " + strings.ToUpper(name) + "Output{}",
 	}}
 }
 
@@ -541,7 +541,7 @@ func operations() map[string]operation {
 				return call{}, false
 			}
 			name := h.newName("q")
-			return call{tool: "generate_component", arguments: object{"kind": "query", "name": found[h.IntN(len(found))].Name() + "/" + name, "output": []string{"n:int"},
+			return call{tool: "generate_component", arguments: object{"kind": "query", "description": "Does its work.", "name": found[h.IntN(len(found))].Name() + "/" + name, "output": []string{"n:int"},
 				"body": "return " + strings.ToUpper(name) + "Output{N: len(s.Lines)}, nil"}}, true
 		},
 		"worker": func(h *history) (call, bool) {

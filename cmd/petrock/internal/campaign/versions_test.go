@@ -324,8 +324,8 @@ type Place struct {
 	}
 	text := w.read("features/orders/place_v1.go")
 	for _, part := range []string{
-		"type PlaceV1 struct { Base Items", "type PlaceV1Item struct", "Parts  []PlaceV1Item `json:\"parts,omitzero\"`", "Level Level", "Due   *time.Time",
-		"Base: old.Base", "Items: app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "Level: old.Level",
+		"type PlaceV1 struct { PlaceV1Base Items", "type PlaceV1Item struct", "Parts  []PlaceV1Item `json:\"parts,omitzero\"`", "Level PlaceV1Level", "Due   *time.Time",
+		"Base: old.PlaceV1Base.upgrade()", "Items: app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "Level: Level(old.Level)",
 		`Status: "open"`, "app.UpgradeOr(old.Note, \"none\"", "Number: int64(old.Number)",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(part), " ")) {
@@ -337,7 +337,7 @@ type Place struct {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "return PlaceV2{", "Base:   old.Base"} {
+	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "return PlaceV2{", "PlaceV2Base: old.PlaceV1Base.upgrade()"} {
 		if text := w.read("features/orders/place_v1.go"); !strings.Contains(text, part) {
 			t.Errorf("%s is missing in\n%s", part, text)
 		}
@@ -368,9 +368,9 @@ func TestVersionsOfSharedTypes(t *testing.T) {
 	mustCall[engine.Result](w, client, "generate_feature", object{"name": "desk"})
 	mustCall[engine.Result](w, client, "edit", object{"edits": []object{{"path": "features/desk/state.go", "replace": []object{{"old": "type State struct{}", "new": "type State struct {\n\tAuthors []string `json:\"authors\"` // Of all books\n}"}}}}})
 	commands := []object{
-		{"name": "desk/acquire", "fields": []string{"title:string", "authors:string"}, "body": "s.Authors = append(s.Authors, c.Authors)\nreturn AcquireOutput{}", "examples": []object{{"name": "one", "input": book, "output": object{}}}},
-		{"name": "desk/stock", "fields": []string{"items:[]Acquire"}, "body": "for _, item := range c.Items {\n\ts.Authors = append(s.Authors, item.Authors)\n}\nreturn StockOutput{}", "examples": []object{{"name": "some", "input": object{"items": []object{book}}, "output": object{}}}},
-		{"name": "desk/label", "fields": []string{"by:map[string]Acquire", "first:Acquire?"}, "body": "s.Authors = append(s.Authors, c.By[\"a\"].Authors, c.First.Authors)\nreturn LabelOutput{}", "examples": []object{{"name": "all", "input": object{"by": object{"a": book}, "first": book}, "output": object{}}}},
+		{"name": "desk/acquire", "description": "Does its work.", "fields": []string{"title:string", "authors:string"}, "body": "s.Authors = append(s.Authors, c.Authors)\nreturn AcquireOutput{}", "examples": []object{{"name": "one", "input": book, "output": object{}}}},
+		{"name": "desk/stock", "description": "Does its work.", "fields": []string{"items:[]Acquire"}, "body": "for _, item := range c.Items {\n\ts.Authors = append(s.Authors, item.Authors)\n}\nreturn StockOutput{}", "examples": []object{{"name": "some", "input": object{"items": []object{book}}, "output": object{}}}},
+		{"name": "desk/label", "description": "Does its work.", "fields": []string{"by:map[string]Acquire", "first:Acquire?"}, "body": "s.Authors = append(s.Authors, c.By[\"a\"].Authors, c.First.Authors)\nreturn LabelOutput{}", "examples": []object{{"name": "all", "input": object{"by": object{"a": book}, "first": book}, "output": object{}}}},
 	}
 	inputs := map[string]object{}
 	for _, command := range commands {
@@ -400,7 +400,7 @@ func (c Order) Check(ctx context.Context, s *State) error { return nil }
 // Apply counts.
 func (c Order) Apply(s *State, e app.Event) int { return c.Count }
 `}}})
-	mustCall[engine.Result](w, client, "generate_query", object{"name": "desk/authors", "output": []string{"authors:[]string"}, "body": "return AuthorsOutput{Authors: s.Authors}, nil"})
+	mustCall[engine.Result](w, client, "generate_query", object{"description": "Does its work.", "name": "desk/authors", "output": []string{"authors:[]string"}, "body": "return AuthorsOutput{Authors: s.Authors}, nil"})
 	for _, tool := range []string{"desk_acquire", "desk_stock", "desk_label"} {
 		call(tool, inputs[tool], `{}`)
 	}
@@ -408,7 +408,7 @@ func (c Order) Apply(s *State, e app.Event) int { return c.Count }
 	call("desk_authors", object{}, `"authors":["Jane Austen, Nobody","Jane Austen, Nobody","Jane Austen, Nobody","Jane Austen, Nobody"]`)
 
 	before := w.source()
-	change := object{"name": "desk/acquire", "fields": []string{"authors:[]string"}}
+	change := object{"name": "desk/acquire", "description": "Does its work.", "fields": []string{"authors:[]string"}}
 	refused := func(parts ...string) {
 		t.Helper()
 		said := client.CallTool("change", change)
@@ -418,7 +418,7 @@ func (c Order) Apply(s *State, e app.Event) int { return c.Count }
 			}
 		}
 	}
-	refused("authors: type changed from string to []string", "set upgrade to the statements of func (old AcquireV1) Upgrade() Acquire; the new versions of desk/label, desk/stock, store/order call it too")
+	refused("authors: type changed from string to []string", "set upgrade to the statements of func (old AcquireV1) Upgrade() Acquire:", "The new versions of desk/label, desk/stock, store/order get them too")
 	change["upgrade"] = `return Acquire{Title: old.Title, Authors: strings.Split(old.Authors, ", ")}`
 	refused("the change would not compile", "To change other code or tests in the same call, set edits.")
 	change["body"] = "s.Authors = append(s.Authors, c.Authors...)\nreturn AcquireOutput{}"
