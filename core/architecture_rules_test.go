@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,20 +31,33 @@ func importsPointDown(t tree) []string {
 	return broken
 }
 
-// docListsPackages compares the list in core/doc.go with the packages of core, and their order with
-// their imports.
-func docListsPackages(t tree) []string {
+// packageLists are the files whose package comment lists the packages below their folder.
+var packageLists = []string{"core/doc.go", "generators/generators.go"}
+
+// listedPackage matches an entry of such a list.
+var listedPackage = regexp.MustCompile(`(?m)^//   - ([a-z/]+): `)
+
+// commentsListPackages compares the lists with the packages, and their order with the imports.
+func commentsListPackages(t tree) []string {
+	var broken []string
+	for _, list := range packageLists {
+		broken = append(broken, comparePackages(t, list)...)
+	}
+	return broken
+}
+
+func comparePackages(t tree, list string) []string {
 	var listed, broken []string
-	entry := regexp.MustCompile(`(?m)^//   - ([a-z/]+): `)
+	folder := path.Dir(list)
 	packages := map[string]bool{}
 	imports := map[string][]string{}
 	for _, f := range t.sources() {
-		if f.path == "core/doc.go" {
-			for _, match := range entry.FindAllStringSubmatch(string(f.src), -1) {
-				listed = append(listed, "core/"+match[1])
+		if f.path == list {
+			for _, match := range listedPackage.FindAllStringSubmatch(string(f.src), -1) {
+				listed = append(listed, folder+"/"+match[1])
 			}
 		}
-		if f.dir() == "core" || !matches("core/...", f.dir()) {
+		if f.dir() == folder || !matches(folder+"/...", f.dir()) {
 			continue
 		}
 		packages[f.dir()] = true
@@ -55,17 +69,42 @@ func docListsPackages(t tree) []string {
 	}
 	for i, dir := range listed {
 		if !packages[dir] {
-			broken = append(broken, fmt.Sprintf("core/doc.go lists %s, which does not exist", dir))
+			broken = append(broken, fmt.Sprintf("%s lists %s, which does not exist", list, dir))
 		}
 		delete(packages, dir)
 		for _, imported := range imports[dir] {
 			if slices.Contains(listed[i:], imported) {
-				broken = append(broken, fmt.Sprintf("core/doc.go lists %s above %s, which it imports", dir, imported))
+				broken = append(broken, fmt.Sprintf("%s lists %s above %s, which it imports", list, dir, imported))
 			}
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(packages)) {
-		broken = append(broken, fmt.Sprintf("core/doc.go does not list %s", dir))
+		broken = append(broken, fmt.Sprintf("%s does not list %s", list, dir))
+	}
+	return broken
+}
+
+// pathInComment matches a folder or file of the repository in a comment.
+var pathInComment = regexp.MustCompile(`(?:^|[\s(])((?:core|generators|skeleton|templates|cmd/petrock/internal)/[a-z0-9_/]+(?:\.[a-z]+)?)`)
+
+// packageCommentsNameExistingPaths finds folders and files in package comments that do not exist.
+func packageCommentsNameExistingPaths(t tree) []string {
+	exists := map[string]bool{}
+	for _, f := range t.files {
+		for name := f.path; name != "."; name = path.Dir(name) {
+			exists[name] = true
+		}
+	}
+	var broken []string
+	for _, f := range t.sources() {
+		if f.syntax.Doc == nil {
+			continue
+		}
+		for _, found := range pathInComment.FindAllStringSubmatch(f.syntax.Doc.Text(), -1) {
+			if name := strings.TrimSuffix(found[1], "/"); !exists[name] && (path.Ext(name) == "" || path.Ext(name) == ".go") {
+				broken = append(broken, f.at(f.syntax.Doc.Pos(), "the package comment names %s, which does not exist", name))
+			}
+		}
 	}
 	return broken
 }
@@ -193,9 +232,11 @@ func onlyTopLevel(t tree) []string {
 	return broken
 }
 
+// goVersion matches the version line of go.mod.
+var goVersion = regexp.MustCompile(`^go 1\.26(\.\d+)?$`)
+
 func goModRules(t tree) []string {
 	var broken []string
-	goVersion := regexp.MustCompile(`^go 1\.26(\.\d+)?$`)
 	if !slices.ContainsFunc(t.goMod, goVersion.MatchString) {
 		broken = append(broken, "go.mod: wants the line go 1.26")
 	}

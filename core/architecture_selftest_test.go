@@ -52,18 +52,32 @@ var ruleCases = []struct {
 		},
 	},
 	{
-		rule: "core/doc.go lists the packages", name: "another list",
+		rule: "package comments list the packages", name: "another list",
 		files: map[string]string{
-			"core/doc.go":        "// Package core holds these:\n//\n//   - web: HTTP\n//   - mcp: MCP\n//   - schema: schemas\npackage core\n",
-			"core/mcp/a.go":      `package mcp; import _ "example.com/m/core/schema"`,
-			"core/schema/a.go":   `package schema`,
-			"core/auth/key/a.go": `package key`,
+			"core/doc.go":              "// Package core holds these:\n//\n//   - web: HTTP\n//   - mcp: MCP\n//   - schema: schemas\npackage core\n",
+			"core/mcp/a.go":            `package mcp; import _ "example.com/m/core/schema"`,
+			"core/schema/a.go":         `package schema`,
+			"core/auth/key/a.go":       `package key`,
+			"generators/generators.go": "// Package generators holds these:\n//\n//   - docs: documents\npackage generators\n",
+			"generators/docs/a.go":     `package docs`,
+			"generators/gen/a.go":      `package gen`,
 		},
 		want: []string{
 			"core/doc.go lists core/web, which does not exist",
 			"core/doc.go lists core/mcp above core/schema, which it imports",
 			"core/doc.go does not list core/auth/key",
+			"generators/generators.go does not list generators/gen",
 		},
+	},
+	{
+		rule: "package comments name existing paths", name: "a folder and a file that are gone",
+		files: map[string]string{
+			"core/mcp/a.go":   "// Package mcp is like core/mcp/a.go, generators/gone and (core/none.go).\n//\n// It writes generators/parts/app.txtar.\npackage mcp\n",
+			"core/mcp/b.go":   "// A comment about core/gone.\n\npackage mcp\n",
+			"generators/a.go": "// Package generators uses core/mcp.\npackage generators\n",
+			"core/a_test.go":  "// Package core_test tests core/gone.\npackage core_test\n",
+		},
+		want: []string{"core/mcp/a.go:1: the package comment names generators/gone, which does not exist", "core/mcp/a.go:1: the package comment names core/none.go,"},
 	},
 	{
 		rule: "imports point down", name: "good",

@@ -10,8 +10,8 @@ import (
 )
 
 // noPackageState finds package-level variables that can change. A variable that is set where it is
-// declared and never afterwards is a constant that Go cannot declare as one (a regular expression, a
-// table, an error), and is allowed.
+// declared and never afterwards is a constant that Go cannot declare as one (a regular expression,
+// a table, an error), and is allowed.
 //
 // A variable counts as changing if its declaration sets no value or one that is made to be changed
 // (make, new, types of sync and sync/atomic), or if code, including tests, assigns to it or to a
@@ -51,7 +51,8 @@ func noPackageState(t tree) []string {
 // A variable is a package-level variable.
 type variable struct{ dir, name string }
 
-// changedVariables returns the variables of the tree that code changes, each with a place that does.
+// changedVariables returns the variables of the tree that code changes, each with a place that
+// does.
 func changedVariables(t tree) map[variable]string {
 	changed := map[variable]string{}
 	for _, files := range packagesOf(t) {

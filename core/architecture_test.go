@@ -21,7 +21,7 @@ var mayImport = []struct {
 	{"core/schema", []string{"core/internal/jsonschema"}},
 	{"core/schema/inference", []string{"core/internal/jsonschema", "core/schema"}},
 	{"core/terminal", []string{"core/stdfd"}},
-	{"core/mcpcli", []string{"core/client", "core/jsonrpc", "core/mcp", "core/schema", "core/strictjson", "core/terminal"}},
+	{"core/mcpcli", []string{"core/client", "core/internal/jsonschema", "core/jsonrpc", "core/mcp", "core/schema", "core/strictjson", "core/terminal"}},
 	{"core/project", nil},
 	{"core/stdfd", nil},
 	{"core/serve", []string{"core/auth", "core/client", "core/mcp", "core/mcpcli", "core/mcphttp", "core/project", "core/stdfd", "core/terminal"}},
@@ -92,7 +92,8 @@ var outsideCore = map[string][]string{
 	"core/auth/token":   {"github.com/go-jose/go-jose/v4", "github.com/go-jose/go-jose/v4/json"},
 }
 
-// makeCommandLine lists the packages that may import cobra, in addition to those below a folder cmd.
+// makeCommandLine lists the packages that may import cobra, in addition to those below a folder
+// cmd.
 var makeCommandLine = []string{"core/app/appserve", "core/auth/oauth", "core/mcpcli", "core/serve", "generators/cli"}
 
 // copied lists the folders that petrock new copies.
@@ -124,7 +125,8 @@ var rules = []struct {
 	{"imports point down", importsPointDown},
 	{"tests of core stay in core", testsOfCoreStayInCore},
 	{"core imports only the standard library", coreImportsStandardLibrary},
-	{"core/doc.go lists the packages", docListsPackages},
+	{"package comments list the packages", commentsListPackages},
+	{"package comments name existing paths", packageCommentsNameExistingPaths},
 	{"cobra stays in command lines", cobraStaysInCommandLines},
 	{"refused imports", refusedImports},
 	{"jsonrpc does not mention MCP", jsonrpcDoesNotMentionMCP},

@@ -12,6 +12,7 @@
 //   - project: the folder of a server's source, and its petrock.json
 //   - auth: authenticate callers over HTTP: identities, gates, API keys
 //   - auth/token: authenticate callers by OAuth bearer tokens
+//   - mcp/transport: plumbing: what mcp and mcphttp tell each other about a request
 //   - mcp: MCP: the types of the protocol, the server, stdio
 //   - mcphttp: serve MCP over streamable HTTP
 //   - filelock: lock files between processes, for the journal and app/sqlite
@@ -30,7 +31,7 @@
 //   - app/appserve: commands and flags of features: log, workers, replay, backup, restore
 //   - app/apptest: test features as a client sees them
 //
-// Plumbing is for petrock's own generators and commands; servers do not need it.
-// A package imports only packages above it in this list. client/clienthttp, auth/token, auth/oauth, app
-// and the packages below app are parts: a project has them once it uses them.
+// Plumbing is for petrock's own generators and commands; servers do not need it. A package imports
+// only packages above it in this list. client/clienthttp, auth/token, auth/oauth, app and the
+// packages below app are parts: a project has them once it uses them.
 package core

@@ -110,8 +110,7 @@ func (n component) writeCommandMethods(file gen.GoFile, output string) {
 	}
 	applied := n.label() + " to s."
 	if !n.isWritten() {
-		applied += ` It runs again on replay, so it depends on s, c and e
-// alone: use e.ID as the id of something new, e.Time as the current time, and e.Actor as the caller.`
+		applied += " It runs again on replay, so it depends on s, c and e alone: use e.ID as the id of something new, e.Time as the current time, and e.Actor as the caller."
 	}
 	file.Text(`// Check returns an error if `+n.label()+` is not possible now. It does not change s.
 func (c `+n.goName+`) Check(ctx context.Context, s *State) error {

@@ -28,6 +28,7 @@ type component struct {
 
 	feature string   // empty for a component outside of features
 	body    *body    // nil if the user writes it later
+	wraps   bool     // it calls a function of the project, and has no body
 	check   *body    // of a command; may be nil
 	given   []step   // calls that set up its test
 	steps   []step   // calls with expected results
@@ -83,7 +84,7 @@ func newComponent(p gen.Project, kind, dir, text, description string, in Impleme
 	if n.description, err = gen.ParseDescription(description); err != nil {
 		return n, err
 	}
-	return n, n.setImplementation(in, false)
+	return n, n.setImplementation(in)
 }
 
 // isReserved reports whether petrock uses the name of the component for something else.
@@ -189,7 +190,7 @@ type TextImplementation struct {
 	Examples []Step `json:"examples,omitempty"`                // As for a tool
 }
 
-func (n component) isWritten() bool { return n.body != nil }
+func (n component) isWritten() bool { return n.body != nil || n.wraps }
 
 // statements returns the body of the function. Without one, it returns an error that names its file.
 func (n component) statements(file gen.GoFile, zero string) string {

@@ -36,9 +36,9 @@ type step struct {
 }
 
 // setImplementation sets body and examples. Leading calls of other tools without an expected result set up
-// the test. callable reports that the component runs without a body.
-func (n *component) setImplementation(in Implementation, callable bool) error {
-	if in.Body == "" && len(in.Examples) > 0 && !callable {
+// the test.
+func (n *component) setImplementation(in Implementation) error {
+	if in.Body == "" && len(in.Examples) > 0 && !n.wraps {
 		return errors.New("examples without body; send the statements of the function as body too")
 	}
 	if in.Body != "" {
@@ -151,13 +151,13 @@ func (n component) exampleTest(check string, own row) (gen.GoFile, error) {
 // test calls it with a sample, if it has one, and expects that error. Otherwise the function may have side
 // effects, so the test makes a call that the server refuses.
 func (n component) plainTest(check string, sample *jen.Statement) gen.GoFile {
-	if n.kind == "resource" && n.isWritten() {
+	if n.isWritten() && n.ownTool() == "" {
 		return n.listedTest()
 	}
 	return n.test(func(file gen.GoFile) string {
 		comment := "// When " + n.goName + " is written, replace Error by the expected Output.\n"
 		if n.isWritten() || sample == nil {
-			comment = "// " + n.goName + " may have side effects, so this test does not run it. Add examples with an Output.\n"
+			comment = "// The server refuses this call, so it does not run " + n.goName + ". Add calls with an Output.\n"
 			n.steps = []step{{input: textLit(`{"no_such_field":""}`), Example: gen.Example{Error: "no_such_field"}}}
 		} else {
 			n.steps = []step{{input: sample, Example: gen.Example{Error: "not written yet"}}}
@@ -166,33 +166,29 @@ func (n component) plainTest(check string, sample *jen.Statement) gen.GoFile {
 	})
 }
 
-// listedTest returns a test that finds a resource in the list of the server.
+// listedTest returns a test that finds a resource or prompt in the list of the server.
 func (n component) listedTest() gen.GoFile {
-	list := "Resources"
+	list := gen.Capitalize(n.kind) + "s"
 	if strings.Contains(strings.Join(n.directives, " "), "{") {
 		list = "ResourceTemplates"
 	}
 	return n.test(func(file gen.GoFile) string {
 		file.Use("slices")
-		return fmt.Sprintf(`// Reading %[2]s may have side effects. Add examples with client.CheckResource.
+		return fmt.Sprintf(`// %[3]s may have side effects, so this test does not run it. Add calls with client.Check%[4]s.
 		var got []string
-		for _, resource := range client.%[1]s() {
-			got = append(got, resource.Name)
+		for _, listed := range client.%[1]s() {
+			got = append(got, listed.Name)
 		}
 		if want := %[2]q; !slices.Contains(got, want) {
 			t.Errorf("client.%[1]s() = %%q, want %%q in it", got, want)
-		}`, list, n.wire)
+		}`, list, n.wire, n.goName, gen.Capitalize(n.kind))
 	})
 }
 
 // sampleInput returns a valid input, or nil if it knows none: the fields of a Go type are unknown.
 func (n component) sampleInput(fields []gen.Field) *jen.Statement {
 	for _, f := range fields {
-		t := f.Type
-		for t.Elem != nil {
-			t = *t.Elem
-		}
-		if t.Kind == gen.KindGo && t.Values == nil && !f.Optional {
+		if t, _ := f.Type.Enum(); t.Kind == gen.KindGo && t.Values == nil && !f.Optional {
 			return nil
 		}
 	}

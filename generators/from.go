@@ -33,8 +33,8 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	n.others = functionFeatures(p, f)
-	if err := n.setImplementation(in.Implementation, true); err != nil {
+	n.others, n.wraps = functionFeatures(p, f), true
+	if err := n.setImplementation(in.Implementation); err != nil {
 		return gen.Draft{}, err
 	}
 	w := &wrapper{component: n, function: f, file: n.file()}
@@ -45,10 +45,11 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 		return gen.Draft{}, err
 	}
 	w.write()
-	test, err := n.checkedTest(nil)
-	draft, err := n.draft(w.file, test, err)
-	draft.Next = w.next()
-	return draft, err
+	for _, f := range w.fields {
+		w.undescribed = append(w.undescribed, f.Name)
+	}
+	test, err := w.checkedTest(nil)
+	return w.draft(w.file, test, err)
 }
 
 // functionFeatures returns the features that a function may use. It needs a context for that.
@@ -296,20 +297,6 @@ func (w *wrapper) body(output, call string) string {
 		return "return " + output + "{" + w.results[0].Go + ": " + call + "}, nil"
 	}
 	return "var out " + output + "\n" + strings.Join(set, ", ") + " = " + call + "\nreturn out, nil"
-}
-
-func (w *wrapper) next() []string {
-	var next []string
-	for _, f := range w.fields {
-		w.undescribed = append(w.undescribed, f.Name)
-	}
-	if len(w.fields) > 0 {
-		next = append(next, w.describeFields())
-	}
-	if len(w.steps) == 0 {
-		next = append(next, fmt.Sprintf("Write the test of %s in %s.", w.wire, w.testPath()))
-	}
-	return next
 }
 
 // typeText returns a type as Go source, and adds its imports to a file. Imports get no name that is taken.

@@ -193,7 +193,7 @@ func (g *generator) file() gen.GoFile {
 	file.Text(strings.NewReplacer("$what", g.name.Human(), "$name", g.goName, "$fields", fields, "'", "`").Replace(`// $nameInput is the input of $name, from the command line or from its tool.
 type $nameInput struct {
 	Name        string 'json:"name"'                  // Name of the $what, such as first
-	Description string 'json:"description,omitempty"' // What the $what is for, such as: Greets the user.
+	Description string 'json:"description,omitempty"' // What it is for, such as: Greets the user.
 $fields}`))
 	g.input.writeEnums(file)
 	g.writeFunction(file, "p gen.Project, in "+g.goName+"Input", "gen.Draft", "")

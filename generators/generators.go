@@ -2,20 +2,24 @@
 // project and an input to files. A project's own generators are in its internal/generators. Packages
 // below this one:
 //
-//   - gen: the API that generators use: project facts, names, fields, writing Go;
-//   - contract: the recorded schemas and versions that clients and the event log rely on;
-//   - typecheck: sources with planned files overlaid, go/types, export data, the go command;
-//   - derive: derives registration, schemas, wiring and the contract from plain Go;
-//   - imports: adds the imports that a file lacks;
-//   - trial: builds and runs examples over planned files, under limits;
-//   - journal: changes files atomically and records operations for undo;
-//   - engine: plans, verifies, applies and records what generators return;
-//   - handover: chooses, builds and starts the petrock that belongs to a project;
-//   - docs: the documentation, one page for each topic;
-//   - devserver: the project's own petrock as an MCP server;
-//   - cli: the project's own petrock as a command line.
+//   - docs: the documentation, one page for each topic
+//   - contract: the recorded schemas and versions that clients and the event log rely on
+//   - gen: the API that generators use: project facts, names, fields, writing Go
+//   - typecheck: sources with planned files overlaid, go/types, export data, the go command
+//   - imports: adds the imports that a file lacks
+//   - parts: the optional code of projects, such as PostgreSQL and OAuth
+//   - derive: derives registration, schemas, wiring and the contract from plain Go
+//   - trial: builds and runs examples over planned files, under limits
+//   - journal: changes files atomically and records operations for undo
+//   - handover: chooses and builds the petrock that belongs to a project
+//   - engine: plans, verifies, applies and records what generators return
+//   - live: runs the project's server for petrock dev, and replaces it after each change
+//   - launch: the program cmd/petrock of a project, which starts the others
+//   - devserver: the project's own petrock as an MCP server
+//   - cli: the project's own petrock as a command line
+//   - petrock: the project's own petrock as a program
 //
-// Imports point down: cli → devserver → engine → derive → typecheck → gen.
+// A package imports only packages above it in this list.
 package generators
 
 import (

@@ -20,8 +20,8 @@ func TestChangelogNamesVersion(t *testing.T) {
 	}
 }
 
-// TestTagNamesVersion compares the version with the tag of the commit, if it has one: the commit of a
-// release sets both, and all other commits have a version that ends in -dev.
+// TestTagNamesVersion compares the version with the tag of the commit, if it has one: the commit of
+// a release sets both, and all other commits have a version that ends in -dev.
 func TestTagNamesVersion(t *testing.T) {
 	output, err := exec.Command("git", "tag", "--points-at", "HEAD", "--list", "v*").Output()
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/petrock/petrock/generators/live"
 )
 
-// newDev returns the command dev with the flag --http, which the project's own petrock does not have.
+// newDev returns the command dev with the flag --http, which the project's own petrock does not
+// have.
 func newDev(env cli.Env) *cobra.Command {
 	var cmd *cobra.Command
 	addr := ""

@@ -20,7 +20,8 @@ import (
 )
 
 // The console blocks of the documentation work. Their pages run in reading order, in one project
-// hello, and each block in a shell of its own in the project's folder. .ci/run runs them, with -long.
+// hello, and each block in a shell of its own in the project's folder. .ci/run runs them, with
+// -long.
 //
 // A line that starts with "$ " is a command, which must exit with 0; lines that start with ">"
 // continue it. The lines below are what it prints, on standard output and standard error: "..." on

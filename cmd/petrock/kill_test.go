@@ -99,8 +99,8 @@ func killOnce(t *testing.T, after time.Duration, group, inside, noGit bool) (out
 	return outcome
 }
 
-// isCreated reports whether a folder has more than the hidden folder of a killed run. While petrock moves
-// files out of the hidden folder, the project is not created yet: the next run finishes that.
+// isCreated reports whether a folder has more than the hidden folder of a killed run. While petrock
+// moves files out of the hidden folder, the project is not created yet: the next run finishes that.
 func isCreated(t *testing.T, dest string) bool {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(dest, ".petrock-new", "moving")); err == nil {

@@ -26,8 +26,8 @@ func run(ctx context.Context, args []string) int {
 	return cli.Run(ctx, newRoot, args, env)
 }
 
-// moduleVersion returns the version of the module that this program was built from, such as v0.3.0 or
-// v0.3.1-0.20261118093000-0123456789ab, or "" if it is unknown.
+// moduleVersion returns the version of the module that this program was built from, such as v0.3.0
+// or v0.3.1-0.20261118093000-0123456789ab, or "" if it is unknown.
 func moduleVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "(devel)" {

@@ -23,7 +23,8 @@ type newProjectInput struct {
 	Dir    string `json:"dir"`
 }
 
-// newProjectOutput is the output of new_project: that of petrock new --json, without the list of files.
+// newProjectOutput is the output of new_project: that of petrock new --json, without the list of
+// files.
 type newProjectOutput struct {
 	OK       bool     `json:"ok"`
 	Name     string   `json:"name"`
@@ -42,7 +43,8 @@ func (o newProjectOutput) String() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// newDevServer returns a dev server for the projects in a working directory, with the tool new_project.
+// newDevServer returns a dev server for the projects in a working directory, with the tool
+// new_project.
 func newDevServer(o devserver.Options) (*devserver.Tools, error) {
 	dir, err := workdir.Open(o.Dir)
 	if err != nil {

@@ -25,8 +25,8 @@ import (
 	"github.com/petrock/petrock/generators/launch"
 )
 
-// hostileProject creates a project that names programs wherever it can. Each appends its name to the file
-// that is returned: those that git's configuration names, and all code of the project.
+// hostileProject creates a project that names programs wherever it can. Each appends its name to
+// the file that is returned: those that git's configuration names, and all code of the project.
 func hostileProject(t *testing.T) (dir, ran string) {
 	t.Helper()
 	base := t.TempDir()

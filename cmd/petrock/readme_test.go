@@ -12,9 +12,9 @@ import (
 	"github.com/petrock/petrock/cmd/petrock/internal/testenv"
 )
 
-// The README's commands print what it says, and CI runs the tests that the README names. With -long,
-// this also runs the commands of the new project's documents and the example of features, and go run
-// compiles petrock in a copy of this repository, as in a fresh clone.
+// The README's commands print what it says, and CI runs the tests that the README names. With
+// -long, this also runs the commands of the new project's documents and the example of features,
+// and go run compiles petrock in a copy of this repository, as in a fresh clone.
 func TestReadme(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the README's commands are for a Unix shell")

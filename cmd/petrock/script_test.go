@@ -48,8 +48,8 @@ func TestScripts(t *testing.T) {
 }
 
 // The variants create projects with other names, in other places and with other flags. Many of them
-// compile a project of their own. -seed chooses the one that runs without -long; seed 1 chooses workspace,
-// which does not.
+// compile a project of their own. -seed chooses the one that runs without -long; seed 1 chooses
+// workspace, which does not.
 func TestVariants(t *testing.T) {
 	files, err := filepath.Glob("testdata/variants/*.txtar")
 	if err != nil {
@@ -129,8 +129,9 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// sound DIR NAME MODULE [CALL ANSWER] builds, vets, tests and formats a project, and calls its server and
-// its dev server. CALL are the parameters of tools/call (default: those of the tool add).
+// sound DIR NAME MODULE [CALL ANSWER] builds, vets, tests and formats a project, and calls its
+// server and its dev server. CALL are the parameters of tools/call (default: those of the tool
+// add).
 func sound(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 && len(args) != 5 {
 		ts.Fatalf("usage: sound dir name module [call answer]")

@@ -15,8 +15,8 @@ import (
 )
 
 // serve PROGRAM [ARG...] starts a project's server over HTTP on a free port, with the environment
-// variables in $SERVE_ENV, and sets $URL. serve PETROCK dev starts petrock dev instead. ! serve stops it with SIGINT, and ! serve sigterm with SIGTERM;
-// its exit code must be 0.
+// variables in $SERVE_ENV, and sets $URL. serve PETROCK dev starts petrock dev instead. ! serve
+// stops it with SIGINT, and ! serve sigterm with SIGTERM; its exit code must be 0.
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		running := ts.Value(servedKey{}).(*served)
@@ -79,8 +79,8 @@ type served struct {
 // servedKey is the key of a script's [*served].
 type servedKey struct{}
 
-// post STATUS URL FILE OUT [HEADER: VALUE...] posts a file, expects a status, and writes the response
-// body to OUT.
+// post STATUS URL FILE OUT [HEADER: VALUE...] posts a file, expects a status, and writes the
+// response body to OUT.
 func post(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 4 {
 		ts.Fatalf("usage: post status url file out [header: value...]")

@@ -24,7 +24,8 @@ func petrockCommand(dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// checkWhole fails the test unless dir contains a complete project, and a clean git repository if any.
+// checkWhole fails the test unless dir contains a complete project, and a clean git repository if
+// any.
 func checkWhole(t *testing.T, dir string) {
 	t.Helper()
 	found, err := project.Find(dir)

@@ -76,9 +76,9 @@ func (a *Admin) findStuck(ctx context.Context, e *Edit) (*StuckError, error) {
 	return nil, err
 }
 
-// Amend records the amendments of an edit in one transaction, with one event in the log that tells
-// of them, so that running processes rebuild their states. The actor is that of [WithActor]. The
-// error is [ErrNoEvents] if the edit includes no event.
+// Amend records the amendments of an edit in one transaction, with one event in the log that
+// announces them, so that running processes rebuild their states. The actor is that of [WithActor].
+// The error is [ErrNoEvents] if the edit includes no event.
 func (a *Admin) Amend(ctx context.Context, e Edit) (set Amended, err error) {
 	if e.Reason == "" {
 		return set, errors.New("a reason is required")

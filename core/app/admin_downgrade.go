@@ -153,7 +153,7 @@ func (w *fallbackWriter) write(more func(Tx) error) error {
 	return err
 }
 
-// finish stores the last batch and, in the same transaction, tells running processes.
+// finish stores the last batch and, in the same transaction, notifies running processes.
 func (w *fallbackWriter) finish() error {
 	if w.set.Seq == 0 {
 		return nil

@@ -159,7 +159,7 @@ func (e Erasure) begin(ctx context.Context, tx Tx) (erased []int64, err error) {
 }
 
 // removeTraces removes what is stored about events. about are the events of type app/amended that
-// tell of them.
+// announce amendments of them.
 func removeTraces(tx Tx, erased []int64, about []Record) error {
 	for _, r := range about {
 		if err := stripAmended(tx, r); err != nil {
@@ -172,7 +172,8 @@ func removeTraces(tx Tx, erased []int64, about []Record) error {
 	return tx.Put(scrubDocument, []byte("true"))
 }
 
-// concerns reports whether an event of type app/amended tells of one of the events.
+// concerns reports whether an event of type app/amended announces an amendment of one of the
+// events.
 func concerns(r Record, erased []int64) bool {
 	var set Amended
 	if json.Unmarshal(r.Data, &set) != nil {

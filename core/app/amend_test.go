@@ -21,14 +21,14 @@ func TestAmendedTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := total(t, running); n != 5+i {
-			t.Errorf("after amendment %d a process that runs has %d", i, n)
+			t.Errorf("after amendment %d a process that runs has %d, want %v", i, n, 5+i)
 		}
 		a, err := app.Open(t.Context(), m.Share(), quiet(), items())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if n := total(t, a); n != 5+i {
-			t.Errorf("after amendment %d there is %d", i, n)
+			t.Errorf("after amendment %d there is %d, want %v", i, n, 5+i)
 		}
 	}
 }
@@ -71,6 +71,6 @@ func TestAmendedWhileWriting(t *testing.T) {
 	}
 	read = 0
 	if got := execute(t, a, Count{1}); got != "50" || read > 10 {
-		t.Errorf("the result is %s, and %d events were read within the write", got, read)
+		t.Errorf("the result is %s, and %d events were read within the write, want got = \"50\", read at most 10", got, read)
 	}
 }

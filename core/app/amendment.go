@@ -60,7 +60,7 @@ func (row amendmentRow) put(tx Tx) error {
 // rowName returns the name of the document of an event. Names sort like the numbers of events.
 func rowName(prefix string, seq int64) string { return fmt.Sprintf("%s%019d", prefix, seq) }
 
-// Amended is the data of an event of type app/amended, which tells of one or more amendments that
+// Amended is the data of an event of type app/amended, which announces one or more amendments that
 // were recorded together. The fields of [Amendment] are those that the amendments have in common;
 // Seq is the first event, and Data is empty.
 type Amended struct {
@@ -97,7 +97,7 @@ func (a *Amended) add(am Amendment) {
 	}
 }
 
-// append appends the event that tells of the amendments, and stores the index.
+// append appends the event that announces the amendments, and stores the index.
 func (a Amended) append(ctx context.Context, tx Tx, index amendmentIndex) error {
 	data, err := strictjson.Marshal(a)
 	if err != nil {
@@ -124,14 +124,14 @@ func (a Amended) append(ctx context.Context, tx Tx, index amendmentIndex) error 
 	return tx.Put(indexDocument, document)
 }
 
-// An amendmentIndex tells which amendments a state has, however many there are.
+// An amendmentIndex identifies the amendments of a state, however many there are.
 type amendmentIndex struct {
 	Record  int64    `json:"record"` // the last event of type app/amended
 	Last    int64    `json:"last"`   // the last event that is amended
 	Changes []change `json:"changes"`
 }
 
-// A change says that events from First on were amended.
+// A change is an amendment of events from First on.
 type change struct {
 	Record int64 `json:"record"` // the event of type app/amended
 	First  int64 `json:"first"`
@@ -339,7 +339,7 @@ func (r *AmendmentReader) Close() {
 }
 
 // checkAmended returns errAmended if the states were built without the amendments that an event
-// tells of. Fallbacks matter only to features that are stuck.
+// announces. Fallbacks matter only to features that are stuck.
 func (a *App) checkAmended(d *decodedEvent) error {
 	if d.Seq <= a.amendments.Record {
 		return nil

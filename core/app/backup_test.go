@@ -113,13 +113,13 @@ func TestBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b.Program != "hello" || time.Since(b.Time) > time.Minute {
-		t.Errorf("%q, %v", b.Program, b.Time)
+		t.Errorf("%q, %v, want b.Program = \"hello\", time.Since(b.Time) at most %v", b.Program, b.Time, time.Minute)
 	}
 	restored := app.NewMemory()
 	running := open(t, restored.Share(), mailing(world)) // on the empty log
 	digest, err := app.NewAdmin(restored.Share(), app.Options{}, mailing(world)).Copy(t.Context(), b)
 	if err != nil || digest.Events != last(t, m) || digest.Unreplayed != "" {
-		t.Fatalf("%+v, %v", digest, err)
+		t.Fatalf("%+v, %v, want digest.Unreplayed = %q", digest, err, "")
 	}
 	if got, want := whole(t, restored), whole(t, m); got != want {
 		t.Errorf("restored\n%s\nwant\n%s", got, want)
@@ -133,10 +133,10 @@ func TestBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := last(t, restored); n != events || !strings.HasPrefix(world.list(), sent+" total=") {
-		t.Errorf("after %d events there are %d; sent %s", events, n, world.list())
+		t.Errorf("after %d events there are %d; sent %s, want n = %v, %q first", events, n, world.list(), events, sent+" total=")
 	}
 	if _, err := app.NewAdmin(restored, app.Options{}, items()).Copy(t.Context(), b); !errors.Is(err, app.ErrNotEmpty) {
-		t.Errorf("over a log with events: %v", err)
+		t.Errorf("over a log with events: %v, want app.ErrNotEmpty", err)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestBackupStuck(t *testing.T) {
 	restored := app.NewMemory()
 	digest, err := app.NewAdmin(restored, app.Options{}, items()).Copy(t.Context(), b)
 	if err != nil || digest.Unreplayed != "event 2 cannot be applied" || whole(t, restored) != whole(t, m) {
-		t.Errorf("%+v, %v", digest, err)
+		t.Errorf("%+v, %v, want digest.Unreplayed = \"event 2 cannot be applied\"", digest, err)
 	}
 }
 
@@ -187,13 +187,13 @@ func TestBadBackup(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if _, err := readBackup(test.backup); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got error %v", err)
+				t.Errorf("got error %v, want %q in it", err, test.want)
 			}
 		})
 	}
 	for n := range good { // each prefix
 		if _, err := readBackup(good[:n]); err == nil {
-			t.Errorf("%d of %d bytes are accepted", n, len(good))
+			t.Errorf("%d of %d bytes are accepted, want an error", n, len(good))
 		}
 	}
 }
@@ -222,7 +222,7 @@ func TestCopyFails(t *testing.T) {
 				return err
 			})
 			if err == nil || whole(t, to) != "" {
-				t.Errorf("error %v, and the target has %s", err, whole(t, to))
+				t.Errorf("error %v, and the target has %s, want %q", err, whole(t, to), "")
 			}
 		})
 	}

@@ -30,14 +30,14 @@ func TestNewWorker(t *testing.T) {
 		time.Sleep(time.Second)
 		p.end()
 		if got := world.list(); got != "new" {
-			t.Errorf("sent %q", got)
+			t.Errorf("sent %q, want \"new\"", got)
 		}
 		p = start(t, m, later("renamed", world))
 		execute(t, p.App, Add{Name: "newer"})
 		time.Sleep(time.Second)
 		p.end()
 		if got := world.list(); got != "new newer" {
-			t.Errorf("under another name it has sent %q", got)
+			t.Errorf("under another name it has sent %q, want \"new newer\"", got)
 		}
 	})
 }
@@ -51,7 +51,7 @@ func TestIdle(t *testing.T) {
 		t.Fatal(err)
 	}
 	if names, err := m.Names(t.Context(), ""); err != nil || len(names) > 0 {
-		t.Errorf("%v, %v", names, err)
+		t.Errorf("%v, %v, want none", names, err)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestReadOnly(t *testing.T) {
 		execute(t, writer, Count{3})
 		time.Sleep(time.Minute)
 		if n := total(t, reader); n != 5 {
-			t.Errorf("the total is %d", n)
+			t.Errorf("the total is %d, want 5", n)
 		}
 		const want = "execute items/count: the server is read-only: the disk is on fire"
 		if _, err := app.DoRaw(t.Context(), reader, Count{1}); err == nil || err.Error() != want {
@@ -86,7 +86,7 @@ func TestReadOnly(t *testing.T) {
 		end()
 		<-ended
 		if names, err := m.Names(t.Context(), ""); err != nil || len(names) > 0 || world.list() != "" {
-			t.Errorf("documents %v, %v; sent %q", names, err, world.list())
+			t.Errorf("documents %v, %v; sent %q, want no names, world.list() = %q", names, err, world.list(), "")
 		}
 	})
 }
@@ -102,11 +102,11 @@ func TestRefused(t *testing.T) {
 	execute(t, a, Add{Name: "a"})
 	_, err := app.Do(app.With(t.Context(), a), Add{Name: "a"})
 	if !errors.Is(err, app.ErrRefused) || err.Error() != `there is an item "a"` {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want app.ErrRefused, err.Error() = %q", err, `there is an item "a"`)
 	}
 	for _, how := range []string{"check", "apply"} {
 		if _, err := app.Do(app.With(t.Context(), a), Break{how}); err == nil || errors.Is(err, app.ErrRefused) {
-			t.Errorf("got error %v", err)
+			t.Errorf("got error %v, want an error", err)
 		}
 	}
 }
@@ -139,11 +139,11 @@ func TestCheckAmendment(t *testing.T) {
 	} {
 		err := app.NewAdmin(m.Share(), app.Options{}, test.feature).TryAmend(t.Context(), test.am.Edit())
 		if (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%+v: it says %v, want %q", test.am, err, test.says)
+			t.Errorf("%+v: got %v, want %q", test.am, err, test.says)
 		}
 	}
 	if n := last(t, m); n != 3 {
-		t.Errorf("something was recorded: the log has %d events", n)
+		t.Errorf("something was recorded: the log has %d events, want 3", n)
 	}
 }
 
@@ -159,9 +159,9 @@ func TestStuckSaysWhy(t *testing.T) {
 	}
 	_, err := app.DoRaw(t.Context(), old, Count{1})
 	if err == nil || !strings.Contains(err.Error(), "the event log is newer than this process; restart it with the newer build\nevent 2 ") {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want %q in it", err, "the event log is newer than this process; restart it with the newer build\nevent 2 ")
 	}
 	if _, err = app.Open(t.Context(), m.Share(), quiet(), items()); err == nil || strings.Contains(err.Error(), "restart it") || !strings.Contains(err.Error(), "amended before it: [1]") {
-		t.Errorf("at the start it says %v", err)
+		t.Errorf("at the start: got %v, want no \"restart it\", \"amended before it: [1]\" in it", err)
 	}
 }

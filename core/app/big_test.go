@@ -51,7 +51,7 @@ func TestBigEvents(t *testing.T) {
 			}
 		}))
 		if ahead > 150 {
-			t.Errorf("%d events are read before the first is applied", ahead)
+			t.Errorf("%d events are read before the first is applied, want at most 150", ahead)
 		}
 		s.read = 0
 		ctx, cancel := context.WithCancel(t.Context())
@@ -59,7 +59,7 @@ func TestBigEvents(t *testing.T) {
 		go func() { defer close(done); b.Run(ctx) }()
 		synctest.Wait()
 		if s.read > 50 {
-			t.Errorf("%d events are read before the first is worked on", s.read)
+			t.Errorf("%d events are read before the first is worked on, want at most 50", s.read)
 		}
 		cancel()
 		<-done

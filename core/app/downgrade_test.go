@@ -34,15 +34,15 @@ func TestDowngrade(t *testing.T) {
 	execute(t, fresh, Sum{Amount{100, "kg"}})
 	execute(t, fresh, Add{Name: "a"})
 	if _, err := app.DoRaw(t.Context(), older, Count{1}); err == nil || !strings.Contains(err.Error(), "run the newer build; to go on with this one, let the newer build run  hello log downgrade items/count --to 1") {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want %q in it", err, "run the newer build; to go on with this one, let the newer build run  hello log downgrade items/count --to 1")
 	}
 	before := whole(t, m)
 	report, err := downgrade(t, m, app.Downgrade{To: 1, DryRun: true}, summingBack())
 	if err != nil || report.Events != 2 || report.Stored != 2 || report.First != 2 || string(report.After.Data) != `{"by":10}` || whole(t, m) != before {
-		t.Errorf("a dry run reports %+v: %v", report, err)
+		t.Errorf("a dry run reports %+v, %v, want two events from event 2 on, and an unchanged log", report, err)
 	}
 	if report, err = downgrade(t, m, app.Downgrade{To: 1, Reason: "back"}, summingBack()); err != nil || report.Stored != 2 {
-		t.Fatalf("%+v, %v", report, err)
+		t.Fatalf("%+v, %v, want report.Stored = 2", report, err)
 	}
 	counted := &counting{Memory: m.Share()}
 	again, err := app.Open(t.Context(), counted, quiet(), summingBack())
@@ -51,23 +51,23 @@ func TestDowngrade(t *testing.T) {
 	}
 	for name, a := range map[string]*app.App{"running": older, "new": open(t, m.Share()), "newer": fresh, "new newer": again} {
 		if n := total(t, a); n != 111 {
-			t.Errorf("%s: the total is %d", name, n)
+			t.Errorf("%s: the total is %d, want 111", name, n)
 		}
 	}
 	if got := dump(t, older); !strings.Contains(got, `"name":"a"`) {
-		t.Errorf("the older build has %s", got)
+		t.Errorf("the older build has %s, want %q in it", got, `"name":"a"`)
 	}
 	r, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), 5)
 	if err != nil || r.Type != "app/amended" || !strings.Contains(string(r.Data), `"fallback":true`) || !strings.Contains(string(r.Data), `"reason":"back"`) {
-		t.Errorf("it is recorded as %s: %v", r.Data, err)
+		t.Errorf("it is recorded as %s, want r.Type = \"app/amended\", %q in it, %q in it: %v", r.Data, `"fallback":true`, `"reason":"back"`, err)
 	}
 	if value, err := older.Command(app.Record{Event: app.Event{Seq: 3}, Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":100,"unit":"kg"}}`)}); err != nil || value != (Count{100}) {
-		t.Errorf("the command of event 3 is %#v: %v", value, err)
+		t.Errorf("the command of event 3 is %#v, want no error: %v", value, err)
 	}
 
 	before = whole(t, m)
 	if report, err = downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || report.Stored != 0 || report.Events != 2 || whole(t, m) != before {
-		t.Errorf("once more: %+v, %v", report, err)
+		t.Errorf("once more: %+v, %v, want report.Stored = 0, report.Events = 2, and an unchanged log", report, err)
 	}
 	execute(t, older, Count{1000})
 	execute(t, fresh, Sum{Amount{10000, "kg"}})
@@ -76,26 +76,26 @@ func TestDowngrade(t *testing.T) {
 	}
 	counted.read = 0
 	if report, err = downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || report.Stored != 1 || report.Events != 3 {
-		t.Errorf("for a new event: %+v, %v", report, err)
+		t.Errorf("for a new event: %+v, %v, want report.Stored = 1, report.Events = 3", report, err)
 	}
 	if total(t, older) != 11111 || total(t, again) != 11111 || counted.read > 5 {
-		t.Errorf("the totals are %d and %d; the newer build has read %d events", total(t, older), total(t, again), counted.read)
+		t.Errorf("the totals are %d and %d; the newer build has read %d events, want total(t, older) = 11111, total(t, again) = 11111, counted.read at most 5", total(t, older), total(t, again), counted.read)
 	}
 
 	if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 3, Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":200,"unit":"kg"}}`), Reason: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := app.DoRaw(t.Context(), older, Count{1}); err == nil || total(t, fresh) != 11211 {
-		t.Errorf("an amendment keeps the version that was made before it: %v", err)
+		t.Errorf("an amendment keeps the version that was made before it: %v, want total(t, fresh) = 11211", err)
 	}
 	if _, err = downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || total(t, older) != 11211 {
-		t.Errorf("the total is %d: %v", total(t, older), err)
+		t.Errorf("the total is %d, want 11211: %v", total(t, older), err)
 	}
 	if err := erase(t.Context(), m.Share(), 3, ""); err != nil {
 		t.Fatal(err)
 	}
 	if value, err := m.Get(t.Context(), "fallback/0000000000000000003"); value != nil || err != nil || total(t, older) != 11011 || total(t, fresh) != 11011 {
-		t.Errorf("after an erasure there is %s: %v", value, err)
+		t.Errorf("after an erasure there is %s, want value = nil, total(t, older) = 11011, total(t, fresh) = 11011: %v", value, err)
 	}
 }
 
@@ -112,13 +112,13 @@ func TestDowngradeChanges(t *testing.T) {
 	}
 	other := summing(app.OlderOf[SumV1](1, func(SumV2) SumV1 { return SumV1{7} }), app.OlderOf[SumV2](2, Sum.Downgrade))
 	if report, err := downgrade(t, m, app.Downgrade{To: 1}, other); err != nil || report.Stored != 1 {
-		t.Fatalf("%+v, %v", report, err)
+		t.Fatalf("%+v, %v, want report.Stored = 1", report, err)
 	}
 	if n := total(t, older); n != 7 {
-		t.Errorf("a running process has %d", n)
+		t.Errorf("a running process has %d, want 7", n)
 	}
 	if n := total(t, open(t, m.Share())); n != 7 {
-		t.Errorf("a new process has %d", n)
+		t.Errorf("a new process has %d, want 7", n)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestDowngradeRefused(t *testing.T) {
 		}
 	}
 	if names, err := m.Names(t.Context(), ""); len(names) > 0 || err != nil {
-		t.Errorf("stored %q: %v", names, err)
+		t.Errorf("stored %q, want none: %v", names, err)
 	}
 }
 
@@ -182,20 +182,20 @@ func TestDowngradeMany(t *testing.T) {
 			t.Fatal(err)
 		}
 		if report, err := downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || report.Stored != n {
-			t.Fatalf("%+v, %v", report, err)
+			t.Fatalf("%+v, %v, want report.Stored = %v", report, err, n)
 		}
 		if got := last(t, m); got != n+1 {
-			t.Errorf("the log has %d events", got)
+			t.Errorf("the log has %d events, want %v", got, n+1)
 		}
 		f, handled := items(), 0
 		f.Workers = []app.Worker{app.WorkerOf("follow", func(context.Context) (*Mailer, error) { return &Mailer{}, nil }, app.FromStart[Mailer](),
 			app.On(func(_ *Mailer, _ context.Context, c Count, _ app.Event) error { handled += c.By; return nil }))}
 		older := open(t, m.Share(), f)
 		if got := total(t, older); got != n {
-			t.Errorf("the total is %d", got)
+			t.Errorf("the total is %d, want %v", got, n)
 		}
 		if err := older.WorkOnce(t.Context()); err != nil || handled != n {
-			t.Errorf("the worker has handled %d events: %v", handled, err)
+			t.Errorf("the worker has handled %d events, want %v: %v", handled, n, err)
 		}
 		time.Sleep(time.Second)
 	})

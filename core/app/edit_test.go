@@ -35,24 +35,24 @@ func TestEdit(t *testing.T) {
 	execute(t, a, Count{1000})
 	half := app.Edit{Reason: "half", Fields: []string{"set by"}, Amend: func(r app.Record, before *app.Amendment) (app.Amendment, bool, error) {
 		if before != nil {
-			t.Errorf("event %d is amended already", r.Seq)
+			t.Errorf("event %d is amended already, want before = nil", r.Seq)
 		}
 		return app.Amendment{Type: r.Type, Version: 1, Data: []byte(`{"by":3}`)}, r.Seq%2 == 0, nil
 	}}
 	set, err := app.NewAdmin(m.Share(), app.Options{}).Amend(app.WithActor(t.Context(), "ada"), half)
 	if err != nil || set.Events() != n/2 || set.Seq != 2 || set.Last != n {
-		t.Errorf("the edit is %+v: %v", set, err)
+		t.Errorf("the edit is %+v, want set.Events() = %v, set.Seq = 2, set.Last = %v: %v", set, n/2, n, err)
 	}
 	s.read = 0
 	if got := total(t, a); got != n/2+3*n/2+1000 || s.read > n+10 {
-		t.Errorf("the total is %d, after %d events were read", got, s.read)
+		t.Errorf("the total is %d, after %d events were read, want got = %v, s.read at most %v", got, s.read, n/2+3*n/2+1000, n+10)
 	}
 	if got := last(t, m); got != n+2 {
-		t.Errorf("the log has %d events", got)
+		t.Errorf("the log has %d events, want %v", got, n+2)
 	}
 	r, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), n+2)
 	if err != nil || r.Actor != "ada" || !strings.Contains(string(r.Data), `"count":1500`) || !strings.Contains(string(r.Data), `"fields":["set by"]`) || strings.Contains(string(r.Data), `"by":3`) {
-		t.Errorf("the edit is recorded as %s: %v", r.Data, err)
+		t.Errorf("the edit is recorded as %s, want r.Actor = \"ada\", %q in it, %q in it, no %q: %v", r.Data, `"count":1500`, `"fields":["set by"]`, `"by":3`, err)
 	}
 	if fresh := open(t, m.Share()); dump(t, fresh) != dump(t, a) {
 		t.Error("a new process has another state")
@@ -61,14 +61,14 @@ func TestEdit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := total(t, a); got != n/2+3*n/2+1000-20 {
-		t.Errorf("after a second edit, the total is %d", got)
+		t.Errorf("after a second edit, the total is %d, want %v", got, n/2+3*n/2+1000-20)
 	}
 	if am, err := app.NewAdmin(m, app.Options{}).FindAmendment(t.Context(), 12); err != nil || am == nil || string(am.Data) != `{"by":3}` || am.Reason != "half" {
-		t.Errorf("the amendment of event 12 is %+v: %v", am, err)
+		t.Errorf("the amendment of event 12 is %+v, want am not nil, string(am.Data) = %q, am.Reason = \"half\": %v", am, `{"by":3}`, err)
 	}
 	for _, e := range []app.Edit{skipping(n+2, n+3), skipping(n+99, 0)} { // events of the log itself; none
 		if _, err := app.NewAdmin(m.Share(), app.Options{}).Amend(t.Context(), e); !errors.Is(err, app.ErrNoEvents) {
-			t.Errorf("got error %v", err)
+			t.Errorf("got error %v, want app.ErrNoEvents", err)
 		}
 	}
 	failed := skipping(0, 0)
@@ -77,7 +77,7 @@ func TestEdit(t *testing.T) {
 	}
 	before := whole(t, m)
 	if _, err := app.NewAdmin(m.Share(), app.Options{}).Amend(t.Context(), failed); !errors.Is(err, io.ErrUnexpectedEOF) || whole(t, m) != before {
-		t.Errorf("an edit that failed has changed the log: %v", err)
+		t.Errorf("an edit that fails returns %v, want io.ErrUnexpectedEOF and an unchanged log", err)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestEditIsTried(t *testing.T) {
 	record(t, m, "items/explode", 1, `{"how":"new"}`)
 	record(t, m, "items/explode", 1, `{"how":"new"}`)
 	if err := app.NewAdmin(m.Share(), quiet(), feature).TryAmend(t.Context(), skipping(2, 2)); err != nil {
-		t.Errorf("an edit that leads to a later error is refused: %v", err)
+		t.Errorf("an edit that leads to a later error is refused: %v, want no error", err)
 	}
 	if err := app.NewAdmin(m.Share(), quiet(), feature).TryAmend(t.Context(), skipping(2, 3)); err != nil {
 		t.Error(err)
@@ -104,7 +104,7 @@ func TestEditIsTried(t *testing.T) {
 		return app.Amendment{Type: r.Type, Version: 1}, true, nil
 	}
 	if err := app.NewAdmin(m.Share(), quiet(), feature).TryAmend(t.Context(), worse); err == nil || !strings.HasPrefix(err.Error(), "with this amendment, event 2 ") {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want \"with this amendment, event 2 \" first", err)
 	}
 	open(t, m.Share(), feature)
 }
@@ -129,13 +129,13 @@ func TestSnapshotAfterEdits(t *testing.T) {
 	}
 	fresh, read := withFingerprint(t, m, "same")
 	if total(t, fresh) != 700 || read > 600 {
-		t.Errorf("amendments of later events: the total is %d, read %d events", total(t, fresh), read)
+		t.Errorf("amendments of later events: the total is %d, read %d events, want total(t, fresh) = 700, read at most 600", total(t, fresh), read)
 	}
 	if _, err := app.NewAdmin(m.Share(), app.Options{}).Amend(t.Context(), skipping(300, 300)); err != nil {
 		t.Fatal(err)
 	}
 	if fresh, read := withFingerprint(t, m, "same"); total(t, fresh) != 699 || read < 1100 {
-		t.Errorf("an amendment of an earlier event: the total is %d, read %d events", total(t, fresh), read)
+		t.Errorf("an amendment of an earlier event: the total is %d, read %d events, want total(t, fresh) = 699, read at least 1100", total(t, fresh), read)
 	}
 }
 
@@ -166,15 +166,15 @@ func TestOldBackup(t *testing.T) {
 	}
 	b := open(t, restored.Share())
 	if n := total(t, b); n != 2 {
-		t.Errorf("the total is %d", n)
+		t.Errorf("the total is %d, want 2", n)
 	}
 	if names, err := restored.Names(t.Context(), ""); err != nil || strings.Join(names, " ") != "amended amendment/0000000000000000002" {
-		t.Errorf("the documents are %q: %v", names, err)
+		t.Errorf("the documents are %q, want strings.Join(names, \" \") = \"amended amendment/0000000000000000002\": %v", names, err)
 	}
 	if err := amend(t.Context(), restored.Share(), app.Amendment{Seq: 1, Skip: true, Reason: "a test"}); err != nil {
 		t.Fatal(err)
 	}
 	if n := total(t, b); n != 1 {
-		t.Errorf("after another amendment the total is %d", n)
+		t.Errorf("after another amendment the total is %d, want 1", n)
 	}
 }

@@ -51,30 +51,30 @@ func TestErase(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Count(everything(t, m), "secret") < 8 {
-		t.Fatalf("the store has %s", everything(t, m))
+		t.Fatalf("the store has %s, want the secret 8 times", everything(t, m))
 	}
 	if err := erase(app.WithActor(t.Context(), "ada"), m.Share(), 2, "a request"); err != nil {
 		t.Fatal(err)
 	}
 	if all := everything(t, m); strings.Contains(all, "secret") {
-		t.Errorf("after the erasure the store has %s", all)
+		t.Errorf("after the erasure the store has %s, want no \"secret\"", all)
 	}
 	after, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), 2)
 	if err != nil || after.Event != before.Event || after.Type != "app/erased" || string(after.Data) != `{"type":"items/add","version":1}` || after.Key != "" || after.Result != nil {
-		t.Errorf("the event is %+v, %v", after, err)
+		t.Errorf("the event is %+v, %v, want its id, time and type, without content", after, err)
 	}
 	record, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), 6)
 	if err != nil || record.Type != "app/amended" || !strings.Contains(string(record.Data), `"reason":"a request"`) || !strings.Contains(string(record.Data), `"by":"ada"`) {
-		t.Errorf("the erasure is recorded as %+v, %v", record, err)
+		t.Errorf("the erasure is recorded as %+v, %v, want record.Type = \"app/amended\", %q in it, %q in it", record, err, `"reason":"a request"`, `"by":"ada"`)
 	}
 	if got := dump(t, running); strings.Contains(got, "secret") || total(t, running) != 5 || got != replayed(t, m) {
-		t.Errorf("a process that runs has %s, and a new one %s", got, replayed(t, m))
+		t.Errorf("a process that runs has %s, and a new one %s, want no \"secret\", total(t, running) = 5", got, replayed(t, m))
 	}
 	if err := running.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if fresh, read := withFingerprint(t, m, "same"); dump(t, fresh) != dump(t, running) || read > 2 {
-		t.Errorf("a snapshot after the erasure: read %d events", read)
+		t.Errorf("a snapshot after the erasure: read %d events, want at most 2", read)
 	}
 	for _, seq := range []int64{2, 4, 6, 7} { // erased, amendments, none
 		if err := erase(t.Context(), m.Share(), seq, ""); !errors.Is(err, app.ErrNoEvents) {
@@ -102,13 +102,13 @@ func TestEraseDuringSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all := everything(t, m); strings.Contains(all, "secret") {
-		t.Errorf("the store has %s", all)
+		t.Errorf("the store has %s, want no \"secret\"", all)
 	}
 	if err := a.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if names, err := m.Names(t.Context(), "snapshot/"); len(names) != 2 || err != nil {
-		t.Errorf("the next snapshot: %v, %v", names, err)
+		t.Errorf("the next snapshot: %v, %v, want len(names) = 2", names, err)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestEraseForWorkers(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if w := worker(t, m); len(w.Aside) != 1 || w.Trying != seqOf("bad2") {
-			t.Fatalf("%+v", w)
+			t.Fatalf("%+v, want len(w.Aside) = 1", w)
 		}
 		if err := app.NewAdmin(m.Share(), app.Options{}).Retry(t.Context(), "items/mailer", 1); err != nil {
 			t.Fatal(err)
@@ -166,13 +166,13 @@ func TestEraseForWorkers(t *testing.T) {
 		execute(t, p.App, Add{Name: "good"})
 		time.Sleep(9 * time.Minute)
 		if got := world.list(); strings.Count(got, "bad2") > tries || strings.Contains(got, "bad3") || !strings.Contains(got, " good") {
-			t.Errorf("sent %s", got)
+			t.Errorf("sent %s, want strings.Count(got, \"bad2\") at most %v, no \"bad3\", \" good\" in it", got, tries)
 		}
 		if w := worker(t, m); len(w.Aside) != 0 || w.Trying != 0 || w.Behind != 0 || w.Error != "" {
-			t.Errorf("%+v", w)
+			t.Errorf("%+v, want len(w.Aside) = 0, w.Trying = 0, w.Behind = 0, w.Error = %q", w, "")
 		}
 		if all := everything(t, m); regexp.MustCompile(`\bbad[123]`).MatchString(all) {
-			t.Errorf("the store has %s", all)
+			t.Errorf("the store has %s, want none of bad1, bad2, bad3", all)
 		}
 	})
 }
@@ -225,10 +225,10 @@ func TestEraseMany(t *testing.T) {
 		e := app.Erasure{Reason: "a request", Match: func(r app.Record, _ *app.Amendment) bool { return r.Actor == "secret" }}
 		_, err = app.NewAdmin(s, app.Options{}).Erase(t.Context(), e)
 		if err == nil {
-			t.Fatalf("%d writes: it was not interrupted", writes)
+			t.Fatalf("%d writes: it was not interrupted, want an error", writes)
 		}
 		if got := total(t, running); writes > 0 && got != n/5-2 || writes == 0 && got != n-10 {
-			t.Errorf("%d writes: a running process has %d", writes, got)
+			t.Errorf("%d writes: a running process has %d, want %d, or %d before the first write", writes, got, n/5-2, n-10)
 		}
 		scrubs := s.scrubs
 		s.writes = 100
@@ -238,16 +238,16 @@ func TestEraseMany(t *testing.T) {
 			last = e
 		}
 		if done, err := app.NewAdmin(s, app.Options{}).Erase(t.Context(), last); err != nil && !errors.Is(err, app.ErrNoEvents) || s.scrubs != scrubs+1 {
-			t.Errorf("%d writes: once more: %d events, %d times rewritten: %v", writes, done, s.scrubs, err)
+			t.Errorf("%d writes: once more: %d events, %d times rewritten, want %v: %v", writes, done, s.scrubs, scrubs+1, err)
 		}
 		if all := everything(t, m); strings.Contains(all, "secret") || !strings.Contains(all, "kept") || strings.Count(all, `"count":2000`) != 1 {
-			t.Errorf("%d writes: the store still has the content", writes)
+			t.Errorf("%d writes: the store still has the content, want no \"secret\", \"kept\" in it, strings.Count(all, `\"count\":2000`) = 1", writes)
 		}
 		if got := total(t, running); got != n/5-2 || dump(t, running) != replayed(t, m) {
-			t.Errorf("%d writes: a running process has %d", writes, got)
+			t.Errorf("%d writes: a running process has %d, want %v", writes, got, n/5-2)
 		}
 		if _, err := app.NewAdmin(s, app.Options{}).Erase(t.Context(), e); !errors.Is(err, app.ErrNoEvents) || s.scrubs != scrubs+1 {
-			t.Errorf("%d writes: after the end: %v", writes, err)
+			t.Errorf("%d writes: after the end, want app.ErrNoEvents, s.scrubs = %v: %v", writes, scrubs+1, err)
 		}
 	}
 }

@@ -36,7 +36,7 @@ type Record struct {
 	Cause json.RawMessage `json:"cause,omitempty"` // a [Cause]; nil if it is unknown
 }
 
-// A Cause says why a command was executed: for an event that a worker handled or at an interval of
+// A Cause is why a command was executed: for an event that a worker handled or at an interval of
 // the worker, or in a request. It never has arguments of the request.
 type Cause struct {
 	Event  int64  `json:"event,omitempty"`  // the event that the worker handled; 0 for an interval

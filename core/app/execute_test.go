@@ -21,23 +21,23 @@ func TestExecute(t *testing.T) {
 	c := Add{Name: "first", unsaid: "!"}
 	result := execute(t, a, c)
 	if !strings.Contains(result, `"name":"first"`) {
-		t.Errorf("what is applied live is not what the log says: %s", result)
+		t.Errorf("what is applied live is not what the log says: %s, want %q in it", result, `"name":"first"`)
 	}
 	if _, err := app.DoRaw(t.Context(), a, Add{Name: "first"}); err == nil || !strings.Contains(err.Error(), `there is an item "first"`) {
-		t.Errorf("the second has %v", err)
+		t.Errorf("the second has %v, want %q in it", err, `there is an item "first"`)
 	}
 	if n := last(t, m); n != 1 {
-		t.Errorf("the log has %d events", n)
+		t.Errorf("the log has %d events, want 1", n)
 	}
 	if live, again := dump(t, a), replayed(t, m); live != again {
-		t.Errorf("replayed: %s\nlive:     %s", again, live)
+		t.Errorf("replayed: %s\nlive:     %s, want %v", again, live, again)
 	}
 	item, err := app.Query(app.With(t.Context(), a), Get{"first"})
 	if err != nil || item.Seq != 1 || item.Made.Location() != time.UTC || item.Made.Nanosecond()%1000 != 0 {
-		t.Errorf("%+v, %v", item, err)
+		t.Errorf("%+v, %v, want item.Seq = 1, item.Made.Location() = %v, item.Made.Nanosecond()%%1000 = 0", item, err, time.UTC)
 	}
 	if _, err := app.Do(t.Context(), Add{Name: "x"}); err == nil || !strings.Contains(err.Error(), "no app") {
-		t.Errorf("without an app: %v", err)
+		t.Errorf("without an app: %v, want \"no app\" in it", err)
 	}
 }
 
@@ -52,13 +52,13 @@ func TestNothingBricks(t *testing.T) {
 			execute(t, a, Add{Name: "first"})
 			before := dump(t, a)
 			if _, err := app.DoRaw(t.Context(), a, Break{how}); err == nil || !strings.Contains(err.Error(), "items/break") {
-				t.Errorf("got error %v", err)
+				t.Errorf("got error %v, want \"items/break\" in it", err)
 			}
 			if n := last(t, m); n != 2 {
-				t.Errorf("the log has %d events", n)
+				t.Errorf("the log has %d events, want 2", n)
 			}
 			if after := dump(t, a); after != before {
-				t.Errorf("the state was\n%s\nand is\n%s", before, after)
+				t.Errorf("the state was\n%s\nand is\n%s, want %v", before, after, before)
 			}
 			var group sync.WaitGroup
 			for range 20 {
@@ -67,10 +67,10 @@ func TestNothingBricks(t *testing.T) {
 			}
 			group.Wait()
 			if n := total(t, a); n != 21 {
-				t.Errorf("the total is %d", n)
+				t.Errorf("the total is %d, want 21", n)
 			}
 			if live, again := dump(t, a), replayed(t, m); live != again {
-				t.Errorf("replayed: %s\nlive:     %s", again, live)
+				t.Errorf("replayed: %s\nlive:     %s, want %v", again, live, again)
 			}
 		})
 	}
@@ -88,7 +88,7 @@ func TestCommitFails(t *testing.T) {
 				s.fail, s.after = nil, errors.Join(full, app.ErrOutcomeUnknown)
 			}
 			if _, err := app.DoRaw(t.Context(), a, Count{10}); !errors.Is(err, full) {
-				t.Errorf("got error %v", err)
+				t.Errorf("got error %v, want full", err)
 			}
 			s.after = nil
 			want := 1
@@ -96,14 +96,14 @@ func TestCommitFails(t *testing.T) {
 				want = 11
 			}
 			if n := total(t, a); n != want {
-				t.Errorf("the total is %d, not %d", n, want)
+				t.Errorf("the total is %d, want %d", n, want)
 			}
 			execute(t, a, Count{100})
 			if n := total(t, a); n != want+100 {
-				t.Errorf("then the total is %d", n)
+				t.Errorf("then the total is %d, want %v", n, want+100)
 			}
 			if live, again := dump(t, a), replayed(t, s.Memory); live != again {
-				t.Errorf("replayed: %s\nlive:     %s", again, live)
+				t.Errorf("replayed: %s\nlive:     %s, want %v", again, live, again)
 			}
 		})
 	}
@@ -139,7 +139,7 @@ func TestNoQuerySeesTheUncommitted(t *testing.T) {
 		}
 		app.DoRaw(t.Context(), a, Count{5})
 		if n := <-answered; n != want || len(early) > 0 {
-			t.Errorf("the total is %d, not %d; before the commit it was %v", n, want, early)
+			t.Errorf("the total is %d, not %d; before the commit it was %v, want n = %v, no early", n, want, early, want)
 		}
 	}
 }
@@ -149,23 +149,23 @@ func TestKeys(t *testing.T) {
 	a, other := open(t, m), open(t, m.Share())
 	first := execute(t, a, Add{Name: "one", Key: "k1"})
 	if again := execute(t, other, Add{Name: "one", Key: "k1"}); again != first {
-		t.Errorf("again: %s, first: %s", again, first)
+		t.Errorf("again: %s, first: %s, want them equal", again, first)
 	}
 	if _, err := app.DoRaw(t.Context(), a, Add{Name: "two", Key: "k1"}); err == nil || !strings.Contains(err.Error(), "use a new key") {
-		t.Errorf("another command with the key: %v", err)
+		t.Errorf("another command with the key: %v, want \"use a new key\" in it", err)
 	}
 	ctx := app.WithKey(t.Context(), "k2")
 	var group sync.WaitGroup
 	for range 32 {
 		group.Go(func() {
 			if result, err := app.DoRaw(ctx, a, Count{7}); err != nil || string(result) != "7" {
-				t.Errorf("%s, %v", result, err)
+				t.Errorf("%s, %v, want \"7\"", result, err)
 			}
 		})
 	}
 	group.Wait()
 	if n := last(t, m); n != 2 {
-		t.Errorf("the log has %d events", n)
+		t.Errorf("the log has %d events, want 2", n)
 	}
 	if _, err := app.DoRaw(app.WithKey(t.Context(), strings.Repeat("k", 300)), a, Count{1}); err == nil {
 		t.Error("a key may have any length")
@@ -179,12 +179,12 @@ func TestKeysOfCallers(t *testing.T) {
 	for i, caller := range []string{"", "ann", "bob", "ann"} {
 		want := []string{"1", "2", "3", "2"}[i]
 		if result, err := app.DoRaw(app.WithKeyOf(t.Context(), caller, "k"), a, Count{1}); string(result) != want || err != nil {
-			t.Errorf("the result of %q is %s, %v", caller, result, err)
+			t.Errorf("the result of %q is %s, %v, want %v", caller, result, err, want)
 		}
 	}
 	_, err := app.DoRaw(app.WithKeyOf(t.Context(), "ann", "k"), a, Count{2})
 	if err == nil || !strings.Contains(err.Error(), `idempotency key "k" was used for another command`) {
-		t.Errorf("another command with the key: %v", err)
+		t.Errorf("another command with the key, want %q in it: %v", `idempotency key "k" was used for another command`, err)
 	}
 	if _, err := app.DoRaw(app.WithKeyOf(t.Context(), "ann", strings.Repeat("k", 256)), a, Count{1}); err != nil {
 		t.Error(err)
@@ -204,13 +204,13 @@ func TestEventsAndTheClock(t *testing.T) {
 	first := execute(t, a, Add{Name: "one", Key: "k"})
 	now = now.AddDate(-1, 0, 0)
 	if again := execute(t, a, Add{Name: "one", Key: "k"}); again != first {
-		t.Errorf("again: %s, first: %s", again, first)
+		t.Errorf("again: %s, first: %s, want them equal", again, first)
 	}
 	if second := execute(t, a, Add{Name: "two"}); !strings.Contains(second, `"made":"2025-01-02T03:04:05Z","seq":2`) {
-		t.Errorf("the second event gives %s", second)
+		t.Errorf("the second event: got %s, want %q in it", second, `"made":"2025-01-02T03:04:05Z","seq":2`)
 	}
 	if live, again := dump(t, a), replayed(t, m); live != again {
-		t.Errorf("live %s, replayed %s", live, again)
+		t.Errorf("live %s, replayed %s, want them equal", live, again)
 	}
 }
 
@@ -228,20 +228,20 @@ func TestGivenUp(t *testing.T) {
 		for range 5 {
 			group.Go(func() {
 				if _, err := app.DoRaw(ctx, a, Count{1}); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("got error %v", err)
+					t.Errorf("got error %v, want context.DeadlineExceeded", err)
 				}
 			})
 		}
 		group.Go(func() {
 			if _, err := app.DoRaw(t.Context(), a, Count{10}); err != nil {
-				t.Errorf("who has time has %v", err)
+				t.Errorf("who has time has %v, want no error", err)
 			}
 		})
 		time.Sleep(2 * time.Second)
 		close(release)
 		group.Wait()
 		if n := total(t, a); n != 10 {
-			t.Errorf("the total is %d", n)
+			t.Errorf("the total is %d, want 10", n)
 		}
 	})
 }
@@ -262,7 +262,7 @@ func TestTogether(t *testing.T) {
 				execute(t, a, Count{1})
 				now := total(t, a)
 				if now <= before {
-					t.Errorf("the total was %d and is %d", before, now)
+					t.Errorf("the total was %d and is %d, want above %v", before, now, before)
 				}
 				before = now
 				if n%10 == 0 {
@@ -274,10 +274,10 @@ func TestTogether(t *testing.T) {
 	group.Wait()
 	for _, a := range apps {
 		if n := total(t, a); n != 64*25 {
-			t.Errorf("the total is %d", n)
+			t.Errorf("the total is %d, want %v", n, 64*25)
 		}
 		if live, again := dump(t, a), replayed(t, m); live != again {
-			t.Errorf("replayed: %s\nlive:     %s", again, live)
+			t.Errorf("replayed: %s\nlive:     %s, want %v", again, live, again)
 		}
 	}
 }
@@ -289,7 +289,7 @@ func TestCommandsWithinQueries(t *testing.T) {
 		Commands: []app.CommandType{app.CommandTypeOf[nested]("nested", 1)},
 	}, items())
 	if _, err := app.DoRaw(t.Context(), a, nested{}); err == nil || !strings.Contains(err.Error(), "in a check or a query") {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want \"in a check or a query\" in it", err)
 	}
 }
 
@@ -367,13 +367,13 @@ func TestActor(t *testing.T) {
 		}
 	}
 	if got := app.Actor(app.With(ada, a)); got != "ada" {
-		t.Errorf("in a tool the actor is %q", got)
+		t.Errorf("in a tool the actor is %q, want \"ada\"", got)
 	}
 	if got := app.Actor(ada); got != "" {
-		t.Errorf("without an app the actor is %q", got)
+		t.Errorf("without an app the actor is %q, want %q", got, "")
 	}
 	if _, err := app.DoRaw(app.WithActor(ada, "eve"), a, Own{}); !errors.Is(err, app.ErrRefused) || !strings.Contains(err.Error(), "eve may not") {
-		t.Errorf("the check returns %v", err)
+		t.Errorf("the check returns %v, want app.ErrRefused, \"eve may not\" in it", err)
 	}
 	if _, err := app.DoRaw(ada, a, Count{1}); err != nil {
 		t.Fatal(err)
@@ -392,7 +392,7 @@ func TestActor(t *testing.T) {
 		actors = append(actors, r.Actor)
 	}
 	if got := strings.Join(actors, " "); got != "ada bob bob bob ada ada  ada worker:items/counter ada local:ops" {
-		t.Errorf("the actors in the log are %q", got)
+		t.Errorf("the actors in the log are %q, want %q", got, "ada bob bob bob ada ada  ada worker:items/counter ada local:ops")
 	}
 }
 
@@ -464,15 +464,15 @@ func TestConflicts(t *testing.T) {
 	s := &lookups{Memory: app.NewMemory(), conflicts: 3}
 	a := open(t, s)
 	if got := execute(t, a, Count{1}); got != "1" {
-		t.Errorf("got %s", got)
+		t.Errorf("got %s, want \"1\"", got)
 	}
 	s.conflicts = 1000
 	if _, err := app.DoRaw(t.Context(), a, Count{1}); !errors.Is(err, app.ErrConflict) {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want app.ErrConflict", err)
 	}
 	s.conflicts = 0
 	if got := execute(t, a, Count{1}); got != "2" {
-		t.Errorf("got %s", got)
+		t.Errorf("got %s, want \"2\"", got)
 	}
 }
 
@@ -490,7 +490,7 @@ func TestRefusedCommandFollows(t *testing.T) {
 		}
 		synctest.Wait()
 		if got := world.list(); got != "a" {
-			t.Errorf("the worker has done %q", got)
+			t.Errorf("the worker has done %q, want \"a\"", got)
 		}
 	})
 }

@@ -66,18 +66,18 @@ func TestSavedFieldsAreExact(t *testing.T) {
 				}
 				if (err == nil) != (test.says == "") || err != nil && (!strings.Contains(err.Error(), test.says) ||
 					!strings.Contains(err.Error(), "saved fields of worker items/mailer") || !strings.Contains(err.Error(), "hello workers reset items/mailer")) {
-					t.Errorf("noWorkers %v: %v", noWorkers, err)
+					t.Errorf("noWorkers %v, want (err == nil) = %v: %v", noWorkers, test.says == "", err)
 				}
 			}
 			discarded, err := app.NewAdmin(m.Share(), app.Options{}).ResetWorker(t.Context(), "items/mailer")
 			if err != nil || !strings.Contains(string(discarded), `"sent":0`) {
-				t.Errorf("discarded %s, %v", discarded, err)
+				t.Errorf("discarded %s, %v, want %q in it", discarded, err, `"sent":0`)
 			}
 			if err := open(t, m.Share(), test.feature).WorkOnce(t.Context()); err != nil {
 				t.Error(err)
 			}
 			if w := worker(t, m); w.Position != 1 {
-				t.Errorf("%+v", w)
+				t.Errorf("%+v, want w.Position = 1", w)
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func TestSavedFieldsAreExact(t *testing.T) {
 func TestResetWorkerRefuses(t *testing.T) {
 	m := app.NewMemory()
 	if _, err := app.NewAdmin(m, app.Options{}).ResetWorker(t.Context(), "items/mailer"); err == nil || err.Error() != "reset worker items/mailer: the worker has never run on this data" {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want err.Error() = %q", err, "reset worker items/mailer: the worker has never run on this data")
 	}
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()
@@ -94,7 +94,7 @@ func TestResetWorkerRefuses(t *testing.T) {
 		defer p.end()
 		time.Sleep(time.Second)
 		if _, err := app.NewAdmin(m.Share(), app.Options{}).ResetWorker(t.Context(), "items/mailer"); err == nil || !strings.Contains(err.Error(), "runs the worker; stop the process first") {
-			t.Errorf("got error %v", err)
+			t.Errorf("got error %v, want \"runs the worker; stop the process first\" in it", err)
 		}
 	})
 }

@@ -25,7 +25,7 @@ func TestReplacedProgram(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), copied, "-test.run=^TestReplacedProgram$")
 		cmd.Env = append(os.Environ(), "PETROCK_TEST_REPLACED=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
+			t.Errorf("%v\n%s, want no error", err, out)
 		}
 		return
 	}
@@ -40,6 +40,6 @@ func TestReplacedProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if after, err := programFingerprint(); err != nil || after != before {
-		t.Errorf("fingerprint was %s and is %s, %v", before, after, err)
+		t.Errorf("fingerprint was %s and is %s, %v, want %v", before, after, err, before)
 	}
 }

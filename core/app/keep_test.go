@@ -42,7 +42,7 @@ func TestMapLeftOut(t *testing.T) {
 	execute(t, again, Mark{Word: "b"})
 	status, err := again.Status(t.Context())
 	if err != nil || !strings.Contains(status.Features[0].Unkept, "Sparse.Marks") {
-		t.Errorf("%+v, %v", status, err)
+		t.Errorf("%+v, %v, want \"Sparse.Marks\" in it", status, err)
 	}
 }
 
@@ -71,11 +71,11 @@ func TestSnapshotPanics(t *testing.T) {
 		func() {
 			defer func() {
 				if p := recover(); p != nil {
-					t.Errorf("panic: %v", p)
+					t.Errorf("panic: %v, want nil", p)
 				}
 			}()
 			if err := a.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "no JSON") {
-				t.Errorf("got error %v", err)
+				t.Errorf("got error %v, want \"no JSON\" in it", err)
 			}
 		}()
 		execute(t, a, poke{})

@@ -36,7 +36,7 @@ func TestWorkerCannotBeMade(t *testing.T) {
 				p.end()
 				kept, err := m.Get(t.Context(), "worker/items/mailer")
 				if err != nil || !strings.Contains(string(kept), `"state":{"sent":1}`) {
-					t.Errorf("%s, %v", kept, err)
+					t.Errorf("%s, %v, want %q in it", kept, err, `"state":{"sent":1}`)
 				}
 			})
 		})
@@ -57,11 +57,11 @@ func TestLeaseWhileBusy(t *testing.T) {
 			execute(t, first.App, Count{1})
 			time.Sleep(3 * time.Second)
 			if now := worker(t, m).Process; now != owner {
-				t.Fatalf("%s works, and then %s", owner, now)
+				t.Fatalf("%s works, and then %s, want %v", owner, now, owner)
 			}
 		}
 		if got := worlds[0].list() + worlds[1].list(); strings.Count(got, "total") != 1 {
-			t.Errorf("they have done %q and %q", worlds[0].list(), worlds[1].list())
+			t.Errorf("they have done %q and %q, want strings.Count(got, \"total\") = 1", worlds[0].list(), worlds[1].list())
 		}
 	})
 }
@@ -93,7 +93,7 @@ func TestClockSetBack(t *testing.T) {
 		execute(t, open(t, m.Share()), Add{Name: "a"})
 		time.Sleep(15 * time.Minute)
 		if got := world.list(); !strings.HasPrefix(got, "a total=") {
-			t.Errorf("got %q", got)
+			t.Errorf("got %q, want \"a total=\" first", got)
 		}
 	})
 }
@@ -122,11 +122,11 @@ func TestRetryKills(t *testing.T) {
 			<-done
 		}
 		if got := killing.list(); got != "a" {
-			t.Errorf("tried as %q", got)
+			t.Errorf("tried as %q, want \"a\"", got)
 		}
 		time.Sleep(time.Minute)
 		if w := worker(t, m); len(w.Aside) != 1 || w.Aside[0].Tries != 7 || !strings.Contains(w.Aside[0].Error, "the process ended") {
-			t.Errorf("%+v", w)
+			t.Errorf("%+v, want len(w.Aside) = 1, w.Aside[0].Tries = 7, \"the process ended\" in it", w)
 		}
 	})
 }
@@ -146,13 +146,13 @@ func TestRetryIsStopped(t *testing.T) {
 		time.Sleep(time.Second)
 		p.end()
 		if w := worker(t, m); len(w.Aside) != 1 || w.Aside[0].Tries != 6 {
-			t.Errorf("%+v", w)
+			t.Errorf("%+v, want len(w.Aside) = 1, w.Aside[0].Tries = 6", w)
 		}
 		p = start(t, m, mailing(&outside{}))
 		time.Sleep(time.Second)
 		p.end()
 		if w := worker(t, m); len(w.Aside) != 0 {
-			t.Errorf("%+v", w)
+			t.Errorf("%+v, want len(w.Aside) = 0", w)
 		}
 	})
 }
@@ -170,13 +170,13 @@ func TestWatchWorker(t *testing.T) {
 		before := told.Load()
 		time.Sleep(time.Minute)
 		if told.Load() != before {
-			t.Errorf("they are told %d times of nothing", told.Load()-before)
+			t.Errorf("they are told %d times of nothing, want told.Load() = %v", told.Load()-before, before)
 		}
 		before = told.Load()
 		close(world.held)
 		time.Sleep(5 * time.Minute)
 		if len(worker(t, m).Aside) != 1 || told.Load() == before {
-			t.Errorf("%+v, and they were told %d times", worker(t, m), told.Load()-before)
+			t.Errorf("%+v, and they were told %d times, want len(worker(t, m).Aside) = 1", worker(t, m), told.Load()-before)
 		}
 	})
 }
@@ -195,7 +195,7 @@ func TestWatchLease(t *testing.T) {
 		q.Watch(func() { told.Add(1) })
 		time.Sleep(time.Minute)
 		if n := told.Load(); n != 0 {
-			t.Errorf("they are told %d times of nothing", n)
+			t.Errorf("they are told %d times of nothing, want 0", n)
 		}
 		execute(t, p.App, Add{Name: "a"})
 		time.Sleep(time.Second)
@@ -237,7 +237,7 @@ func TestWorkerDoesOtherwise(t *testing.T) {
 		execute(t, p.App, Add{Name: "start"})
 		time.Sleep(5 * time.Minute)
 		if w := worker(t, m); len(w.Aside) != 0 || total(t, p.App) != 4 {
-			t.Errorf("%+v, and the total is %d", w, total(t, p.App))
+			t.Errorf("%+v, and the total is %d, want len(w.Aside) = 0, total(t, p.App) = 4", w, total(t, p.App))
 		}
 		var types []string
 		for r, err := range m.Records(t.Context(), 0) {
@@ -247,7 +247,7 @@ func TestWorkerDoesOtherwise(t *testing.T) {
 			types = append(types, r.Type)
 		}
 		if want := slices.Repeat([]string{"items/count"}, 4); fmt.Sprint(types) != fmt.Sprint(append([]string{"items/add", "items/add"}, want...)) {
-			t.Errorf("%v", types)
+			t.Errorf("the log has the types %v, want items/add twice, and then %v", types, want)
 		}
 	})
 }
@@ -328,7 +328,7 @@ func TestTakeover(t *testing.T) {
 		owner := worker(t, h.Memory).Process
 		h.mu.Lock()
 		if h.asked < 100 || h.asked > 130 {
-			t.Errorf("asked %d times in a minute", h.asked)
+			t.Errorf("asked %d times in a minute, want h.asked at least 100, h.asked at most 130", h.asked)
 		}
 		h.ended["first"] = true
 		h.mu.Unlock()
@@ -338,14 +338,14 @@ func TestTakeover(t *testing.T) {
 		h.mu.Unlock()
 		time.Sleep(time.Minute)
 		if now := worker(t, h.Memory).Process; now != owner {
-			t.Errorf("%s has taken over from %s, which has reconnected", now, owner)
+			t.Errorf("%s has taken over from %s, which has reconnected, want them equal", now, owner)
 		}
 
 		killFirst()
 		execute(t, second, Add{Name: "a"})
 		time.Sleep(1600 * time.Millisecond)
 		if got := worlds[1].list(); got != "a" {
-			t.Errorf("after the first process was killed, the second has done %q", got)
+			t.Errorf("after the first process was killed, the second has done %q, want \"a\"", got)
 		}
 		killSecond()
 	})
@@ -366,7 +366,7 @@ func TestClocksDiffer(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 				document, err := h.Get(t.Context(), "worker/items/mailer")
 				if err != nil || !strings.Contains(string(document), `"session":"first"`) {
-					t.Fatalf("clock %v: %s, %v", clock, document, err)
+					t.Fatalf("clock %v: %s, %v, want %q in it", clock, document, err, `"session":"first"`)
 				}
 			}
 			execute(t, first, Add{Name: "a"})
@@ -377,11 +377,11 @@ func TestClocksDiffer(t *testing.T) {
 			execute(t, second, Add{Name: "b"})
 			time.Sleep(12 * time.Second)
 			if got := worlds[0].list() + worlds[1].list(); got != "a" {
-				t.Errorf("clock %v: too early: got %q", clock, got)
+				t.Errorf("clock %v: too early: got %q, want \"a\"", clock, got)
 			}
 			time.Sleep(9 * time.Second)
 			if got := worlds[1].list(); !strings.HasPrefix(got, "b") { // with another clock, it may tick
-				t.Errorf("clock %v: got %q", clock, got)
+				t.Errorf("clock %v: got %q, want \"b\" first", clock, got)
 			}
 		})
 	}

@@ -39,7 +39,7 @@ func TestRebuildTakesLong(t *testing.T) {
 		select {
 		case err := <-ended:
 			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s says %v", what, err)
+				t.Errorf("%s: got %v, want context.DeadlineExceeded", what, err)
 			}
 		case <-time.After(10 * time.Second):
 			t.Errorf("%s does not give up", what)
@@ -67,6 +67,6 @@ func TestRebuildTakesLong(t *testing.T) {
 		}
 	}
 	if n := total(t, a); n != 6 {
-		t.Errorf("the total is %d", n)
+		t.Errorf("the total is %d, want 6", n)
 	}
 }

@@ -68,7 +68,7 @@ func TestOlder(t *testing.T) {
 	a := open(t, m.Share(), summing(app.OlderOf[SumV2](2), app.OlderOf[SumV1](1)))
 	execute(t, a, Sum{Amount{100, "piece"}})
 	if n := total(t, a); n != 123 {
-		t.Errorf("the total is %d", n)
+		t.Errorf("the total is %d, want 123", n)
 	}
 	for _, test := range []struct {
 		name, data string
@@ -85,7 +85,7 @@ func TestOlder(t *testing.T) {
 			record(t, m, "items/count", test.version, test.data)
 			_, err := app.Open(t.Context(), m, quiet(), summing(app.OlderOf[SumV1](1), app.OlderOf[SumV2](2)))
 			if err == nil || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("got error %v", err)
+				t.Errorf("got error %v, want %q in it", err, test.says)
 			}
 		})
 	}
@@ -98,7 +98,7 @@ func TestMapToOlder(t *testing.T) {
 	execute(t, open(t, m.Share(), mappingBump(items())), Count{1})
 	f := mappingBump(summing(app.OlderOf[SumV1](1), app.OlderOf[SumV2](2)))
 	if n := total(t, open(t, m.Share(), f)); n != 6 {
-		t.Errorf("the total is %d", n)
+		t.Errorf("the total is %d, want 6", n)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestMapOfOlder(t *testing.T) {
 	f := summing(app.OlderOf[SumV1](1), app.OlderOf[SumV2](2))
 	f.Maps = []app.Mapping{app.MapOf("items/bump", func(old app.Record) (old1 SumV1, err error) { return old1, old.Decode(&old1) })}
 	if n := total(t, open(t, m.Share(), f)); n != 5 {
-		t.Errorf("the total is %d", n)
+		t.Errorf("the total is %d, want 5", n)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestOlderIsChecked(t *testing.T) {
 	} {
 		_, err := app.Open(t.Context(), app.NewMemory(), quiet(), summing(test.older...))
 		if err == nil || !strings.Contains(err.Error(), "command count") || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s: it says %v", test.name, err)
+			t.Errorf("%s: got %v, want \"command count\" in it, %q in it", test.name, err, test.says)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestStrictReplay(t *testing.T) {
 			record(t, m, "items/count", 1, test.data)
 			_, err := app.Open(t.Context(), m, quiet(), items())
 			if err == nil || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("got error %v", err)
+				t.Errorf("got error %v, want %q in it", err, test.says)
 			}
 		})
 	}

@@ -123,7 +123,7 @@ func TestOutage(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				synctest.Wait()
 				if health := a.Health(); health.Store != "" || log.String() != "" {
-					t.Fatalf("before: health %q, log:\n%s", health.Store, &log)
+					t.Fatalf("before: health %q, log:\n%s, want health.Store = %q, log.String() = %q", health.Store, &log, "", "")
 				}
 				store.set(test.reads, test.writes)
 				for i := range 20 {
@@ -142,24 +142,24 @@ func TestOutage(t *testing.T) {
 					t.Errorf("during: health %q, want %q", got, test.reason)
 				}
 				if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=ERROR") || !strings.Contains(got, secret) {
-					t.Errorf("during: got the log\n%s", got)
+					t.Errorf("during: got the log\n%s, want 1 line, \"level=ERROR\" in it, %q in it", got, secret)
 				}
 				store.set(nil, nil)
 				time.Sleep(2*time.Second + time.Millisecond)
 				synctest.Wait()
 				if got := a.Health().Store; got != "" {
-					t.Errorf("after: health %q", got)
+					t.Errorf("after: health %q, want %q", got, "")
 				}
 				got := log.String()
 				_, end, _ := strings.Cut(got, "\n")
 				if strings.Count(got, "\n") != 2 || !strings.Contains(end, "level=WARN") || !strings.Contains(end, "failed_calls=") || !strings.Contains(end, "duration=2") {
-					t.Errorf("after: got the log\n%s", got)
+					t.Errorf("after: got the log\n%s, want 2 lines, \"level=WARN\" in it, \"failed_calls=\" in it, \"duration=2\" in it", got)
 				}
 				if _, err := app.Do(ctx, Add{Name: "after"}); err != nil {
 					t.Error(err)
 				}
 				if names, _ := store.Names(t.Context(), "probe"); len(names) > 0 {
-					t.Errorf("the probe has left %v", names)
+					t.Errorf("the probe has left %v, want none", names)
 				}
 			})
 		})
@@ -171,11 +171,11 @@ func checkMasked(t *testing.T, err error, unknown bool) {
 	t.Helper()
 	failed, ok := errors.AsType[*app.StoreError](err)
 	if !ok || !strings.Contains(err.Error(), secret) && !errors.Is(err, app.ErrUnavailable) {
-		t.Fatalf("got the error %v", err)
+		t.Fatalf("got the error %v, want a StoreError with %q, or app.ErrUnavailable", err, secret)
 	}
 	text := failed.ForClient("r-1")
 	if strings.Contains(text, "secret") || !strings.Contains(text, "(request ID: r-1)") || strings.Contains(text, "idempotency key") != unknown {
-		t.Errorf("clients get %q", text)
+		t.Errorf("clients get %q, want no \"secret\", \"(request ID: r-1)\" in it", text)
 	}
 }
 
@@ -191,10 +191,10 @@ func TestRefusalIsNoOutage(t *testing.T) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := app.Do(ended, Add{Name: "late"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want context.Canceled", err)
 	}
 	if got := a.Health().Store; got != "" {
-		t.Errorf("health: %q", got)
+		t.Errorf("health: %q, want %q", got, "")
 	}
 }
 

@@ -50,11 +50,11 @@ func TestRebuildBreaksOff(t *testing.T) {
 		return nil
 	}
 	if _, err := app.QueryRaw(t.Context(), a, Total{}); err == nil || !strings.Contains(err.Error(), "the disk is away") {
-		t.Fatalf("got error %v", err)
+		t.Fatalf("got error %v, want \"the disk is away\" in it", err)
 	}
 	s.after = nil
 	if n := total(t, a); n != 10 {
-		t.Errorf("a query sees %d", n)
+		t.Errorf("a query sees %d, want 10", n)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestExecutedAgain(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if live, again := dump(t, a), dump(t, open(t, m.Share(), tags())); live != again {
-			t.Errorf("state is %s, and %s after replay", live, again)
+			t.Errorf("state is %s, and %s after replay, want them equal", live, again)
 		}
 	})
 }
@@ -155,7 +155,7 @@ func TestStateCannotBeMade(t *testing.T) {
 			select {
 			case err := <-ended:
 				if err == nil || !strings.Contains(err.Error(), "no state") {
-					t.Fatalf("got error %v", err)
+					t.Fatalf("got error %v, want \"no state\" in it", err)
 				}
 			case <-time.After(time.Hour):
 				t.Fatal("a caller waits forever")
@@ -164,7 +164,7 @@ func TestStateCannotBeMade(t *testing.T) {
 		broken = false
 		execute(t, a, Count{1})
 		if n := total(t, a); n != 1 {
-			t.Errorf("total is %d", n)
+			t.Errorf("total is %d, want 1", n)
 		}
 	})
 }

@@ -79,7 +79,7 @@ func TestRetired(t *testing.T) {
 		t.Errorf("got error %v, want %s", err, want)
 	}
 	if last, err := m.Last(t.Context()); err != nil || last != 5 {
-		t.Errorf("the log ends at event %d: %v", last, err)
+		t.Errorf("the log ends at event %d, want 5: %v", last, err)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestRetiredFollowed(t *testing.T) {
 	}
 	all, err := app.NewAdmin(m.Share(), app.Options{}).Workers(t.Context())
 	if err != nil || len(all) != 1 || all[0].Position != 3 || len(all[0].Aside) > 0 || w.Seen != 7 {
-		t.Errorf("got %+v, %d: %v", all, w.Seen, err)
+		t.Errorf("got %+v, %d, want len(all) = 1, all[0].Position = 3, len(all[0].Aside) at most 0, w.Seen = 7: %v", all, w.Seen, err)
 	}
 }
 
@@ -192,6 +192,6 @@ func TestSkipOfVersion(t *testing.T) {
 	o.Skip = []string{"items/count"}
 	f := with(app.CommandTypeOf[Add]("add", 1), app.RetiredTypeOf[Counted]("count", 2))
 	if _, err := app.Open(t.Context(), counted(t, 1), o, f); err == nil || !strings.Contains(err.Error(), "no type reads version 1") {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want \"no type reads version 1\" in it", err)
 	}
 }

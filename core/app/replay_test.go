@@ -55,7 +55,7 @@ func TestMap(t *testing.T) {
 	}
 	b := open(t, m.Share(), newer(mapAll))
 	if n := total(t, b); n != 3 {
-		t.Errorf("the total is %d", n)
+		t.Errorf("the total is %d, want 3", n)
 	}
 	for _, test := range []struct {
 		name string
@@ -80,11 +80,11 @@ func TestMap(t *testing.T) {
 			_, err := app.Open(t.Context(), m.Share(), quiet(), newer(test.maps))
 			var stuck *app.StuckError
 			if !errors.As(err, &stuck) || !strings.Contains(err.Error(), test.says) {
-				t.Fatalf("got error %v", err)
+				t.Fatalf("got error %v, want %q in it", err, test.says)
 			}
 			for _, way := range []string{"hello log show ", "hello log skip ", "hello log map "} {
 				if !strings.Contains(err.Error(), way) {
-					t.Errorf("the error lacks %q: %v", way, err)
+					t.Errorf("the error lacks %q, want %q in it: %v", way, way, err)
 				}
 			}
 		})
@@ -100,15 +100,15 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 	execute(t, fresh, Tally{10})
 	for range 3 {
 		if _, err := app.DoRaw(t.Context(), old, Count{1}); err == nil || !strings.Contains(err.Error(), "the event log is newer than this process; restart it with the newer build\nevent 2 of the log (items/tally") {
-			t.Errorf("a command: %v", err)
+			t.Errorf("a command, want %q in it: %v", "the event log is newer than this process; restart it with the newer build\nevent 2 of the log (items/tally", err)
 		}
 		if n := total(t, old); n != 1 {
-			t.Errorf("a query: the total is %d", n)
+			t.Errorf("a query: the total is %d, want 1", n)
 		}
 	}
 	execute(t, fresh, Tally{100})
 	if n := last(t, m); n != 3 {
-		t.Errorf("the log has %d events", n)
+		t.Errorf("the log has %d events, want 3", n)
 	}
 	for _, am := range []app.Amendment{
 		{Seq: 2, Type: "items/count", Data: json.RawMessage(`{"by":10}`), Reason: "the same"},
@@ -119,22 +119,22 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 		}
 	}
 	if n := total(t, old); n != 11 {
-		t.Errorf("the old build has the total %d", n)
+		t.Errorf("the old build has the total %d, want 11", n)
 	}
 	if n := total(t, fresh); n != 11 {
-		t.Errorf("the new build, which had applied event 3, has the total %d", n)
+		t.Errorf("the new build, which had applied event 3, has the total %d, want 11", n)
 	}
 	execute(t, old, Count{1000})
 	if n := total(t, fresh); n != 1011 {
-		t.Errorf("then the total is %d", n)
+		t.Errorf("then the total is %d, want 1011", n)
 	}
 	am, err := app.NewAdmin(m, app.Options{}).FindAmendment(t.Context(), 3)
 	if err != nil || am == nil || am.Reason != "never mind" || am.Time.IsZero() {
-		t.Errorf("%+v, %v", am, err)
+		t.Errorf("%+v, %v, want am not nil, am.Reason = \"never mind\"", am, err)
 	}
 	for _, am := range []app.Amendment{{Seq: 99, Skip: true, Reason: "x"}, {Seq: 1, Skip: true}, {Skip: true, Reason: "x"}} {
 		if err := amend(t.Context(), m.Share(), am); err == nil {
-			t.Errorf("%+v was recorded", am)
+			t.Errorf("%+v was recorded, want an error", am)
 		}
 	}
 }
@@ -155,16 +155,16 @@ func TestPanicAtReplay(t *testing.T) {
 	}
 	_, err := app.Open(t.Context(), m.Share(), quiet(), changed)
 	if err == nil || !strings.Contains(err.Error(), "panic: in apply (fixture_test.go:") {
-		t.Fatalf("got error %v", err)
+		t.Fatalf("got error %v, want \"panic: in apply (fixture_test.go:\" in it", err)
 	}
 	if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "it was a mistake"}); err != nil {
 		t.Fatal(err)
 	}
 	if n := total(t, open(t, m.Share(), changed)); n != 1 {
-		t.Errorf("the total is %d", n)
+		t.Errorf("the total is %d, want 1", n)
 	}
 	if n := total(t, a); n != 1 {
-		t.Errorf("in the process that had applied it, the total is %d", n)
+		t.Errorf("in the process that had applied it, the total is %d, want 1", n)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestGap(t *testing.T) {
 	execute(t, open(t, m), Count{1})
 	_, err := app.Open(t.Context(), gap{m.Share()}, quiet(), items())
 	if err == nil || !strings.Contains(err.Error(), "the log is damaged") {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want \"the log is damaged\" in it", err)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestReplayIsGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := app.Open(ctx, m.Share(), quiet(), items()); !errors.Is(err, context.Canceled) {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want context.Canceled", err)
 	}
 	o := quiet()
 	var told []int64
@@ -212,7 +212,7 @@ func TestReplayIsGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(told) == 0 || told[0] < 1 || told[0] >= 1000 {
-		t.Errorf("the progress was %v", told)
+		t.Errorf("the progress was %v, want told[0] at least 1, told[0] below 1000", told)
 	}
 }
 
@@ -254,13 +254,13 @@ func TestFeaturesAreChecked(t *testing.T) {
 		"follows no command":   {follows},
 	} {
 		if _, err := app.Open(t.Context(), app.NewMemory(), quiet(), features...); err == nil {
-			t.Errorf("%s: there is no error", name)
+			t.Errorf("%s: there is no error, want an error", name)
 		}
 		partial := quiet()
 		partial.Partial = true // allows only unknown commands
 		_, err := app.Open(t.Context(), app.NewMemory(), partial, features...)
 		if allowed := name == "follows no command"; (err == nil) != allowed {
-			t.Errorf("%s, partial: error %v", name, err)
+			t.Errorf("%s, partial: error %v, want (err == nil) = %v", name, err, allowed)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestSlowSnapshot(t *testing.T) {
 				t.Fatal(err)
 			}
 			if a.features[0].tried != 1 || a.features[0].snapshot != test.want || a.features[0].locked == 0 {
-				t.Errorf("got %+v", a.features[0])
+				t.Errorf("got %+v, want a.features[0].tried = 1, a.features[0].snapshot = %v", a.features[0], test.want)
 			}
 			again, err := Open(t.Context(), m.Share(), o, f)
 			if err != nil || again.features[0].from != test.want {
@@ -53,7 +53,7 @@ func TestSlowSnapshot(t *testing.T) {
 			}
 			names, err := m.Names(t.Context(), snapshotsPrefix)
 			if hasChunks := len(names) > 1; err != nil || hasChunks != (test.want > 0) {
-				t.Errorf("got documents %v, %v", names, err)
+				t.Errorf("got documents %v, %v, want hasChunks = %v", names, err, test.want > 0)
 			}
 		})
 	}

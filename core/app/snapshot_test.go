@@ -60,15 +60,15 @@ func TestSnapshot(t *testing.T) {
 	execute(t, a, Count{1})
 	same, read := withFingerprint(t, m, "same")
 	if read > 2 || dump(t, same) != dump(t, a) || dump(t, same) != replayed(t, m) {
-		t.Errorf("read %d events, and has the state\n%s\nnot\n%s", read, dump(t, same), dump(t, a))
+		t.Errorf("read %d events, and has the state\n%s\nnot\n%s, want at most 2", read, dump(t, same), dump(t, a))
 	}
 	execute(t, same, Count{1})
 	if n := total(t, a); n != 102 {
-		t.Errorf("the total is %d", n)
+		t.Errorf("the total is %d, want 102", n)
 	}
 	other, read := withFingerprint(t, m, "other")
 	if read != 103 || dump(t, other) != dump(t, a) {
-		t.Errorf("other code has read %d events, and has the state\n%s\nnot\n%s", read, dump(t, other), dump(t, a))
+		t.Errorf("other code has read %d events, and has the state\n%s\nnot\n%s, want 103", read, dump(t, other), dump(t, a))
 	}
 
 	// Snapshots from before an amendment are not used.
@@ -77,17 +77,17 @@ func TestSnapshot(t *testing.T) {
 	}
 	amended, read := withFingerprint(t, m, "same")
 	if n := total(t, amended); read < 100 || n != 101 || total(t, a) != n {
-		t.Errorf("read %d events, and the total is %d", read, n)
+		t.Errorf("read %d events, and the total is %d, want read at least 100, n = 101, total(t, a) = %v", read, n, n)
 	}
 	if err := a.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if again, read := withFingerprint(t, m, "same"); read > 2 || dump(t, again) != dump(t, a) {
-		t.Errorf("read %d events", read)
+		t.Errorf("read %d events, want at most 2", read)
 	}
 	status, err := a.Status(t.Context())
 	if err != nil || status.Features[0].Snapshot != 104 || status.Seq != 104 {
-		t.Errorf("%+v, %v", status, err)
+		t.Errorf("%+v, %v, want status.Features[0].Snapshot = 104, status.Seq = 104", status, err)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestFingerprintOfFeature(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := fmt.Sprint(status.Features[0].Snapshot, status.Features[1].Snapshot); got != test.want {
-				t.Errorf("the features start from %s, not %s", got, test.want)
+				t.Errorf("the features start from %s, want %s", got, test.want)
 			}
 		})
 	}
@@ -232,14 +232,14 @@ func TestBadSnapshot(t *testing.T) {
 			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			again, err := app.Open(t.Context(), m.Share(), o, items())
 			if err != nil || total(t, again) != 2 {
-				t.Errorf("the total is %d, %v", total(t, again), err)
+				t.Errorf("the total is %d, %v, want 2", total(t, again), err)
 			}
 			if got := strings.ReplaceAll(log.String(), `\`, ``); !strings.Contains(got, test.says) || !strings.Contains(got, "snapshot ignored") {
-				t.Errorf("warning: %s", got)
+				t.Errorf("warning: %s, want %q in it, \"snapshot ignored\" in it", got, test.says)
 			}
 			_, checks, err := app.NewAdmin(m.Share(), quiet(), items()).Replay(t.Context())
 			if err != nil || len(checks) != 1 || checks[0].Result == app.SnapshotMatches {
-				t.Errorf("replay says %+v, %v", checks, err)
+				t.Errorf("replay: got %+v, %v, want len(checks) = 1", checks, err)
 			}
 		})
 	}
@@ -254,7 +254,7 @@ func TestReplayComparesSnapshots(t *testing.T) {
 		t.Helper()
 		a, checks, err := app.NewAdmin(m.Share(), quiet(), both...).Replay(t.Context())
 		if err != nil || !slices.Equal(checks, want) {
-			t.Fatalf("got checks %+v, %v", checks, err)
+			t.Fatalf("got checks %+v, %v, want %v", checks, err, want)
 		}
 		return a
 	}
@@ -269,14 +269,14 @@ func TestReplayComparesSnapshots(t *testing.T) {
 	execute(t, a, Count{1})
 	matches := []app.SnapshotCheck{{Feature: "items", Seq: 10, Result: app.SnapshotMatches}, {Feature: "tags", Seq: 10, Result: app.SnapshotMatches}}
 	if n := total(t, check(matches...)); n != 11 {
-		t.Errorf("the total is %d", n)
+		t.Errorf("the total is %d, want 11", n)
 	}
 
 	rewrite(t, m, documents(t, m)[0], true, func(text string) string { return strings.Replace(text, `"total":10`, `"total":99`, 1) })
 	fresh := check(app.SnapshotCheck{Feature: "items", Seq: 10, Result: app.SnapshotDiffers}, matches[1])
 	execute(t, fresh, Count{1})
 	if n := total(t, fresh); n != 12 || total(t, a) != 12 {
-		t.Errorf("the total is %d", n)
+		t.Errorf("the total is %d, want n = 12, total(t, a) = 12", n)
 	}
 	if err := fresh.Snapshot(t.Context()); err != nil { // the way out
 		t.Fatal(err)
@@ -310,7 +310,7 @@ func TestSnapshotsAreDropped(t *testing.T) {
 	}
 	for _, fingerprint := range []string{"c", "d"} {
 		if _, read := withFingerprint(t, m, fingerprint); read > 3 {
-			t.Errorf("with %s it reads %d events", fingerprint, read)
+			t.Errorf("with %s it reads %d events, want at most 3", fingerprint, read)
 		}
 	}
 }
@@ -327,7 +327,7 @@ func TestSnapshotSavesLittle(t *testing.T) {
 		}
 		execute(t, a, Count{1})
 		if _, read := withFingerprint(t, m, "same"); i > 15 && i < 30 && read > 17 || i > 30 && read <= i {
-			t.Fatalf("of %d events it reads %d", i+1, read)
+			t.Fatalf("of %d events it reads %d, want at most 17 with a snapshot, and all without", i+1, read)
 		}
 	}
 }
@@ -379,11 +379,11 @@ func TestSnapshotInterrupted(t *testing.T) {
 	}
 	want := len(documents(t, m))
 	if want < 20 {
-		t.Errorf("%d documents", want)
+		t.Errorf("%d documents, want at least 20", want)
 	}
 	for _, name := range documents(t, m) {
 		if document, err := m.Get(t.Context(), name); err != nil || len(document) > 1_000_000 {
-			t.Errorf("document %s has %d bytes, %v", name, len(document), err)
+			t.Errorf("document %s has %d bytes, %v, want at most 1_000_000", name, len(document), err)
 		}
 	}
 	for last := range 3 {
@@ -395,15 +395,15 @@ func TestSnapshotInterrupted(t *testing.T) {
 			return nil
 		})
 		if !errors.Is(err, lost) {
-			t.Errorf("writes after %d fail: %v", last, err)
+			t.Errorf("writes after %d fail, want lost: %v", last, err)
 		}
 	}
 	if names := documents(t, m); len(names) <= want {
-		t.Errorf("%d documents", len(names))
+		t.Errorf("%d documents, want above %v", len(names), want)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := snapshot(ctx, func(write int) error { cancel(); return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("the process ends: %v", err)
+		t.Errorf("the process ends: %v, want context.Canceled", err)
 	}
 	err := snapshot(t.Context(), func(write int) error {
 		if write == 2 {
@@ -413,7 +413,7 @@ func TestSnapshotInterrupted(t *testing.T) {
 		return nil
 	})
 	if err == nil || !strings.Contains(err.Error(), "the state has changed meanwhile") {
-		t.Errorf("a command changes the state: %v", err)
+		t.Errorf("a command changes the state: %v, want \"the state has changed meanwhile\" in it", err)
 	}
 	other := open(t, m.Share())
 	err = snapshot(t.Context(), func(write int) error {
@@ -424,7 +424,7 @@ func TestSnapshotInterrupted(t *testing.T) {
 		return other.Snapshot(t.Context())
 	})
 	if err == nil || !strings.Contains(err.Error(), "another process has taken a snapshot meanwhile") {
-		t.Errorf("another process takes one: %v", err)
+		t.Errorf("another process takes one, want %q in it: %v", "another process has taken a snapshot meanwhile", err)
 	}
 	if names := documents(t, m); len(names) != want {
 		t.Errorf("%d documents, want %d", len(names), want)
@@ -507,7 +507,7 @@ func TestSnapshotsWhenDue(t *testing.T) {
 				a.SnapshotDue(t.Context())
 				check("replaced", 21_000)
 				if _, checks, err := app.NewAdmin(m.Share(), o, feature).Replay(t.Context()); err != nil || checks[0].Result != app.SnapshotMatches {
-					t.Errorf("%+v, %v", checks, err)
+					t.Errorf("%+v, %v, want checks[0].Result = %v", checks, err, app.SnapshotMatches)
 				}
 			})
 		})
@@ -547,11 +547,11 @@ func TestUnkeptState(t *testing.T) {
 	}
 	b := open(t, m.Share(), feature)
 	if result := execute(t, b, hide{4}); result != "7" {
-		t.Errorf("the sum is %s", result)
+		t.Errorf("the sum is %s, want \"7\"", result)
 	}
 	status, err := a.Status(t.Context())
 	if err != nil || !strings.Contains(status.Features[0].Unkept, "hidden.sum is not encoded as JSON") {
-		t.Errorf("%+v, %v", status, err)
+		t.Errorf("%+v, %v, want \"hidden.sum is not encoded as JSON\" in it", status, err)
 	}
 }
 

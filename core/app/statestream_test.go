@@ -188,7 +188,7 @@ func checkStream(t *testing.T, state *everyKind, limit int) []byte {
 	}
 	again := new(everyKind)
 	if err := readState(bytes.NewReader(stream.Bytes()), again); err != nil {
-		t.Fatalf("limit %d: %v\n%s", limit, err, stream.Bytes())
+		t.Fatalf("limit %d: %v\n%s, want no error", limit, err, stream.Bytes())
 	}
 	if !reflect.DeepEqual(state, again) {
 		want, _ := strictjson.Marshal(state)
@@ -197,7 +197,7 @@ func checkStream(t *testing.T, state *everyKind, limit int) []byte {
 	}
 	var second bytes.Buffer
 	if err := newStateWriter(&second, limit).value(reflect.ValueOf(again), 0); err != nil || !bytes.Equal(stream.Bytes(), second.Bytes()) {
-		t.Fatalf("the second stream differs: %v", err)
+		t.Fatalf("the second stream differs: %v, want no error", err)
 	}
 	return stream.Bytes()
 }
@@ -212,7 +212,7 @@ func TestStateStream(t *testing.T) {
 		for _, limit := range []int{17, 200, 5000, 1 << 30} {
 			stream := checkStream(t, state, limit)
 			if lines := bytes.Count(stream, []byte("\n")); limit == 1<<30 && string(stream) != string(whole)+"\n" || limit == 17 && lines < 30 {
-				t.Fatalf("limit %d: %d lines", limit, lines)
+				t.Fatalf("limit %d: got %d lines, want 1 without a limit, and at least 30 with 17", limit, lines)
 			}
 		}
 	}
@@ -251,11 +251,11 @@ func TestStateStreamLines(t *testing.T) {
 		}
 	}
 	if long != 1 {
-		t.Errorf("%d long lines", long)
+		t.Errorf("%d long lines, want 1", long)
 	}
 	var again state
 	if err := readState(&stream, &again); err != nil || !reflect.DeepEqual(s, again) {
-		t.Errorf("it changes: %v", err)
+		t.Errorf("it changes, want s = %v: %v", again, err)
 	}
 }
 
@@ -265,7 +265,7 @@ func TestStateStreamCycle(t *testing.T) {
 	n := &node{}
 	n.Next = []*node{n}
 	if err := writeState(new(bytes.Buffer), n); err == nil || !strings.Contains(err.Error(), "nested deeper than 256 levels") {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want \"nested deeper than 256 levels\" in it", err)
 	}
 	type list struct{ Next *list }
 	l := &list{}
@@ -309,7 +309,7 @@ func TestStateStreamIsExact(t *testing.T) {
 )
 `
 	if stream.String() != want {
-		t.Fatalf("got\n%s", stream.String())
+		t.Fatalf("got\n%s, want %v", stream.String(), want)
 	}
 	for _, test := range []struct{ old, new, says string }{
 		{`"total"`, `"totals"`, `field "totals" is unknown, "total" is missing`},
@@ -339,7 +339,7 @@ func TestStateStreamIsExact(t *testing.T) {
 	} {
 		changed := strings.Replace(want, test.old, test.new, 1)
 		if changed == want {
-			t.Fatalf("%s is not in the stream", test.old)
+			t.Fatalf("the stream lacks %s, want it once", test.old)
 		}
 		if err := readState(strings.NewReader(changed), new(state)); err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%q for %q: got error %v, want %s", test.new, test.old, err, test.says)
@@ -347,7 +347,7 @@ func TestStateStreamIsExact(t *testing.T) {
 	}
 	for n := range len(want) {
 		if err := readState(strings.NewReader(want[:n]), new(state)); err == nil {
-			t.Errorf("no error for the first %d bytes", n)
+			t.Errorf("no error for the first %d bytes, want an error", n)
 		}
 	}
 }
@@ -356,7 +356,7 @@ func TestStateStreamIsExact(t *testing.T) {
 func TestStateStreamPanics(t *testing.T) {
 	type state struct{ List []fragile }
 	if err := readState(strings.NewReader("(1\n\"List\"\n(1\n[1]\n)\n)\n"), new(state)); err == nil || !strings.Contains(err.Error(), "it breaks") {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want \"it breaks\" in it", err)
 	}
 }
 

@@ -165,8 +165,7 @@ func setAsides(ctx context.Context, s Store, worker string) ([]SetAside, error) 
 	return all, nil
 }
 
-// A Health says whether an app can answer calls. It comes from what the app last saw; asking for it
-// does not use the store.
+// A Health reports whether an app can answer calls, as of the app's last use of the store.
 type Health struct {
 	Store    string            // why the store does not work: unreachable, full or failed; empty if it does
 	Features map[string]string // "stale" or "stopped" for features that do not follow the log, by name

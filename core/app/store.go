@@ -49,7 +49,7 @@ type Store interface {
 	Close() error
 }
 
-// An OpenMode says what opening a store does if the log does not exist.
+// An OpenMode is what opening a store does if the log does not exist.
 type OpenMode int
 
 const (

@@ -85,7 +85,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 			marked := 0
 			o.OnStale = func(_ context.Context, stuck *app.StuckError) {
 				if marked++; stuck.Record.Seq != 2 {
-					t.Errorf("stale since event %d", stuck.Record.Seq)
+					t.Errorf("stale since event %d, want 2", stuck.Record.Seq)
 				}
 			}
 			a, err := app.Open(t.Context(), m.Share(), o, builds()...)
@@ -105,17 +105,17 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 				t.Helper()
 				var stuck *app.StuckError
 				if !errors.As(err, &stuck) || !strings.HasPrefix(err.Error(), begins) || !strings.Contains(err.Error(), test.says) || errors.Is(err, app.ErrRefused) {
-					t.Errorf("%s: %v", what, err)
+					t.Errorf("%s, want %q first, %q in it: %v", what, begins, test.says, err)
 				}
 			}
 			if stopped {
 				_, err := app.QueryRaw(t.Context(), a, Total{})
 				check("a query", err)
 			} else if n := total(t, a); n != 5 || marked != 1 {
-				t.Errorf("the total is %d, marked as stale %d times", n, marked)
+				t.Errorf("the total is %d, marked as stale %d times, want n = 5, marked = 1", n, marked)
 			}
 			if h := a.Health(); len(h.Features) != 1 || h.Features["items"] != state {
-				t.Errorf("the health is %+v", h)
+				t.Errorf("the health is %+v, want len(h.Features) = 1, h.Features[\"items\"] = %v", h, state)
 			}
 			marked = 0
 			_, err = app.DoRaw(t.Context(), a, Count{1})
@@ -123,12 +123,12 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 			_, err = app.DoRaw(t.Context(), a, CountItems{})
 			check("a command that asks the feature", err)
 			if _, err := app.Query(app.With(t.Context(), a), TagsAndTotal{}); stopped != (err != nil) || stopped == (marked > 0) {
-				t.Errorf("a query that asks the feature: %v, marked as stale %d times", err, marked)
+				t.Errorf("a query that asks the feature: %v, marked as stale %d times, want stopped = %v", err, marked, err != nil)
 			}
 			_, err = a.Dump(t.Context())
 			check("a dump", err)
 			if result, err := app.DoRaw(app.WithKey(t.Context(), "k"), a, Count{5}); err != nil || string(result) != "5" {
-				t.Errorf("a command that was executed before: %s, %v", result, err)
+				t.Errorf("a command that was executed before: %s, %v, want \"5\"", result, err)
 			}
 
 			execute(t, a, Tag{[]int{1, 2}})
@@ -136,31 +136,31 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 			record(t, m, "others/make", 1, `{}`)         // of a feature that this build does not have
 			execute(t, a, Raise{})
 			if got, err := app.Query(app.With(t.Context(), a), Tags{}); err != nil || len(got) != 2 || got[0] != 2 {
-				t.Errorf("the other feature has %v, %v", got, err)
+				t.Errorf("the other feature has %v, %v, want len(got) = 2, got[0] = 2", got, err)
 			}
 			status, err := a.Status(t.Context())
 			if err != nil || !strings.HasPrefix(status.Features[0].Stuck, begins) || status.Features[0].Stale == stopped || status.Features[1].Stuck != "" || status.Seq != 6 {
-				t.Errorf("%+v, %v", status, err)
+				t.Errorf("%+v, %v, want %q first, status.Features[1].Stuck = %q, status.Seq = 6", status, err, begins, "")
 			}
 			if err := a.Snapshot(t.Context()); err != nil {
 				t.Error(err)
 			}
 			if names, err := m.Names(t.Context(), "snapshot/"); err != nil || len(names) != 2 || !strings.HasPrefix(names[0], "snapshot/tags/same/") {
-				t.Errorf("there are the snapshots %v, %v", names, err)
+				t.Errorf("there are the snapshots %v, %v, want len(names) = 2, \"snapshot/tags/same/\" first", names, err)
 			}
 			if _, err := app.Open(t.Context(), m.Share(), quiet(), builds()...); err == nil || !strings.HasPrefix(err.Error(), "event 2 of the log (") {
-				t.Errorf("at the start: %v", err)
+				t.Errorf("at the start: %v, want \"event 2 of the log (\" first", err)
 			}
 
 			if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "a test"}); err != nil {
 				t.Fatal(err)
 			}
 			if n := total(t, a); n != 105 {
-				t.Errorf("after the amendment the total is %d", n)
+				t.Errorf("after the amendment the total is %d, want 105", n)
 			}
 			execute(t, a, Count{1})
 			if got, err := app.Query(app.With(t.Context(), a), Tags{}); err != nil || len(got) != 2 || got[0] != 2 {
-				t.Errorf("then the other feature has %v, %v", got, err)
+				t.Errorf("then the other feature has %v, %v, want len(got) = 2, got[0] = 2", got, err)
 			}
 		})
 	}
@@ -176,15 +176,15 @@ func TestOptionalFieldIsOneWay(t *testing.T) {
 	execute(t, older, Count{1})
 	execute(t, newer, CountMore{By: 10})
 	if n := total(t, older); n != 11 {
-		t.Errorf("the total is %d", n)
+		t.Errorf("the total is %d, want 11", n)
 	}
 	execute(t, newer, CountMore{100, "kg"})
 	_, err := app.DoRaw(t.Context(), older, Count{1})
 	if err == nil || !strings.HasPrefix(err.Error(), "the event log is newer than this process; restart it with the newer build\nevent 3 ") || !strings.Contains(err.Error(), `field "unit" is unknown`) {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want %q first, %q in it", err, "the event log is newer than this process; restart it with the newer build\nevent 3 ", `field "unit" is unknown`)
 	}
 	if n := total(t, newer); n != 111 {
-		t.Errorf("in the newer build the total is %d", n)
+		t.Errorf("in the newer build the total is %d, want 111", n)
 	}
 }
 
@@ -208,14 +208,14 @@ func TestStuckInABatch(t *testing.T) {
 		for range 3 {
 			var e *app.StuckError
 			if err := <-stuck; !errors.As(err, &e) {
-				t.Errorf("the stuck feature says %v", err)
+				t.Errorf("the stuck feature returns %v, want a StuckError", err)
 			}
 			if err := <-fine; err != nil {
 				t.Error(err)
 			}
 		}
 		if n := last(t, m); n != 4 {
-			t.Errorf("the log has %d events", n)
+			t.Errorf("the log has %d events, want 4", n)
 		}
 	})
 }
@@ -254,15 +254,15 @@ func TestWorkersWaitForAStuckFeature(t *testing.T) {
 		execute(t, a, Raise{})
 		time.Sleep(time.Hour)
 		if got := world.list(); got != "count" {
-			t.Errorf("they have done %s", got)
+			t.Errorf("they have done %s, want \"count\"", got)
 		}
 		all, err := app.NewAdmin(m.Share(), app.Options{}).Workers(t.Context())
 		if err != nil || len(all) != 2 {
-			t.Fatalf("%+v, %v", all, err)
+			t.Fatalf("%+v, %v, want len(all) = 2", all, err)
 		}
 		for i, seq := range []int64{2, 4} {
 			if w := all[i]; w.Position != seq-1 || w.Trying != seq || len(w.Aside) != 0 || !strings.HasPrefix(w.Error, "the event log is newer than this process; restart it") {
-				t.Errorf("%+v", w)
+				t.Errorf("%+v, want w.Position = %v, w.Trying = %v, len(w.Aside) = 0, %q first", w, seq-1, seq, "the event log is newer than this process; restart it")
 			}
 		}
 		world.mu.Lock()
@@ -274,13 +274,13 @@ func TestWorkersWaitForAStuckFeature(t *testing.T) {
 		}
 		time.Sleep(time.Second) // less than a worker waits after an error
 		if got := world.list(); got != "tag raise" && got != "raise tag" {
-			t.Errorf("after the amendment they have done %q", got)
+			t.Errorf("after the amendment they have done %q, want tag and raise", got)
 		}
 		cancel()
 		<-done
 		all, err = app.NewAdmin(m.Share(), app.Options{}).Workers(t.Context())
 		if err != nil || all[0].Error+all[1].Error != "" || all[0].Behind+all[1].Behind != 0 {
-			t.Errorf("%+v, %v", all, err)
+			t.Errorf("%+v, %v, want all[0].Error+all[1].Error = %q, all[0].Behind+all[1].Behind = 0", all, err, "")
 		}
 	})
 }

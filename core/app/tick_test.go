@@ -78,15 +78,15 @@ func TestTickOnceAcrossACrash(t *testing.T) {
 			m := app.NewMemory()
 			run(t, &killed{m.Share(), dies}, 61*time.Second, ticking()...)
 			if n := last(t, m); n != int64(dies) {
-				t.Fatalf("executed %d commands before the process died", n)
+				t.Fatalf("executed %d commands before the process died, want %v", n, int64(dies))
 			}
 			run(t, m.Share(), 30*time.Second, ticking()...) // the lease runs out, and the tick is due still
 			if n := total(t, open(t, m.Share(), ticking()...)); n != 2 {
-				t.Errorf("died after %d commands: one tick has counted to %d", dies, n)
+				t.Errorf("died after %d commands: one tick has counted to %d, want 2", dies, n)
 			}
 			run(t, m.Share(), time.Minute, ticking()...)
 			if n := total(t, open(t, m.Share(), ticking()...)); n != 4 {
-				t.Errorf("died after %d commands: two ticks have counted to %d", dies, n)
+				t.Errorf("died after %d commands: two ticks have counted to %d, want 4", dies, n)
 			}
 		}
 	})
@@ -155,7 +155,7 @@ func TestWorkOnceTicksAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := total(t, a); n != 2*(i+1) {
-			t.Errorf("after %d times it has counted to %d", i+1, n)
+			t.Errorf("after %d times it has counted to %d, want %v", i+1, n, 2*(i+1))
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestDueIsTheSameAfterACrash(t *testing.T) {
 		run(t, &killed{m.Share(), 1}, 2*time.Minute, features...)
 		run(t, m.Share(), 20*time.Second, features...)
 		if n := last(t, m); n != before+1 {
-			t.Errorf("the interrupted tick has added %d events", n-before)
+			t.Errorf("the interrupted tick has added %d events, want n = %v", n-before, before+1)
 		}
 	})
 }

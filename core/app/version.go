@@ -114,6 +114,18 @@ func UpgradeMap[K comparable, Old, New any](values map[K]Old, convert func(Old) 
 	return converted
 }
 
+// UpgradeKeys converts the keys of a map to another type of strings. A nil map stays nil.
+func UpgradeKeys[New, Old ~string, Value any](values map[Old]Value) map[New]Value {
+	if values == nil {
+		return nil
+	}
+	converted := make(map[New]Value, len(values))
+	for key, value := range values {
+		converted[New(key)] = value
+	}
+	return converted
+}
+
 // UpgradePointer converts the value of a pointer, in Upgrade or Downgrade. A nil pointer stays nil.
 func UpgradePointer[Old, New any](old *Old, convert func(Old) New) *New {
 	if old == nil {

@@ -108,7 +108,7 @@ func worker(t *testing.T, m *app.Memory) app.WorkerStatus {
 	t.Helper()
 	all, err := app.NewAdmin(m.Share(), app.Options{}).Workers(t.Context())
 	if err != nil || len(all) != 1 {
-		t.Fatalf("%+v, %v", all, err)
+		t.Fatalf("%+v, %v, want len(all) = 1", all, err)
 	}
 	return all[0]
 }
@@ -123,32 +123,32 @@ func TestWorker(t *testing.T) {
 		execute(t, p.App, Add{Name: "b"})
 		time.Sleep(time.Second)
 		if got := world.list(); got != "a b" {
-			t.Errorf("sent %s", got)
+			t.Errorf("sent %s, want \"a b\"", got)
 		}
 		if w := worker(t, m); w.Process == "" || w.Position < 2 || w.Error != "" {
-			t.Errorf("%+v", w)
+			t.Errorf("%+v, want w.Position at least 2, w.Error = %q", w, "")
 		}
 		p.end()
 		if w := worker(t, m); w.Process != "" || w.Behind != 0 {
-			t.Errorf("%+v", w)
+			t.Errorf("%+v, want w.Process = %q, w.Behind = 0", w, "")
 		}
 		execute(t, open(t, m.Share()), Add{Name: "c"})
 		again := start(t, m, mailing(world))
 		time.Sleep(time.Second)
 		if got := world.list(); got != "a b c" {
-			t.Errorf("sent %s", got)
+			t.Errorf("sent %s, want \"a b c\"", got)
 		}
 		if n := total(t, again.App); n != 303 {
-			t.Errorf("its commands make %d", n)
+			t.Errorf("its commands make %d, want 303", n)
 		}
 		time.Sleep(10 * time.Minute)
 		if got := world.list(); got != "a b c total=303" {
-			t.Errorf("sent %s", got)
+			t.Errorf("sent %s, want \"a b c total=303\"", got)
 		}
 		again.end()
 		kept, err := m.Get(t.Context(), "worker/items/mailer")
 		if err != nil || !strings.Contains(string(kept), `"state":{"sent":3}`) {
-			t.Errorf("%s, %v", kept, err)
+			t.Errorf("%s, %v, want %q in it", kept, err, `"state":{"sent":3}`)
 		}
 	})
 }
@@ -170,14 +170,14 @@ func TestWorkerTriesAgain(t *testing.T) {
 		execute(t, p.App, Add{Name: "b"})
 		time.Sleep(time.Second)
 		if w := worker(t, m); w.Trying != 1 || w.Tries != 2 || w.Error != "no line" || w.Position != 0 {
-			t.Errorf("%+v", w)
+			t.Errorf("%+v, want w.Trying = 1, w.Tries = 2, w.Error = \"no line\", w.Position = 0", w)
 		}
 		time.Sleep(3 * time.Second)
 		if got := world.list(); got != "a a a b" {
-			t.Errorf("sent %s", got)
+			t.Errorf("sent %s, want \"a a a b\"", got)
 		}
 		if n := total(t, p.App); n != 202 {
-			t.Errorf("its commands make %d", n)
+			t.Errorf("its commands make %d, want 202", n)
 		}
 	})
 }
@@ -204,11 +204,11 @@ func TestWorkerSetsAside(t *testing.T) {
 				execute(t, p.App, Add{Name: "good"})
 				time.Sleep(5 * time.Minute)
 				if got := world.list(); got != "bad bad bad bad bad bad good" {
-					t.Errorf("sent %s", got)
+					t.Errorf("sent %s, want \"bad bad bad bad bad bad good\"", got)
 				}
 				w := worker(t, m)
 				if len(w.Aside) != 1 || w.Aside[0].Seq != 1 || w.Aside[0].Tries != 6 || !strings.Contains(w.Aside[0].Error, "no such address") || w.Trying != 0 || w.Behind != 0 {
-					t.Errorf("%+v", w)
+					t.Errorf("the worker is %+v, want event 1 aside after 6 tries, and nothing left", w)
 				}
 				if err := app.NewAdmin(m.Share(), app.Options{}).Retry(t.Context(), "items/mailer", 2); err == nil {
 					t.Error("what was not set aside is tried again")
@@ -219,11 +219,11 @@ func TestWorkerSetsAside(t *testing.T) {
 					}
 					time.Sleep(time.Minute)
 					if w := worker(t, m); len(w.Aside) == 0 != mended {
-						t.Errorf("%+v", w)
+						t.Errorf("%+v, want len(w.Aside) == 0 = %v", w, mended)
 					}
 				}
 				if n := total(t, p.App); n != 202 {
-					t.Errorf("its commands make %d", n)
+					t.Errorf("its commands make %d, want 202", n)
 				}
 			})
 		})
@@ -245,7 +245,7 @@ func TestWorkerDies(t *testing.T) {
 			go func() { defer close(done); a.Run(ctx) }()
 			time.Sleep(30 * time.Second) // the lease of the one before has run out
 			if got := strings.Count(all.list(), "a"); got != i+1 {
-				t.Errorf("tried %d times", got)
+				t.Errorf("tried %d times, want %v", got, i+1)
 			}
 			close(dying.gone) // nothing that it does is heard of any more
 			cancel()
@@ -257,7 +257,7 @@ func TestWorkerDies(t *testing.T) {
 		time.Sleep(time.Minute)
 		w := worker(t, m)
 		if got := living.list(); got != "" || len(w.Aside) != 1 || !strings.Contains(w.Aside[0].Error, "the process ended") {
-			t.Errorf("sent %q, progress %+v", got, w)
+			t.Errorf("sent %q, progress %+v, want got = %q, len(w.Aside) = 1, \"the process ended\" in it", got, w, "")
 		}
 	})
 }
@@ -292,14 +292,14 @@ func TestOneProcessWorks(t *testing.T) {
 		time.Sleep(time.Second)
 		who := slices.IndexFunc(worlds, func(o *outside) bool { return len(strings.Fields(o.list())) == 30 })
 		if who < 0 {
-			t.Fatalf("%v, %v, %v", worlds[0].list(), worlds[1].list(), worlds[2].list())
+			t.Fatalf("%v, %v, %v, want who at least 0", worlds[0].list(), worlds[1].list(), worlds[2].list())
 		}
 		programs[who].end()
 		time.Sleep(10 * time.Second)
 		execute(t, programs[(who+1)%3].App, Add{Name: "late"})
 		time.Sleep(time.Second)
 		if got := worlds[(who+1)%3].list() + worlds[(who+2)%3].list(); got != "late" {
-			t.Errorf("the others have sent %q", got)
+			t.Errorf("the others have sent %q, want \"late\"", got)
 		}
 		for i, p := range programs {
 			if i != who {
@@ -321,7 +321,7 @@ func TestLongWork(t *testing.T) {
 		close(slow.held)
 		time.Sleep(time.Second)
 		if slow.list() != "a" || other.list() != "" {
-			t.Errorf("they have sent %q and %q", slow.list(), other.list())
+			t.Errorf("they have sent %q and %q, want slow.list() = \"a\", other.list() = %q", slow.list(), other.list(), "")
 		}
 		p.end()
 		q.end()
@@ -336,12 +336,12 @@ func TestWorkOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := world.list(); got != "total=0 a" {
-		t.Errorf("sent %s", got)
+		t.Errorf("sent %s, want \"total=0 a\"", got)
 	}
 	world.fail = func(string, int) error { return errors.New("no line") }
 	execute(t, a, Add{Name: "b"})
 	if err := a.WorkOnce(t.Context()); err == nil || !strings.Contains(err.Error(), "items/mailer: no line") {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want \"items/mailer: no line\" in it", err)
 	}
 }
 
@@ -361,7 +361,7 @@ func TestWatch(t *testing.T) {
 			execute(t, by, Count{1})
 			time.Sleep(time.Second)
 			if told.Load() == before {
-				t.Errorf("watchers were not notified of process %d", i)
+				t.Errorf("watchers of process %d were not notified, want a notification", i)
 			}
 		}
 		cancel()

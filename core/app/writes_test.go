@@ -64,38 +64,38 @@ func TestDeployANewField(t *testing.T) {
 	first, second := open(t, m.Share()), open(t, m.Share(), reads(1, older))
 	execute(t, first, Count{1})
 	if result, err := app.DoOlderRaw(app.WithKey(t.Context(), "k"), second, CountInV1{10}); err != nil || string(result) != "11" {
-		t.Fatalf("got %s, %v", result, err)
+		t.Fatalf("got %s, %v, want \"11\"", result, err)
 	}
 	if r := lastRecord(t, m); r.Version != 1 || string(r.Data) != `{"by":10}` {
-		t.Errorf("stored %+v", r)
+		t.Errorf("stored %+v, want r.Version = 1, string(r.Data) = %q", r, `{"by":10}`)
 	}
 	execute(t, first, Count{100})
 	if n := total(t, second); n != 111 {
-		t.Errorf("the total is %d", n)
+		t.Errorf("the total is %d, want 111", n)
 	}
 	if _, err := app.DoOlderRaw(t.Context(), second, CountInV1{-1}); err == nil || !strings.Contains(err.Error(), "dropped") {
-		t.Errorf("Check of the new version returns %v", err)
+		t.Errorf("Check of the new version returns %v, want \"dropped\" in it", err)
 	}
 	if _, err := app.DoOlderRaw(t.Context(), second, CountInV1{13}); err == nil || !strings.Contains(err.Error(), "unlucky") {
-		t.Errorf("a panic in Upgrade returns %v", err)
+		t.Errorf("a panic in Upgrade returns %v, want \"unlucky\" in it", err)
 	}
 
 	third := open(t, m.Share(), reads(2, older))
 	if _, err := app.DoOlderRaw(t.Context(), third, CountInV1{1}); err == nil || !strings.Contains(err.Error(), "not a command of any feature") {
-		t.Errorf("a version that is no longer written returns %v", err)
+		t.Errorf("a version that is no longer written returns %v, want \"not a command of any feature\" in it", err)
 	}
 	if result, err := app.DoRaw(app.WithKey(t.Context(), "k"), third, CountIn{10, "piece"}); err != nil || string(result) != "11" {
-		t.Errorf("the repeated command of the second build returns %s, %v", result, err)
+		t.Errorf("the repeated command of the second build returns %s, %v, want \"11\"", result, err)
 	}
 	execute(t, third, CountIn{1000, "kg"})
 	if r := lastRecord(t, m); r.Version != 2 || string(r.Data) != `{"by":1000,"unit":"kg"}` {
-		t.Errorf("stored %+v", r)
+		t.Errorf("stored %+v, want r.Version = 2, string(r.Data) = %q", r, `{"by":1000,"unit":"kg"}`)
 	}
 	if n := total(t, second); n != 1111 {
-		t.Errorf("the total is %d", n)
+		t.Errorf("the total is %d, want 1111", n)
 	}
 	if a, b := dump(t, second), dump(t, open(t, m.Share(), reads(1, older))); a != b || !strings.Contains(a, `["piece","piece","piece","kg"]`) {
-		t.Errorf("the state is %s, after replay %s", a, b)
+		t.Errorf("the state is %s, after replay %s, want a = %v, %q in it", a, b, b, `["piece","piece","piece","kg"]`)
 	}
 }
 
@@ -126,13 +126,13 @@ func TestWritesDowngrade(t *testing.T) {
 				t.Error(err)
 			default:
 				if r := lastRecord(t, m); r.Version != 1 || string(r.Data) != test.stored {
-					t.Errorf("stored %+v", r)
+					t.Errorf("stored %+v, want r.Version = 1, string(r.Data) = %v", r, test.stored)
 				}
 			}
 		})
 	}
 	if _, err := app.Open(t.Context(), app.NewMemory(), quiet(), reads(3, app.OlderOf[CountInV1](1))); err == nil || !strings.Contains(err.Error(), "command count writes version 3, and no OlderOf reads it") {
-		t.Errorf("a version that does not exist: %v", err)
+		t.Errorf("a version that does not exist, want %q in it: %v", "command count writes version 3, and no OlderOf reads it", err)
 	}
 }
 
@@ -149,10 +149,10 @@ func TestRepeatedInAnotherVersion(t *testing.T) {
 	for by, repeated := range map[int]bool{1: true, 2: false} {
 		result, err := app.DoOlderRaw(with, first, CountInV1{by})
 		if repeated != (err == nil && string(result) == "1") {
-			t.Errorf("%d: got %s, %v", by, result, err)
+			t.Errorf("%d: got %s, %v, want repeated = %v", by, result, err, err == nil && string(result) == "1")
 		}
 	}
 	if last(t, m) != 1 {
-		t.Errorf("the log has %d events", last(t, m))
+		t.Errorf("the log has %d events, want 1", last(t, m))
 	}
 }

@@ -3,11 +3,11 @@
 //	keys, err := auth.Keys("hello", []string{"alice=" + key})
 //	err = mcphttp.Serve(ctx, handler, mcphttp.ServeOptions{Gates: []auth.Gate{keys}})
 //
-// A [Gate] checks the credentials of a request, and returns the [Identity] of the caller. A [KeyGate] is
-// the gate for API keys, from a list or from a file that [AddKey] and [RevokeKeys] change. Package token
-// has the gate for OAuth bearer tokens. A tool gets the caller with [From], and the server refuses a tool
-// whose scopes the caller lacks. Over stdio, callers are not authenticated: the caller is the user who
-// started the server.
+// A [Gate] checks the credentials of a request, and returns the [Identity] of the caller. A
+// [KeyGate] is the gate for API keys, from a list or from a file that [AddKey] and [RevokeKeys]
+// change. Package token has the gate for OAuth bearer tokens. A tool gets the caller with [From],
+// and the server refuses a tool whose scopes the caller lacks. Over stdio, callers are not
+// authenticated: the caller is the user who started the server.
 package auth
 
 import (
@@ -22,14 +22,14 @@ import (
 
 // A Gate authenticates the callers of HTTP requests.
 type Gate interface {
-	// Authenticate returns the caller. A nil identity without an error means that the request has no
-	// credentials of this gate's kind; another gate may accept it. If the gate rejects the
+	// Authenticate returns the caller. A nil identity without an error means that the request has
+	// no credentials of this gate's kind; another gate may accept it. If the gate rejects the
 	// credentials, the error is a [*Refusal]. Any other error means that it could not check them.
 	Authenticate(r *http.Request) (*Identity, error)
 
-	// Challenge returns the WWW-Authenticate header for a caller without valid credentials (401) or,
-	// with scopes, for an authenticated caller that lacks these scopes (403). code is an error code
-	// of RFC 6750, such as invalid_token, or empty.
+	// Challenge returns the WWW-Authenticate header for a caller without valid credentials (401)
+	// or, with scopes, for an authenticated caller that lacks these scopes (403). code is an error
+	// code of RFC 6750, such as invalid_token, or empty.
 	Challenge(code string, scopes []string) string
 
 	// Credentials describes the credentials to send, such as "a key as X-Api-Token".
@@ -76,13 +76,13 @@ func (id *Identity) Principal() string {
 	return string(text)
 }
 
-// Actor returns the name of the caller in event logs: the subject of a token, or the name of an API key.
-// It is the same for all programs of a user, and differs between the users of a server.
+// Actor returns the name of the caller in event logs: the subject of a token, or the name of an API
+// key. It is the same for all programs of a user, and differs between the users of a server.
 func (id *Identity) Actor() string { return cmp.Or(id.Name, id.Subject, id.Client) }
 
-// IsReservedActor reports whether a name may be that of another kind of actor: of an API key, a local
-// user, a worker, a program without a user, or a user of another issuer. A gate of your own must not
-// return an identity with such a name.
+// IsReservedActor reports whether a name may be that of another kind of actor: of an API key, a
+// local user, a worker, a program without a user, or a user of another issuer. A gate of your own
+// must not return an identity with such a name.
 func IsReservedActor(name string) bool {
 	reserved := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 	return slices.ContainsFunc([]string{"anonymous", "client:", "key-", "local:", "worker:"}, reserved) || strings.Contains(name, "@http")
@@ -90,8 +90,8 @@ func IsReservedActor(name string) bool {
 
 type identityKey struct{}
 
-// With returns a copy of ctx with the caller id. Serve does that after a gate; use it in tests, and if
-// your own HTTP server authenticates callers.
+// With returns a copy of ctx with the caller id. Serve does that after a gate; use it in tests, and
+// if your own HTTP server authenticates callers.
 func With(ctx context.Context, id *Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, id)
 }
@@ -102,8 +102,8 @@ func From(ctx context.Context) *Identity {
 	return id
 }
 
-// UntilExpiry returns a context that also ends when the caller's credentials expire or are revoked. Use
-// it for work that must not outlive them, such as a stream.
+// UntilExpiry returns a context that also ends when the caller's credentials expire or are revoked.
+// Use it for work that must not outlive them, such as a stream.
 func UntilExpiry(ctx context.Context) (context.Context, context.CancelFunc) {
 	switch id := From(ctx); {
 	case id != nil && id.valid != nil:

@@ -14,12 +14,12 @@ import (
 	"strings"
 )
 
-// A Key is a line of a key file: NAME sha256:HEX [SCOPE…]. Empty lines and lines that begin with # are
-// ignored.
+// A Key is a line of a key file: NAME sha256:HEX [SCOPE…]. Empty lines and lines that begin with #
+// are ignored.
 type Key struct {
-	// Name is the name of the caller. Several keys may have the same name, such as an old key and a new
-	// one. It begins with a letter, has only lower-case letters, digits and . _ -, and is not reserved;
-	// see [IsReservedActor].
+	// Name is the name of the caller. Several keys may have the same name, such as an old key and a
+	// new one. It begins with a letter, has only lower-case letters, digits and . _ -, and is not
+	// reserved; see [IsReservedActor].
 	Name   string   `json:"name"`
 	Sum    Sum      `json:"hash"`
 	Scopes []string `json:"scopes"`        // without scopes, the key bypasses them
@@ -51,7 +51,8 @@ func (k Key) check() error {
 	return nil
 }
 
-// parseKey returns the key of a line, or nil if the line is empty or a comment. Errors never contain a key.
+// parseKey returns the key of a line, or nil if the line is empty or a comment. Errors never
+// contain a key.
 func parseKey(line string) (*Key, error) {
 	fields := strings.Fields(line)
 	if len(fields) == 0 || fields[0][0] == '#' {
@@ -97,7 +98,8 @@ func readKeys(file string) (keys []Key, text string, err error) {
 	return keys, string(raw), nil
 }
 
-// AddKey adds a random key to the end of a file, which it creates if needed. Only the result has the key.
+// AddKey adds a random key to the end of a file, which it creates if needed. Only the result has
+// the key.
 func AddKey(file, name string, scopes []string) (Key, error) {
 	key := rand.Text() // at least 128 bits
 	k := Key{name, sha256.Sum256([]byte(key)), scopes, key}
@@ -110,8 +112,8 @@ func AddKey(file, name string, scopes []string) (Key, error) {
 	})
 }
 
-// RevokeKeys removes keys from a file, and returns them: all of a name, or the one whose hash begins
-// with what, such as sha256:3f9a.
+// RevokeKeys removes keys from a file, and returns them: all of a name, or the one whose hash
+// begins with what, such as sha256:3f9a.
 func RevokeKeys(file, what string) (revoked []Key, err error) {
 	isSum := strings.HasPrefix(what, "sha256:")
 	err = rewriteKeys(file, func(text string) (kept string, err error) {
@@ -130,9 +132,9 @@ func RevokeKeys(file, what string) (revoked []Key, err error) {
 	return revoked, err
 }
 
-// rewriteKeys replaces the text of a key file, or creates it. Readers see the old file or the new one,
-// which has the owner and the mode of the old one, so that the server can read it. The file .new also
-// prevents two changes at the same time.
+// rewriteKeys replaces the text of a key file, or creates it. Readers see the old file or the new
+// one, which has the owner and the mode of the old one, so that the server can read it. The file
+// .new also prevents two changes at the same time.
 func rewriteKeys(file string, edit func(text string) (string, error)) error {
 	if target, err := filepath.EvalSymlinks(file); err == nil {
 		file = target

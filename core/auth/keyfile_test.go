@@ -186,8 +186,8 @@ func (b *logBuffer) take() string {
 	return lines
 }
 
-// A gate follows its file. The streams of a revoked key end, and no others. While the file is not valid,
-// the previous keys are accepted, and the log says so once.
+// A gate follows its file. The streams of a revoked key end, and no others. While the file is not
+// valid, the previous keys are accepted, and the log says so once.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "keys")

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// A KeyGate is a [Gate] that accepts API keys, as X-Api-Token or as Authorization: Bearer. It ignores a
-// bearer token that is not one of the keys, because it may be for another gate.
+// A KeyGate is a [Gate] that accepts API keys, as X-Api-Token or as Authorization: Bearer. It
+// ignores a bearer token that is not one of the keys, because it may be for another gate.
 type KeyGate struct {
 	realm  string
 	listed keySet                 // keys that do not come from the file
@@ -27,14 +27,14 @@ type KeyGate struct {
 	text   string                 // of the file, when it was last read
 }
 
-// A keySet holds the callers by the hashes of their keys. The time of a lookup depends on the hash of
-// what a caller sends, so it reveals nothing about the keys.
+// A keySet holds the callers by the hashes of their keys. The time of a lookup depends on the hash
+// of what a caller sends, so it reveals nothing about the keys.
 type keySet map[Sum]*Identity
 
-// Keys returns a gate that accepts the API keys in list. NAME=KEY is a key of the caller NAME, if KEY
-// has at least 16 characters and NAME is valid for a [Key]. Any other text is the key of a caller
-// key-HASH. The keys bypass scopes. realm is the name of the server in challenges. Errors never contain
-// a key.
+// Keys returns a gate that accepts the API keys in list. NAME=KEY is a key of the caller NAME, if
+// KEY has at least 16 characters and NAME is valid for a [Key]. Any other text is the key of a
+// caller key-HASH. The keys bypass scopes. realm is the name of the server in challenges. Errors
+// never contain a key.
 func Keys(realm string, list []string) (*KeyGate, error) {
 	var keys []Key
 	for i, text := range list {
@@ -57,8 +57,8 @@ func Keys(realm string, list []string) (*KeyGate, error) {
 	return g, nil
 }
 
-// AddFile makes the gate accept the keys in a file too; see [Key] and [KeyGate.Watch]. Call it once,
-// before the gate is used.
+// AddFile makes the gate accept the keys in a file too; see [Key] and [KeyGate.Watch]. Call it
+// once, before the gate is used.
 func (g *KeyGate) AddFile(file string) error {
 	g.file = file
 	_, err := g.reload()
@@ -111,9 +111,9 @@ func (g *KeyGate) replace(keys []Key) error {
 	return nil
 }
 
-// Watch reads the file again every second until ctx ends, because not all file systems report changes.
-// A key that was removed is refused from then on, and its streams end. While the file is not valid, the
-// previous keys are accepted.
+// Watch reads the file again every second until ctx ends, because not all file systems report
+// changes. A key that was removed is refused from then on, and its streams end. While the file is
+// not valid, the previous keys are accepted.
 func (g *KeyGate) Watch(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -182,8 +182,8 @@ func (g *KeyGate) Authenticate(r *http.Request) (*Identity, error) {
 
 func (g *KeyGate) find(key string) *Identity { return (*g.keys.Load())[sha256.Sum256([]byte(key))] }
 
-// CutBearer returns the token of an Authorization header, and whether its scheme is Bearer. It is for
-// gates of your own.
+// CutBearer returns the token of an Authorization header, and whether its scheme is Bearer. It is
+// for gates of your own.
 func CutBearer(value string) (token string, ok bool) {
 	scheme, token, ok := strings.Cut(value, " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {

@@ -94,8 +94,8 @@ func identify(gate auth.Gate, key string) *auth.Identity {
 	return id
 }
 
-// A key may have the name of its caller, which stays the same when the key is replaced. A key without a
-// name may contain =.
+// A key may have the name of its caller, which stays the same when the key is replaced. A key
+// without a name may contain =.
 func TestNamedKeys(t *testing.T) {
 	const padded = "c2VjcmV0c2VjcmV0c2VjcmV0cw=="
 	for _, test := range []struct{ listed, key, actor string }{

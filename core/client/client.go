@@ -1,18 +1,19 @@
 // Package client is a client of the Model Context Protocol.
 //
-//	c, err := client.Start(ctx, client.Command{Program: "weather", Args: []string{"mcp"}}, client.Options{})
+//	weather := client.Command{Program: "weather", Args: []string{"mcp"}}
+//	c, err := client.Start(ctx, weather, client.Options{})
 //	…
 //	defer c.Close()
 //	result, err := c.CallTool(ctx, "forecast", map[string]any{"city": "Oslo"})
 //
-// [Start] runs a server as a child process. [InProcess] connects to an [mcp.Server] in this process.
-// [Over] connects over a stream of messages. Package clienthttp connects over HTTP. Client and server
-// use the newest revision that both support.
+// [Start] runs a server as a child process. [InProcess] connects to an [mcp.Server] in this
+// process. [Over] connects over a stream of messages. Package clienthttp connects over HTTP. Client
+// and server use the newest revision that both support.
 //
 // Requests and notifications from the server call the functions of [Options], in all revisions. An
-// error response of the server is a [*jsonrpc.Error]. A failed connection or an invalid response is a
-// [*ConnectionError]. To use methods that Client has no function for, such as resources/subscribe,
-// see [Client.Request].
+// error response of the server is a [*jsonrpc.Error]. A failed connection or an invalid response is
+// a [*ConnectionError]. To use methods that Client has no function for, such as
+// resources/subscribe, see [Client.Request].
 package client
 
 import (
@@ -33,8 +34,8 @@ import (
 // Options configure a [Client]. With the zero value, the client refuses requests from the server.
 //
 // The client limits the server to 64 MiB and a million JSON values in a message, 100,000 entries,
-// 32 MiB and 1000 pages in a list, and 100 requests at a time. Beyond a limit, the request fails with
-// an error that names the limit.
+// 32 MiB and 1000 pages in a list, and 100 requests at a time. Beyond a limit, the request fails
+// with an error that names the limit.
 type Options struct {
 	Info     mcp.Implementation // name and version of the client
 	Revision mcp.Revision       // only revision to accept (default: the newest that the server supports)
@@ -46,7 +47,8 @@ type Options struct {
 	MaxTimeout     time.Duration // from a request to its result (default 10 minutes)
 	ConnectTimeout time.Duration // for connecting (default 30 seconds)
 
-	// Sample answers sampling/createMessage by setting Answer. Set SampleTools if it supports Tools.
+	// Sample answers sampling/createMessage by setting Answer. Set SampleTools if it supports
+	// Tools.
 	Sample      func(context.Context, *mcp.Sampling) error
 	SampleTools bool
 	// Elicit answers elicitation/create with a form by setting Action and Content. The client adds
@@ -75,9 +77,9 @@ type Options struct {
 
 // A Client is connected to one server. Its methods may be called concurrently.
 //
-// Methods return a [*jsonrpc.Error] if the server answers with an error, a [*ConnectionError] without a
-// valid answer, and a [*NotFoundError] for a tool that does not exist. Other errors mean invalid
-// arguments.
+// Methods return a [*jsonrpc.Error] if the server answers with an error, a [*ConnectionError]
+// without a valid answer, and a [*NotFoundError] for a tool that does not exist. Other errors mean
+// invalid arguments.
 type Client struct {
 	o         Options
 	transport Transport
@@ -125,8 +127,8 @@ func Over(ctx context.Context, t jsonrpc.Transport, o Options) (*Client, error) 
 	return newClient(o).connect(ctx, &streamTransport{stream: t}, t, nil)
 }
 
-// InProcess connects to a server in this process. ctx applies to connecting only; the handlers of the
-// server inherit its values. [Client.Close] waits for calls in progress.
+// InProcess connects to a server in this process. ctx applies to connecting only; the handlers of
+// the server inherit its values. [Client.Close] waits for calls in progress.
 func InProcess(ctx context.Context, server *mcp.Server, o Options) (*Client, error) {
 	ours, theirs := jsonrpc.Pipe()
 	served := make(chan error, 1)
@@ -220,7 +222,8 @@ func (c *Client) Instructions() string { return c.session.Load().instructions }
 // server/discover.
 func (c *Client) Supported() []mcp.Revision { return c.session.Load().supported }
 
-// Close fails all requests in progress, ends the session, and stops the process that [Start] started.
+// Close fails all requests in progress, ends the session, and stops the process that [Start]
+// started.
 func (c *Client) Close() error { return c.close() }
 
 // short shortens a text from the server for an error or a log line.

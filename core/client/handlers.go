@@ -12,7 +12,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// answer answers a request from the server or, in stateless revisions, an input request in a result.
+// answer answers a request from the server or, in stateless revisions, an input request in a
+// result.
 func (c *Client) answer(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	if params == nil {
 		params = json.RawMessage(`{}`)

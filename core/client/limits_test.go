@@ -14,8 +14,8 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// hostileServer is an in-memory server. answer returns the result of a request, or sends messages itself
-// and returns "". answers receives the answers of the client.
+// hostileServer is an in-memory server. answer returns the result of a request, or sends messages
+// itself and returns "". answers receives the answers of the client.
 func hostileServer(t *testing.T, o client.Options, answer func(method string, say func(string)) string, answers func(string)) *client.Client {
 	t.Helper()
 	ours, theirs := jsonrpc.Pipe()

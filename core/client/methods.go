@@ -149,10 +149,10 @@ func listAll[T any](ctx context.Context, c *Client, method, field string) ([]T, 
 	return all, nil
 }
 
-// Entries returns all entries of a list as the server sent them. Use it for members that the types of
-// package mcp do not have. method is the method of the list, such as tools/list, and field the field of
-// the result with the entries, such as tools. It returns nil if the server does not declare the
-// capability.
+// Entries returns all entries of a list as the server sent them. Use it for members that the types
+// of package mcp do not have. method is the method of the list, such as tools/list, and field the
+// field of the result with the entries, such as tools. It returns nil if the server does not
+// declare the capability.
 func (c *Client) Entries(ctx context.Context, method, field string) ([]json.RawMessage, error) {
 	capability, _, _ := strings.Cut(method, "/")
 	if !c.Capabilities().Has(capability) {

@@ -20,8 +20,8 @@ const maxRounds = 20
 type CallOption func(*request)
 
 // OnProgress calls f with each progress notification of the request, before the request returns. f
-// blocks all other messages, so it must return quickly, and must not call the client. Each notification
-// restarts [Options].Timeout.
+// blocks all other messages, so it must return quickly, and must not call the client. Each
+// notification restarts [Options].Timeout.
 func OnProgress(f func(Progress)) CallOption { return func(r *request) { r.progress = f } }
 
 // WithTimeouts overrides [Options].Timeout and [Options].MaxTimeout for one request. 0 keeps the
@@ -162,8 +162,8 @@ func (c *Client) do(ctx context.Context, r *request, options []CallOption) (json
 	return nil, &ConnectionError{fmt.Errorf("%s still asks for input after %d rounds", r.method, maxRounds)}
 }
 
-// sendOnce sends a request and returns its result. If ctx ends or the timeout expires, it cancels the
-// request.
+// sendOnce sends a request and returns its result. If ctx ends or the timeout expires, it cancels
+// the request.
 func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.RawMessage, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("call %s: %w", r.method, context.Cause(ctx))

@@ -37,7 +37,8 @@ type Transport interface {
 	// FilterTools returns the tools that can be called over this transport.
 	FilterTools(s *Session, all []mcp.Tool) []mcp.Tool
 
-	// Explain adds details about the cause of an error, such as the URL or the exit code of the server.
+	// Explain adds details about the cause of an error, such as the URL or the exit code of the
+	// server.
 	Explain(err error) error
 
 	// Close ends the current session and the connection.
@@ -132,9 +133,9 @@ func (t *streamTransport) Close() error {
 // A Command is a program that serves MCP over stdio.
 type Command = process.Command
 
-// Start starts a server as a child process and connects to it. The process runs until [Client.Close].
-// ctx applies to connecting only. Some older servers exit when they receive server/discover. Start
-// restarts such a server and sends initialize first.
+// Start starts a server as a child process and connects to it. The process runs until
+// [Client.Close]. ctx applies to connecting only. Some older servers exit when they receive
+// server/discover. Start restarts such a server and sends initialize first.
 func Start(ctx context.Context, cmd Command, o Options) (*Client, error) {
 	c, err := start(ctx, cmd, o)
 	if err == nil || o.Revision != "" || o.Handshake || ctx.Err() != nil {

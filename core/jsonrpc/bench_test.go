@@ -49,7 +49,7 @@ func BenchmarkBurst(b *testing.B) {
 		begin func(*Request)
 	}{
 		{"ordered", func(*Request) {}},
-		{"declared", (*Request).MayTakeLong},
+		{"declared", (*Request).allowConcurrent},
 		{"released", (*Request).Release},
 	} {
 		b.Run(way.name, func(b *testing.B) {
@@ -86,7 +86,7 @@ func BenchmarkPipe(b *testing.B) {
 		run  func(in, out *os.File)
 	}{
 		{"floor", func(in, out *os.File) { _, _ = io.Copy(struct{ io.Writer }{out}, struct{ io.Reader }{in}) }},
-		{"declared", serve((*Request).MayTakeLong)},
+		{"declared", serve((*Request).allowConcurrent)},
 		{"released", serve((*Request).Release)},
 	} {
 		for _, n := range []int{1, 64} {

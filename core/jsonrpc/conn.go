@@ -64,9 +64,12 @@ type Options struct {
 	// [MethodNotFound].
 	Handle Handler
 
+	// OnNotification handles incoming notifications. nil passes them to Handle too.
+	OnNotification func(ctx context.Context, n *Request) error
+
 	// Ordered are the methods whose requests are handled before the next message is read. Requests
-	// of other methods may run concurrently with later ones, as after [Request.MayTakeLong]. nil
-	// means all methods. Notifications are always handled in order.
+	// of other methods may run concurrently with later ones. nil means all methods. Notifications
+	// are always handled in order.
 	Ordered map[string]bool
 
 	// Grace is how long requests in flight may continue when the connection ends (default five
@@ -127,8 +130,6 @@ type Conn struct {
 	draining atomic.Bool     // drain waits for running to be 0
 	busy     context.Context // ends when running is 0 while draining
 	setIdle  context.CancelFunc
-
-	pendingPool sync.Pool // of *pending
 
 	mu       sync.Mutex
 	single   *Request            // the only request in flight, which saves a map entry

@@ -139,7 +139,7 @@ func TestContextRaces(t *testing.T) {
 	var left sync.WaitGroup
 	conn = NewConn(theirs, Options{Handle: func(ctx context.Context, req *Request) (any, error) {
 		for _, f := range []func(){
-			req.MayTakeLong,
+			req.allowConcurrent,
 			req.Release,
 			func() { conn.Cancel(req.ID) },
 			func() { <-ctx.Done() },

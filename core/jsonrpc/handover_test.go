@@ -17,7 +17,7 @@ const other = `{"jsonrpc":"2.0","method":"other"}`
 
 type key struct{}
 
-// A request is released by Release or, after MayTakeLong, when it is about to wait. Otherwise it is
+// A request is released by Release or, after allowConcurrent, when it is about to wait. Otherwise it is
 // handled in order.
 func TestHandOver(t *testing.T) {
 	look := func(ctx context.Context) { _ = ctx.Err() }
@@ -31,36 +31,31 @@ func TestHandOver(t *testing.T) {
 		{"Release", func(_ context.Context, req *Request) { req.Release() }, true, true},
 		{"Err", func(ctx context.Context, _ *Request) { look(ctx) }, false, false},
 		{"Done", func(ctx context.Context, _ *Request) { ctx.Done() }, false, false},
-		{"declared", func(_ context.Context, req *Request) { req.MayTakeLong() }, false, true},
+		{"declared", func(_ context.Context, req *Request) { req.allowConcurrent() }, false, true},
 		{"declared, Value", func(ctx context.Context, req *Request) {
-			req.MayTakeLong()
+			req.allowConcurrent()
 			ctx.Value(key{})
 			_ = context.WithoutCancel(ctx).Err()
 		}, false, true},
-		{"declared, Err", func(ctx context.Context, req *Request) { req.MayTakeLong(); look(ctx) }, true, true},
-		{"declared, Done", func(ctx context.Context, req *Request) { req.MayTakeLong(); ctx.Done() }, true, true},
+		{"declared, Err", func(ctx context.Context, req *Request) { req.allowConcurrent(); look(ctx) }, true, true},
+		{"declared, Done", func(ctx context.Context, req *Request) { req.allowConcurrent(); ctx.Done() }, true, true},
 		{"declared, Err of a value", func(ctx context.Context, req *Request) {
 			ctx = context.WithValue(ctx, key{}, 1)
-			req.MayTakeLong()
+			req.allowConcurrent()
 			look(ctx)
 		}, true, true},
 		{"declared, derived", func(ctx context.Context, req *Request) {
-			req.MayTakeLong()
+			req.allowConcurrent()
 			_, cancel := context.WithTimeout(ctx, time.Hour)
 			cancel()
 		}, true, true},
-		{"derived, declared", func(ctx context.Context, req *Request) {
-			_, cancel := context.WithCancel(ctx)
-			time.AfterFunc(time.Hour, cancel)
-			req.MayTakeLong()
-		}, true, true},
 		{"declared, AfterFunc", func(ctx context.Context, req *Request) {
-			req.MayTakeLong()
+			req.allowConcurrent()
 			context.AfterFunc(ctx, func() {})
 		}, true, true},
 		{"declared late", func(_ context.Context, req *Request) {
 			time.Sleep(time.Second) // longer than the turn timer runs
-			req.MayTakeLong()
+			req.allowConcurrent()
 		}, false, true},
 	}
 	for _, test := range tests {
@@ -76,7 +71,7 @@ func TestHandOver(t *testing.T) {
 					}
 					test.do(ctx, req)
 					<-pass
-					released = req.Released()
+					released = req.turn.Load() == passedTurn
 					return struct{}{}, nil
 				}})
 				p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`, other)
@@ -107,7 +102,7 @@ func TestQuickRequestIsNeverReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept *Request
 		p := newPeer(t, Options{Handle: func(ctx context.Context, req *Request) (any, error) {
-			req.MayTakeLong()
+			req.allowConcurrent()
 			kept = req
 			return echo(ctx, req)
 		}})
@@ -115,7 +110,7 @@ func TestQuickRequestIsNeverReleased(t *testing.T) {
 		p.expect(`1 {}`)
 		synctest.Wait()
 		kept.Release()
-		if kept.Released() {
+		if kept.turn.Load() == passedTurn {
 			t.Error("released after its end")
 		}
 		p.end()
@@ -234,7 +229,7 @@ func TestFloodInBothDirections(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			handle := func(ctx context.Context, req *Request) (any, error) {
 				if declare {
-					req.MayTakeLong()
+					req.allowConcurrent()
 				}
 				return echo(ctx, req)
 			}

@@ -75,7 +75,7 @@ func TestNothingIsHeldForLong(t *testing.T) {
 						req.Release()
 						<-pass
 					case "declare":
-						req.MayTakeLong()
+						req.allowConcurrent()
 						<-pass
 					case "block":
 						<-pass

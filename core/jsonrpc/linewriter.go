@@ -48,7 +48,7 @@ func (l *lineWriter) send(msg []byte) error {
 // put queues a message. later reports that another goroutine will write it, now or at the end of a
 // burst; otherwise the caller must call push or startWriting. While the queue is full, put waits,
 // until ctx ends or expired receives a value.
-func (l *lineWriter) put(ctx context.Context, expired <-chan time.Time, msg []byte) (later bool, err error) {
+func (l *lineWriter) put(ctx context.Context, expired <-chan struct{}, msg []byte) (later bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.awaitRoom(ctx, expired); err != nil {
@@ -183,7 +183,7 @@ func (l *lineWriter) nextFlush() <-chan struct{} {
 
 // awaitRoom waits until the queue has room, or returns an error if ctx ends or expired receives a
 // value. mu is held, but not while it waits.
-func (l *lineWriter) awaitRoom(ctx context.Context, expired <-chan time.Time) (err error) {
+func (l *lineWriter) awaitRoom(ctx context.Context, expired <-chan struct{}) (err error) {
 	for len(l.waiting) > maxWaiting && l.err == nil && !l.closing && err == nil {
 		flushed := l.nextFlush()
 		l.mu.Unlock()

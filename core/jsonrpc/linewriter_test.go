@@ -72,7 +72,7 @@ func TestBurstTakesFewWrites(t *testing.T) {
 		fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":%d,"method":"m"}`+"\n", i)
 	}
 	for name, begin := range map[string]func(*Request){
-		"ordered": func(*Request) {}, "declared": (*Request).MayTakeLong, "released": (*Request).Release,
+		"ordered": func(*Request) {}, "declared": (*Request).allowConcurrent, "released": (*Request).Release,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			out := &slowWriter{t: t}

@@ -72,11 +72,10 @@ func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error)
 	}
 	defer c.removePending(o, p)
 	id := IntID(o.number)
-	msg, err := appendCall(p.buf[:0], id, o.Method, o.Params)
+	msg, err := appendCall(nil, id, o.Method, o.Params)
 	if err != nil {
 		return ID{}, nil, err
 	}
-	p.buf = msg
 	if o.OnID != nil {
 		o.OnID(id)
 	}
@@ -114,7 +113,7 @@ func (c *Conn) sendCall(ctx context.Context, o *Outgoing, p *pending, msg []byte
 
 // sendWithin passes a message to the transport, unless ctx ends or the call expires before the
 // transport has room for it.
-func (c *Conn) sendWithin(ctx context.Context, expired <-chan time.Time, msg []byte) error {
+func (c *Conn) sendWithin(ctx context.Context, expired <-chan struct{}, msg []byte) error {
 	if c.lines == nil {
 		return c.send(msg)
 	}
@@ -239,29 +238,13 @@ func (c *Conn) addPending(o *Outgoing, p *pending) bool {
 	return !c.closed
 }
 
-// removePending ends a call, and keeps p for reuse.
 func (c *Conn) removePending(o *Outgoing, p *pending) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	delete(c.calls, o.number)
-	closed := c.closed
-	c.mu.Unlock()
-	if closed {
-		return
-	}
 	if p.timer != nil {
 		p.timer.Stop()
 	}
-	if o.Via != nil {
-		return // the function of its timer may be about to run
-	}
-	select {
-	case <-p.answer: // it arrived too late
-	default:
-	}
-	if cap(p.buf) > maxKept {
-		p.buf = nil
-	}
-	c.pendingPool.Put(p)
 }
 
 // deliver passes a response to the call that waits for it. stop cancels the context of its
@@ -309,54 +292,36 @@ func (c *Conn) FailCalls() {
 // A pending call waits for its answer.
 type pending struct {
 	answer chan message // buffers one message; closed if no answer will arrive
-	buf    []byte       // the encoded call
 
 	stop        context.CancelCauseFunc // cancels the context of Via while it runs; guarded by Conn.mu
-	timer       *time.Timer             // nil until a call needs it
-	expired     <-chan time.Time        // receives a value at the timeout; nil if the call has no timeout
+	timer       *time.Timer             // nil if the call has no timeout
+	expired     chan struct{}           // receives a value at the timeout
 	idleTimeout time.Duration
 	deadline    time.Time // zero without MaxTimeout
 }
 
-// newPending returns a pending call with the timeouts of o. It reuses a completed one if possible.
+// newPending returns a pending call with the timeouts of o.
 func (c *Conn) newPending(o *Outgoing) *pending {
-	var p *pending
-	if o.Via == nil {
-		p, _ = c.pendingPool.Get().(*pending)
-	}
-	if p == nil {
-		p = &pending{answer: make(chan message, 1)}
-	}
-	p.idleTimeout, p.deadline, p.expired = o.IdleTimeout, time.Time{}, nil
+	p := &pending{answer: make(chan message, 1), idleTimeout: o.IdleTimeout}
 	if o.MaxTimeout > 0 {
 		p.deadline = time.Now().Add(o.MaxTimeout)
 	}
 	first := p.nextTimeout()
-	switch {
-	case first == 0:
+	if first == 0 {
 		return p
-	case o.Via != nil:
-		// Via watches its context instead of a channel.
-		expired := make(chan time.Time, 1)
-		p.expired = expired
-		p.timer = time.AfterFunc(first, func() {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			if p.stop != nil {
-				p.stop(p.timeoutError(o))
-			}
-			select {
-			case expired <- time.Time{}:
-			default:
-			}
-		})
-		return p
-	case p.timer == nil:
-		p.timer = time.NewTimer(first)
-	default:
-		p.timer.Reset(first)
 	}
-	p.expired = p.timer.C
+	p.expired = make(chan struct{}, 1)
+	p.timer = time.AfterFunc(first, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if p.stop != nil {
+			p.stop(p.timeoutError(o)) // Via watches its context
+		}
+		select {
+		case p.expired <- struct{}{}:
+		default:
+		}
+	})
 	return p
 }
 

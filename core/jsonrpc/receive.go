@@ -8,7 +8,9 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/petrock/petrock/core/internal/pace"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -35,7 +37,7 @@ func (c *Conn) read() {
 			c.deliver(in.message, true)
 			continue
 		}
-		r := &Request{ID: in.id, Method: in.method, Params: in.params, conn: c, batch: in.batch, slot: in.slot}
+		r := &Request{ID: in.id, Method: in.method, Params: in.params, ParamEnds: in.paramEnds, conn: c, batch: in.batch, slot: in.slot}
 		if buf = c.serve(r, in.fault, buf[:0]); cap(buf) > maxKept {
 			buf = nil
 		}
@@ -268,7 +270,7 @@ func (c *Conn) Deliver(m *Message) {
 }
 
 func (c *Conn) receive(ctx context.Context, r *Request, in *incoming, responder Responder) {
-	r.ID, r.Method, r.Params, r.conn = in.id, in.method, in.params, c
+	r.ID, r.Method, r.Params, r.ParamEnds, r.conn = in.id, in.method, in.params, in.paramEnds, c
 	r.batch, r.slot, r.parent, r.responder = in.batch, in.slot, ctx, responder
 	r.turn.Store(passedTurn)
 	r.concurrent.Store(true)
@@ -293,8 +295,8 @@ func (c *Conn) receive(ctx context.Context, r *Request, in *incoming, responder 
 // A Request is an incoming request or notification.
 //
 // Handlers are called on the goroutine that reads, in the order in which messages arrive. The next
-// message is read when the handler returns or releases the request. See [Request.Release],
-// [Request.MayTakeLong] and [Options].Ordered for handlers that take long.
+// message is read when the handler returns or releases the request. See [Request.Release]
+// and [Options].Ordered for handlers that take long.
 //
 // The context of a request ends when the peer cancels it, at the end of the grace period of the
 // connection, or when the handler has returned.
@@ -302,6 +304,9 @@ type Request struct {
 	ID     ID // zero for a notification
 	Method string
 	Params json.RawMessage // a valid object or array; nil if the request has no params
+
+	// ParamEnds is where the members of Params end, for [strictjson.MembersAt].
+	ParamEnds strictjson.Ends
 
 	conn      *Conn
 	batch     *batch // nil if the request is not part of a batch
@@ -312,6 +317,9 @@ type Request struct {
 	parent    context.Context // the context given to Conn.Receive, else nil
 	responder Responder       // the one given to Conn.Receive, else nil
 	failure   error           // why the request failed
+
+	pace  *pace.Pace // measures the handler; nil if it is not measured
+	began time.Time  // see pace
 
 	turn       atomic.Int32 // keepsTurn, passedTurn or servedTurn
 	concurrent atomic.Bool  // the request may run concurrently with later ones

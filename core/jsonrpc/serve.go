@@ -70,7 +70,10 @@ func (c *Conn) untrack() {
 // the request.
 func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 	c.protect(r, func() {
-		result, err := c.o.Handle((*requestContext)(r), r)
+		result, err := c.handle(r)
+		if r.pace != nil {
+			r.pace.End(r.began, r.turn.Load() == passedTurn)
+		}
 		if err == nil && !r.IsNotification() {
 			if reply, err = appendJSON(appendResultStart(buf, r.ID), result); err != nil {
 				c.o.Logger.Error("encode result", "method", r.Method, "error", err)
@@ -89,6 +92,13 @@ func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 		}
 	})
 	return reply
+}
+
+func (c *Conn) handle(r *Request) (any, error) {
+	if c.o.OnNotification != nil && r.IsNotification() {
+		return nil, c.o.OnNotification((*requestContext)(r), r)
+	}
+	return c.o.Handle((*requestContext)(r), r)
 }
 
 // protect calls f, and failed if f panics or ends its goroutine with runtime.Goexit. In the latter

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -31,17 +32,17 @@ type Call struct {
 	target    json.RawMessage // the JSON of Target
 	arguments json.RawMessage // as the client sent them
 
-	number    uint64    // of the request, in this server
-	via       *Session  // the session that received the call, in any revision
-	responder Responder // of the transport; nil over stdio
+	number    uint64              // of the request, in this server
+	via       *Session            // the session that received the call, in any revision
+	responder transport.Responder // of the transport; nil over stdio
 	req       *jsonrpc.Request
 	ctx       context.Context // of the request; ends when the client cancels it
 	client    *client         // of the session; nil in the stateless era
 	level     *Level          // the lowest level of log messages for the client; nil sends none
 	progress  *progress       // nil if the client does not want progress
 	cache     Cache           // of the result
-	checked   []byte          // structured content that is known to be valid JSON
-	failed    *ToolResult     // the result of a tool with IsError set
+	result    *ToolResult     // of the tool, as the client gets it; nil before it is rendered
+	validated bool            // the structured content of the tool matches its schema
 	hidden    error           // the error that the client sees only a part of
 
 	rawInfo, rawCapabilities json.RawMessage // of the client in the stateless era
@@ -215,7 +216,9 @@ func (c *Call) ClientCapabilities() Capabilities {
 // returns a call even if params are invalid.
 func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statelessParams) (*Call, error) {
 	c := &Call{Method: req.Method, Params: req.Params, number: s.server.requests.Add(1), via: s, req: req, ctx: ctx}
-	c.responder, _ = req.Responder().(Responder)
+	if s.remote {
+		c.responder, _ = req.Responder().(transport.Responder)
+	}
 	switch strictjson.First(req.Params) {
 	case 0:
 		return c, nil
@@ -223,7 +226,7 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statele
 		return c, jsonrpc.Errorf(jsonrpc.InvalidParams, "params must be an object, got an array")
 	}
 	target := targetKey(req.Method)
-	err := strictjson.Members(req.Params, func(key, value []byte) error {
+	err := strictjson.MembersAt(req.Params, &req.ParamEnds, func(key, value []byte) error {
 		switch {
 		case string(key) == target && target != "":
 			c.target = value

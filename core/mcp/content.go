@@ -208,31 +208,13 @@ func decodeContent(raw []byte) (Content, error) {
 	if strictjson.First(raw) != '{' {
 		return nil, fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
 	}
-	var kind, text string
-	plain := true // a text without annotations and _meta
-	err := strictjson.Object(raw, func(key, value []byte) error {
-		ok := true
-		switch string(key) {
-		case "type":
-			if kind, ok = strictjson.Unquote(value); !ok {
-				return fmt.Errorf("type: must be a string, got %s", strictjson.Describe(value))
-			}
-		case "text":
-			text, ok = strictjson.Unquote(value)
-		default:
-			ok = false
-		}
-		plain = plain && ok
-		return nil
-	})
-	if err != nil {
-		return nil, err
+	named := strictjson.Member(raw, "type")
+	kind, ok := strictjson.Unquote(named)
+	if !ok && named != nil {
+		return nil, fmt.Errorf("type: must be a string, got %s", strictjson.Describe(named))
 	}
 	switch kind {
 	case "text":
-		if plain {
-			return Text{Text: text}, nil
-		}
 		return decodeAs[Text](raw)
 	case "image":
 		return decodeAs[Image](raw)

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -25,24 +25,30 @@ type Cache struct {
 // wrapStateless adds the members that results have in the stateless era: the result type, the
 // serverInfo and, if the method is cached, the cache lifetime.
 func (s *Server) wrapStateless(c *Call, m method, result any) (any, error) {
-	if r, ok := result.(checkedResult); ok && len(r.Meta) == 0 {
-		return statelessResult{r, s}, nil
+	if answer, ok := result.(*toolAnswer); ok {
+		return answer, nil // it adds them itself
 	}
 	raw, err := encode(result)
 	if err != nil {
 		return nil, fmt.Errorf("encode the result of %s: %w", c.Method, err)
 	}
 	const complete = `"complete"`
-	var meta, rest []byte
+	meta := Meta{}
+	var rest []byte
 	kind := []byte(complete)
 	err = strictjson.Object(raw, func(key, value []byte) error {
 		switch string(key) {
 		case "resultType":
 			kind = value
 		case "_meta":
-			meta = value
+			if strictjson.First(value) == '{' {
+				return strictjson.Members(value, func(key, value []byte) error {
+					meta[string(key)] = json.RawMessage(value)
+					return nil
+				})
+			}
 		default:
-			rest = strictjson.AppendMember(rest, string(key), value)
+			rest = strictjson.AppendMember(append(rest, ','), string(key), value)
 		}
 		return nil
 	})
@@ -51,41 +57,14 @@ func (s *Server) wrapStateless(c *Call, m method, result any) (any, error) {
 	}
 	out := append([]byte(`{"resultType":`), kind...)
 	if m.cached && string(kind) == complete {
-		out = append(out, `,"ttlMs":`...)
-		out = strconv.AppendInt(out, max(c.cache.TTL, 0).Milliseconds(), 10)
 		scope := "private"
 		if c.cache.Public {
 			scope = "public"
 		}
-		out = strictjson.AppendMember(append(out, ','), "cacheScope", strictjson.AppendString(nil, scope))
+		out = fmt.Appendf(out, `,"ttlMs":%d,"cacheScope":"%s"`, max(c.cache.TTL, 0).Milliseconds(), scope)
 	}
-	if rest != nil {
-		out = append(append(out, ','), rest...)
-	}
-	if meta, err = s.addServerInfo(meta); err != nil {
-		return nil, fmt.Errorf("the _meta of the result of %s: %w", c.Method, err)
-	}
-	out = strictjson.AppendMember(append(out, ','), "_meta", meta)
-	return json.RawMessage(append(out, '}')), nil
-}
-
-// A statelessResult is the result of a tool in the stateless era. It is encoded in one pass.
-type statelessResult struct {
-	checkedResult
-	server *Server
-}
-
-func (r statelessResult) AppendJSON(dst []byte) ([]byte, error) {
-	dst = append(dst, `{"resultType":"complete"`...)
-	open := len(dst)
-	dst, err := r.checkedResult.AppendJSON(dst)
-	if err != nil {
-		return dst, err
-	}
-	dst[open] = ','
-	dst = append(dst[:len(dst)-1], `,"_meta":{"`+MetaServerInfo+`":`...)
-	dst = append(dst, r.server.resultInfo...)
-	return append(dst, "}}"...), nil
+	out, err = appendMeta(append(out, rest...), meta, s.resultInfo)
+	return json.RawMessage(append(out, '}')), err
 }
 
 // encode encodes v as JSON. It is faster than strictjson.Marshal for an Appender.
@@ -94,26 +73,6 @@ func encode(v any) (json.RawMessage, error) {
 		return a.AppendJSON(nil)
 	}
 	return strictjson.Marshal(v)
-}
-
-// addServerInfo adds the serverInfo to the _meta of a result, unless it has one.
-func (s *Server) addServerInfo(meta []byte) ([]byte, error) {
-	members := []byte{}
-	hasInfo := false
-	if meta != nil && meta[0] != 'n' {
-		err := strictjson.Object(meta, func(key, value []byte) error {
-			hasInfo = hasInfo || string(key) == MetaServerInfo
-			members = strictjson.AppendMember(members, string(key), value)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	if !hasInfo {
-		members = strictjson.AppendMember(members, MetaServerInfo, s.resultInfo)
-	}
-	return append(append([]byte{'{'}, members...), '}'), nil
 }
 
 func (s *Session) handshakeRequest(call *Call) (any, error) {
@@ -246,7 +205,7 @@ func (s *Session) statelessRequest(call *Call, sp *statelessParams) (any, error)
 // checkStateless reads the _meta of a request, and returns an error if the request is refused.
 func (s *Session) checkStateless(call *Call, sp *statelessParams, m method, known bool) error {
 	if err := call.readStateless(sp); err != nil {
-		return &StatelessError{Err: err, Malformed: true}
+		return &transport.StatelessError{Err: err, Malformed: true}
 	}
 	name := short(call.Method)
 	switch {
@@ -269,18 +228,21 @@ func (s *Session) checkStateless(call *Call, sp *statelessParams, m method, know
 func (c *Call) readStateless(sp *statelessParams) error {
 	version, ok := strictjson.Unquote(sp.version)
 	if c.responder != nil {
-		if err := c.responder.CheckRequest(c, version); err != nil {
+		if err := c.responder.CheckRequest(c.forTransport(version)); err != nil {
 			return err
 		}
 	}
 	if sp.version == nil {
+		if c.responder != nil && !slices.Contains(Revisions(), Revision(c.responder.Origin().Version)) {
+			return unsupportedError(c.responder.Origin().Version)
+		}
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q and %q; to start a session, send initialize", MetaVersion, MetaCapabilities)
 	}
 	if !ok {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be a string, got %s", MetaVersion, strictjson.Describe(sp.version))
 	}
 	if Revision(version) != Latest {
-		return UnsupportedError(version)
+		return unsupportedError(version)
 	}
 	if sp.capabilities == nil {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q; use {} for a client without capabilities", MetaCapabilities)
@@ -303,8 +265,23 @@ func (c *Call) readStateless(sp *statelessParams) error {
 	return nil
 }
 
-// UnsupportedError returns the error for a request that names an unsupported revision.
-func UnsupportedError(version string) error {
+// forTransport returns the request as a transport sees it. version is the revision that it names.
+func (c *Call) forTransport(version string) transport.Request {
+	r := transport.Request{
+		Version:   version,
+		Method:    c.Method,
+		Target:    c.Target,
+		HasTarget: strictjson.First(c.target) == '"',
+		Arguments: c.arguments,
+	}
+	if t, ok := c.via.server.tools.get(c.Target); ok && c.Method == "tools/call" {
+		r.Headers = t.headerArguments
+	}
+	return r
+}
+
+// unsupportedError returns the error for a request that names an unsupported revision.
+func unsupportedError(version string) error {
 	data, _ := strictjson.Marshal(struct { // strings always encode
 		Supported []Revision `json:"supported"`
 		Requested string     `json:"requested"`
@@ -318,7 +295,7 @@ func UnsupportedError(version string) error {
 
 // statelessError converts err to an error with the codes of the stateless era.
 func statelessError(err error) error {
-	if _, ok := errors.AsType[*StatelessError](err); ok {
+	if _, ok := errors.AsType[*transport.StatelessError](err); ok {
 		return err
 	}
 	if errors.Is(err, ResourceNotFound) {
@@ -329,7 +306,7 @@ func statelessError(err error) error {
 		renamed.Code = jsonrpc.InvalidParams
 		err = &renamed
 	}
-	return &StatelessError{Err: err}
+	return &transport.StatelessError{Err: err}
 }
 
 type discoverResult struct {

@@ -46,15 +46,15 @@ func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 			attrs = append(attrs, slog.String("session", origin.Session))
 		}
 	}
-	outcome := "ok"
+	outcome, failed := "ok", c.result != nil && c.result.IsError
 	switch {
-	case c.ctx.Err() != nil && (*err != nil || c.failed != nil):
+	case c.ctx.Err() != nil && (*err != nil || failed):
 		outcome = "cancelled"
 	case *err != nil:
 		outcome = "error"
 	case *result == nil:
 		outcome = "panic"
-	case c.failed != nil:
+	case failed:
 		outcome = "failed"
 	}
 	attrs = append(attrs, slog.Float64("took_ms", float64(time.Since(began).Microseconds())/1000), slog.String("outcome", outcome), slog.String("request", c.RequestID()), slog.String("id", c.req.ID.String()))
@@ -63,8 +63,8 @@ func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 		attrs = append(attrs, slog.String("error", strictjson.Clip(c.hidden.Error(), maxLogged)))
 	case *err != nil:
 		attrs = append(attrs, slog.String("error", strictjson.Clip((*err).Error(), maxLogged)))
-	case c.failed != nil && len(c.failed.Content) > 0:
-		if text, ok := c.failed.Content[0].(Text); ok {
+	case failed && len(c.result.Content) > 0:
+		if text, ok := c.result.Content[0].(Text); ok {
 			attrs = append(attrs, slog.String("error", strictjson.Clip(text.Text, maxLogged)))
 		}
 	}

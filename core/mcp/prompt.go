@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/internal/jsonschema"
+	"github.com/petrock/petrock/core/internal/pace"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/strictjson/jsonfield"
@@ -88,7 +89,7 @@ func (p Prompt) forRevision(r Revision) Prompt {
 type prompt struct {
 	Prompt
 	descriptionCache
-	pace    jsonrpc.Pace
+	pace    pace.Pace
 	names   []string // of the arguments
 	input   *textInput
 	handler PromptHandler
@@ -144,9 +145,8 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 	if err := found.check(p.Arguments); err != nil {
 		return nil, err
 	}
-	began := found.pace.Begin(c.req)
+	c.req.ReleaseUnlessQuick(&found.pace)
 	result, err := found.handler(ctx, p.Arguments)
-	found.pace.End(c.req, began)
 	if result == nil {
 		result = &PromptResult{}
 	}
@@ -204,20 +204,14 @@ func AddPrompt[In any, Out PromptOutput](to Registrar, p Prompt, f func(context.
 
 func addTypedPrompt(d *Derived, p Prompt, in reflect.Type, h PromptHandler) error {
 	p.Name = d.server.o.NamePrefix + p.Name
-	fields, err := textFields(in)
-	given := p.InputSchema != nil
-	if err == nil && !given && !d.isExact() && p.Arguments == nil && len(fields) > 0 {
-		p.InputSchema, err = inferText(in, fields)
-	}
+	raw, err := d.textSchema(in, p.InputSchema, p.Arguments == nil)
 	var made *prompt
 	if err == nil {
+		p.InputSchema = raw
 		made, err = newPrompt(p, h)
 	}
-	if err == nil && given {
-		err = d.check(made.input.schema, in, jsonschema.Input)
-	}
 	if err == nil {
-		err = checkNames(in, fields, "the prompt", made.names)
+		err = checkNames(in, "the prompt", made.names)
 	}
 	return d.describe(add(d.server, &d.server.prompts, p.Name, made, err))
 }
@@ -257,28 +251,23 @@ func textDecoder[In any](what string) func(map[string]string) (In, error) {
 	}
 }
 
-// textFields returns the fields of a struct that is decoded from text. They cannot have defaults or
-// headers, which only tools support.
-func textFields(in reflect.Type) ([]jsonfield.Field, error) {
-	if in.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("input %v: must be a struct", in)
+// textSchema returns the schema of a struct that is decoded from text: given, which must match the
+// struct, or else an inferred one, or nil if the struct is empty or infer is false.
+func (d *Derived) textSchema(in reflect.Type, given json.RawMessage, infer bool) (json.RawMessage, error) {
+	if err := checkTextFields(in); err != nil {
+		return nil, err
+	}
+	if given != nil {
+		s, err := compileInput(given)
+		if err != nil {
+			return nil, err
+		}
+		return given, d.check(s, in, jsonschema.Input)
 	}
 	fields := jsonfield.Decoded(in)
-	for _, f := range fields {
-		tag, err := jsonschema.ParseTag(f.Tag)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("schema tag of %v.%s: %w", in, f.Name, err)
-		case tag.Default != nil:
-			return nil, fmt.Errorf("%v.%s: only tools support a default; set it in the function", in, f.Name)
-		case tag.Header != "":
-			return nil, fmt.Errorf("%v.%s: only tools support a header; remove it", in, f.Name)
-		}
+	if !infer || d.isExact() || len(fields) == 0 {
+		return nil, nil
 	}
-	return fields, nil
-}
-
-func inferText(in reflect.Type, fields []jsonfield.Field) (json.RawMessage, error) {
 	raw, err := jsonschema.Infer(in, jsonschema.Input)
 	if err != nil {
 		return nil, err
@@ -288,34 +277,51 @@ func inferText(in reflect.Type, fields []jsonfield.Field) (json.RawMessage, erro
 		return nil, err
 	}
 	for i, p := range s.Properties() {
-		if !p.IsString {
+		if !p.IsText() {
 			return nil, fmt.Errorf(`%v.%s: arguments are text, got %v; use a string, or the option "string" in its json tag`, in, fields[i].Name, fields[i].Type)
 		}
 	}
 	return raw, nil
 }
 
+// checkTextFields returns an error if in is not a struct, or has defaults or headers, which only tools
+// support.
+func checkTextFields(in reflect.Type) error {
+	if in.Kind() != reflect.Struct {
+		return fmt.Errorf("input %v: must be a struct", in)
+	}
+	for _, f := range jsonfield.Decoded(in) {
+		tag, err := jsonschema.ParseTag(f.Tag)
+		switch {
+		case err != nil:
+			return fmt.Errorf("schema tag of %v.%s: %w", in, f.Name, err)
+		case tag.Default != nil:
+			return fmt.Errorf("%v.%s: only tools support a default; set it in the function", in, f.Name)
+		case tag.Header != "":
+			return fmt.Errorf("%v.%s: only tools support a header; remove it", in, f.Name)
+		}
+	}
+	return nil
+}
+
 // checkNames compares the fields of an input with the names of its values. what names their owner in
 // errors.
-func checkNames(in reflect.Type, fields []jsonfield.Field, what string, names []string) error {
-	var missing, extra []string
-	for _, f := range fields {
+func checkNames(in reflect.Type, what string, names []string) error {
+	var missing []string
+	extra := slices.Clone(names)
+	for _, f := range jsonfield.Decoded(in) {
 		if !slices.Contains(names, f.Key) {
 			missing = append(missing, f.Key)
 		}
-	}
-	for _, name := range names {
-		if !slices.ContainsFunc(fields, func(f jsonfield.Field) bool { return f.Key == name }) {
-			extra = append(extra, name)
-		}
+		extra = slices.DeleteFunc(extra, func(name string) bool { return name == f.Key })
 	}
 	of := cmp.Or(in.Name(), "the input")
 	switch {
-	case missing != nil && extra != nil:
+	case missing != nil && len(extra) > 0:
 		return mismatch{fmt.Errorf("%s has %q, but %s has %q", of, missing, what, extra)}
 	case missing != nil:
 		return mismatch{fmt.Errorf("%s has %q, but %s does not", of, missing, what)}
-	case extra != nil:
+	case len(extra) > 0:
 		return mismatch{fmt.Errorf("%s has %q, but %s does not", what, extra, of)}
 	}
 	return nil

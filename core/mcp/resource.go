@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"reflect"
 
-	"github.com/petrock/petrock/core/internal/jsonschema"
+	"github.com/petrock/petrock/core/internal/pace"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -126,17 +126,23 @@ func (t ResourceTemplate) forRevision(r Revision) ResourceTemplate {
 type resource struct {
 	Resource
 	descriptionCache
-	pace    jsonrpc.Pace
-	handler ResourceHandler
+	reader
 }
 
 type template struct {
 	ResourceTemplate
 	descriptionCache
-	pace    jsonrpc.Pace
-	uri     *uriTemplate
-	input   *textInput
-	handler ResourceHandler
+	reader
+	uri   *uriTemplate
+	input *textInput
+}
+
+// A reader reads a resource, or the resources of a template.
+type reader struct {
+	handler  ResourceHandler
+	mimeType string // default of the contents
+	cache    Cache
+	pace     pace.Pace
 }
 
 func newResource(r Resource, h ResourceHandler) (*resource, error) {
@@ -151,8 +157,8 @@ func newResource(r Resource, h ResourceHandler) (*resource, error) {
 	case h == nil:
 		return nil, errors.New("has no handler")
 	}
-	r.Cache.Public = r.Cache.Public && len(r.Scopes) == 0
-	made := &resource{Resource: r, descriptionCache: descriptionCache{local: r.Local}, handler: h}
+	made := &resource{Resource: r, descriptionCache: descriptionCache{local: r.Local}}
+	made.reader.set(h, r.MIMEType, r.Cache, r.Scopes)
 	return made, checkEncodable(made)
 }
 
@@ -170,21 +176,37 @@ func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Cache.Public = t.Cache.Public && len(t.Scopes) == 0
-	made := &template{ResourceTemplate: t, descriptionCache: descriptionCache{local: t.Local}, uri: uri, input: input, handler: h}
+	made := &template{ResourceTemplate: t, descriptionCache: descriptionCache{local: t.Local}, uri: uri, input: input}
+	made.reader.set(h, t.MIMEType, t.Cache, t.Scopes)
 	made.completes = input.complete != nil
 	return made, checkEncodable(made)
+}
+
+func (r *reader) set(h ResourceHandler, mimeType string, cache Cache, scopes []string) {
+	r.handler, r.mimeType, r.cache = h, mimeType, cache
+	r.cache.Public = cache.Public && len(scopes) == 0
 }
 
 type uriParams struct {
 	URI *string `json:"uri"`
 }
 
-// lookUp returns the resource with that URI, or else the first template that matches it, of those
-// that the call can see. It checks the scopes of the caller and the variables.
-func (s *Server) lookUp(ctx context.Context, c *Call, uri string) (readable, error) {
+// withURI returns a method that passes the uri of its params to f.
+func withURI(f func(ctx context.Context, c *Call, uri string) (any, error)) func(context.Context, *Call) (any, error) {
+	return withParams(func(ctx context.Context, c *Call, p *uriParams) (any, error) {
+		if p.URI == nil {
+			return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "%s needs the uri of a resource", c.Method)
+		}
+		return f(ctx, c, *p.URI)
+	})
+}
+
+// lookUp returns the reader of the resource with that URI, or else of the first template that matches
+// it, of those that the call can see, and the variables of the template. It checks the scopes of the
+// caller and the variables.
+func (s *Server) lookUp(ctx context.Context, c *Call, uri string) (*reader, map[string]string, error) {
 	if r, ok := s.resources.get(uri); ok && c.canSee(r) {
-		return readable{r.handler, nil, r.MIMEType, r.Cache, &r.pace}, checkScopes(ctx, r.Scopes)
+		return &r.reader, nil, checkScopes(ctx, r.Scopes)
 	}
 	var variables map[string]string
 	t, ok := s.templates.find(func(t *template) (matches bool) {
@@ -192,43 +214,31 @@ func (s *Server) lookUp(ctx context.Context, c *Call, uri string) (readable, err
 		return matches && c.canSee(t)
 	})
 	if !ok {
-		return readable{}, NotFound(uri)
+		return nil, nil, NotFound(uri)
 	}
 	if err := checkScopes(ctx, t.Scopes); err != nil {
-		return readable{}, err
+		return nil, nil, err
 	}
-	return readable{t.handler, variables, t.MIMEType, t.Cache, &t.pace}, t.input.check("variables for the resource template", t.Name, variables)
+	return &t.reader, variables, t.input.check("variables for the resource template", t.Name, variables)
 }
 
-type readable struct {
-	handler   ResourceHandler
-	variables map[string]string // of the template; nil for a resource
-	mimeType  string            // default of the contents
-	cache     Cache
-	pace      *jsonrpc.Pace
-}
-
-func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, error) {
-	if p.URI == nil {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/read needs the uri of a resource")
-	}
-	found, err := s.lookUp(ctx, c, *p.URI)
+func (s *Server) readResource(ctx context.Context, c *Call, uri string) (any, error) {
+	found, variables, err := s.lookUp(ctx, c, uri)
 	if err != nil {
 		return nil, err
 	}
 	c.cache = found.cache
-	began := found.pace.Begin(c.req)
-	contents, err := found.handler(ctx, *p.URI, found.variables)
-	found.pace.End(c.req, began)
+	c.req.ReleaseUnlessQuick(&found.pace)
+	contents, err := found.handler(ctx, uri, variables)
 	if err == nil && len(contents) == 0 {
-		err = NotFound(*p.URI)
+		err = NotFound(uri)
 	}
 	if err != nil {
 		return nil, err
 	}
 	rendered := make([]ResourceContents, len(contents))
 	for i, part := range contents {
-		part.URI, part.MIMEType = cmp.Or(part.URI, *p.URI), cmp.Or(part.MIMEType, found.mimeType)
+		part.URI, part.MIMEType = cmp.Or(part.URI, uri), cmp.Or(part.MIMEType, found.mimeType)
 		part.Meta = part.Meta.forRevision(c.Revision)
 		rendered[i] = part
 	}
@@ -239,32 +249,26 @@ func (s *Server) readResource(ctx context.Context, c *Call, p *uriParams) (any, 
 	return result, nil
 }
 
-func (s *Server) subscribe(ctx context.Context, c *Call, p *uriParams) (any, error) {
-	if p.URI == nil {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/subscribe needs the uri of a resource")
-	}
-	if _, err := s.lookUp(ctx, c, *p.URI); err != nil {
+func (s *Server) subscribe(ctx context.Context, c *Call, uri string) (any, error) {
+	if _, _, err := s.lookUp(ctx, c, uri); err != nil {
 		return nil, err
 	}
-	if len(*p.URI) > maxSubscribed {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "the uri has %d bytes (limit %d for a subscription)", len(*p.URI), maxSubscribed)
+	if len(uri) > maxSubscribed {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "the uri has %d bytes (limit %d for a subscription)", len(uri), maxSubscribed)
 	}
-	if !c.Session.changes.subscribe(*p.URI) {
+	if !c.Session.changes.subscribe(uri) {
 		return struct{}{}, nil
 	}
-	if err := c.reserve(subscriptionCost(*p.URI)); err != nil {
-		c.Session.changes.unsubscribe(*p.URI)
+	if err := c.reserve(subscriptionCost(uri)); err != nil {
+		c.Session.changes.unsubscribe(uri)
 		return nil, err
 	}
 	return struct{}{}, nil
 }
 
-func (s *Server) unsubscribe(_ context.Context, c *Call, p *uriParams) (any, error) {
-	if p.URI == nil {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "resources/unsubscribe needs the uri of a resource")
-	}
-	if c.Session.changes.unsubscribe(*p.URI) {
-		_ = c.reserve(-subscriptionCost(*p.URI)) // releasing never fails
+func (s *Server) unsubscribe(_ context.Context, c *Call, uri string) (any, error) {
+	if c.Session.changes.unsubscribe(uri) {
+		_ = c.reserve(-subscriptionCost(uri)) // releasing never fails
 	}
 	return struct{}{}, nil
 }
@@ -315,23 +319,17 @@ func AddResourceTemplate[In, Out any](to Registrar, t ResourceTemplate, f func(c
 }
 
 func addTypedTemplate(d *Derived, t ResourceTemplate, in, out reflect.Type, h ResourceHandler) error {
-	given := t.InputSchema != nil
-	fields, err := textFields(in)
-	if err == nil && !given && !d.isExact() {
-		t.InputSchema, err = inferText(in, fields)
-	}
+	raw, err := d.textSchema(in, t.InputSchema, true)
 	if err == nil {
+		t.InputSchema = raw
 		t.MIMEType, err = contentType(out, t.MIMEType)
 	}
 	var made *template
 	if err == nil {
 		made, err = newTemplate(t, h)
 	}
-	if err == nil && given {
-		err = d.check(made.input.schema, in, jsonschema.Input)
-	}
 	if err == nil {
-		err = checkNames(in, fields, t.URITemplate, made.uri.variables())
+		err = checkNames(in, t.URITemplate, made.uri.variables())
 	}
 	return d.describe(add(d.server, &d.server.templates, t.URITemplate, made, err))
 }

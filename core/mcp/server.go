@@ -232,7 +232,8 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 
 func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	session := &Session{server: s, log: s.o.Logger, ending: make(chan struct{})}
-	o.Handle, o.Ordered, o.OnShutdown, o.Logger = session.handle, s.ordered, session.end, s.o.Logger
+	o.Handle, o.OnNotification, o.Ordered = session.handle, session.handleNotification, s.ordered
+	o.OnShutdown, o.Logger = session.end, s.o.Logger
 	session.agreed.Store(&agreement{})
 	session.conn = jsonrpc.NewConn(t, o)
 	session.changes = sessionChanges(session)
@@ -272,9 +273,9 @@ func (s *Server) methodTable() map[string]method {
 		"tools/call":               {run: s.callTool, capability: "tools", mayAsk: true},
 		"resources/list":           {run: withParams(s.listMethod("resources", s.resources.page)), capability: "resources", cached: true},
 		"resources/templates/list": {run: withParams(s.listMethod("resourceTemplates", s.templates.page)), capability: "resources", cached: true},
-		"resources/read":           {run: withParams(s.readResource), capability: "resources", cached: true, mayAsk: true},
-		"resources/subscribe":      {run: withParams(s.subscribe), ordered: true, capability: "resources", era: handshakeEra},
-		"resources/unsubscribe":    {run: withParams(s.unsubscribe), ordered: true, capability: "resources", era: handshakeEra},
+		"resources/read":           {run: withURI(s.readResource), capability: "resources", cached: true, mayAsk: true},
+		"resources/subscribe":      {run: withURI(s.subscribe), ordered: true, capability: "resources", era: handshakeEra},
+		"resources/unsubscribe":    {run: withURI(s.unsubscribe), ordered: true, capability: "resources", era: handshakeEra},
 		"prompts/list":             {run: withParams(s.listMethod("prompts", s.prompts.page)), capability: "prompts", cached: true},
 		"prompts/get":              {run: withParams(s.getPrompt), capability: "prompts", mayAsk: true},
 		"completion/complete":      {run: withParams(s.completeArgument), capability: "completions"},

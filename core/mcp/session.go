@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -64,7 +64,7 @@ func (s *Session) end() {
 	close(s.ending)
 }
 
-// handle handles every message of the client. It distinguishes the eras of the protocol: a request
+// handle handles every request of the client. It distinguishes the eras of the protocol: a request
 // that names its revision is stateless, any other belongs to the session. Methods are the same for
 // both.
 //
@@ -72,9 +72,6 @@ func (s *Session) end() {
 // session serves the request, serve calls the hook, run calls the method, callTool calls the tool's
 // handler, and render and AppendJSON write the result.
 func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error) {
-	if req.IsNotification() {
-		return nil, s.handleNotification(req)
-	}
 	var sp statelessParams
 	call, err := s.newCall(ctx, req, &sp)
 	if err != nil {
@@ -82,7 +79,7 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 			s.logCall(call, time.Now(), new(any), &err)
 		}
 		if s.stateless {
-			err = &StatelessError{Err: err, Malformed: true}
+			err = &transport.StatelessError{Err: err, Malformed: true}
 		}
 		return nil, err
 	}
@@ -115,9 +112,6 @@ func (s *Session) serve(call *Call, m method, refusal error) (result any, err er
 	case nil:
 		return struct{}{}, nil // a result is always an object
 	case rendered:
-		if tool, ok := r.(*ToolResult); ok && tool != nil && tool.IsError {
-			call.failed = tool
-		}
 		return r.render(call)
 	}
 	if s.server.o.Hook == nil {
@@ -139,7 +133,7 @@ type rendered interface {
 }
 
 // handleNotification ignores unknown notifications.
-func (s *Session) handleNotification(req *jsonrpc.Request) error {
+func (s *Session) handleNotification(_ context.Context, req *jsonrpc.Request) error {
 	switch req.Method {
 	case "notifications/initialized":
 		if !s.state.CompareAndSwap(int32(Initializing), int32(Operating)) {
@@ -172,32 +166,6 @@ func (s *Session) notify(ctx context.Context, method string, params any) {
 	}
 }
 
-// A Responder answers a message of [Session.Receive] over the transport that the message came from.
-type Responder interface {
-	jsonrpc.Responder
-
-	// CheckRequest compares a request of revision 2026-07-28 with data of the transport, such as HTTP
-	// headers. version is the revision that the request names in its _meta, or "".
-	CheckRequest(c *Call, version string) error
-
-	// Reserve counts n bytes of memory for the session until it ends, or for the request if it has no
-	// session. A negative n releases memory earlier. An error refuses the request.
-	Reserve(n int) error
-
-	// Origin returns where the request comes from.
-	Origin() Origin
-
-	// Suspend lets the client disconnect and fetch the response after retry, if that is possible.
-	Suspend(retry time.Duration)
-}
-
-// An Origin says where a request comes from.
-type Origin struct {
-	Caller      string // name or address of the client, for the log
-	Session     string // the session as the log shows it, which is not enough to use it; may be empty
-	Traceparent string // header of the W3C recommendation Trace Context, as the client sent it; may be empty
-}
-
 // NewSession returns a session for a transport that passes each message to [Session.Receive]. send
 // sends messages that belong to no request; it must not block. The caller must close the session.
 // Its client is remote: see [Resource].
@@ -224,7 +192,7 @@ func (s *Server) openSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 
 // Receive handles a message, concurrently with others. The context of a request has the values of
 // ctx and ends when ctx does.
-func (s *Session) Receive(ctx context.Context, m *jsonrpc.Message, r Responder) {
+func (s *Session) Receive(ctx context.Context, m *jsonrpc.Message, r transport.Responder) {
 	s.conn.Receive(ctx, m, r)
 }
 
@@ -241,46 +209,6 @@ type sender func(msg []byte) error
 func (send sender) Send(msg []byte) error { return send(msg) }
 func (sender) Receive() ([]byte, error)   { return nil, io.EOF }
 func (sender) Close() error               { return nil }
-
-// A StatelessError is the error of a request of revision 2026-07-28. Over HTTP, it determines the
-// status code.
-type StatelessError struct {
-	Err       error
-	Malformed bool // the revision or the capabilities in _meta are missing or invalid
-}
-
-func (e *StatelessError) Error() string { return e.Err.Error() }
-
-// Unwrap returns Err.
-func (e *StatelessError) Unwrap() error { return e.Err }
-
-// NamesRevision reports whether the _meta of params names a revision.
-func NamesRevision(params json.RawMessage) bool {
-	meta := strictjson.Member(params, "_meta")
-	return strictjson.Member(meta, MetaVersion) != nil
-}
-
-// HasTarget reports whether the params name the target of the call as a string.
-func (c *Call) HasTarget() bool { return c.Target != "" || strictjson.First(c.target) == '"' }
-
-// HeaderArguments returns the arguments of a tools/call that HTTP headers repeat, with their values.
-// The value of a missing argument is nil. A call that was not received by a [Session] has none.
-func (c *Call) HeaderArguments() iter.Seq2[HeaderArgument, json.RawMessage] {
-	return func(yield func(HeaderArgument, json.RawMessage) bool) {
-		if c.via == nil || c.Method != "tools/call" {
-			return
-		}
-		t, ok := c.via.server.tools.get(c.Target)
-		if !ok {
-			return
-		}
-		for _, a := range t.headerArguments {
-			if !yield(a, a.in(c.arguments)) {
-				return
-			}
-		}
-	}
-}
 
 // Suspend lets the client disconnect and fetch the response of the call of ctx after retry, so that
 // a call that takes minutes keeps no connection open. It only works over HTTP in revision

@@ -250,7 +250,7 @@ func (s *Server) grant(ctx context.Context, c *Call, requested notificationFilte
 		Resources: requested.Resources && s.declares("resources"),
 	}
 	for _, uri := range requested.URIs {
-		if _, err := s.lookUp(ctx, c, uri); err == nil && len(uri) <= maxSubscribed {
+		if _, _, err := s.lookUp(ctx, c, uri); err == nil && len(uri) <= maxSubscribed {
 			granted.URIs = append(granted.URIs, uri)
 		}
 	}

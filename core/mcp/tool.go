@@ -11,7 +11,9 @@ import (
 
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/internal/jsonschema"
+	"github.com/petrock/petrock/core/internal/pace"
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -95,24 +97,18 @@ func (r *ToolResult) Decode(v any) error {
 	return strictjson.Unmarshal(r.StructuredContent, v)
 }
 
-func (r *ToolResult) AppendJSON(dst []byte) ([]byte, error) {
-	if r.StructuredContent != nil {
+// appendMembers appends the members of the result except _meta. It is the only encoder of results.
+func (r *ToolResult) appendMembers(dst []byte, isValid bool) ([]byte, error) {
+	if r.StructuredContent != nil && !isValid {
 		if err := strictjson.Check(r.StructuredContent); err != nil {
 			return dst, fmt.Errorf("structuredContent: %w", err)
 		}
 	}
-	return checkedResult{r}.AppendJSON(dst)
-}
-
-// A checkedResult is a result whose structured content is known to be valid JSON.
-type checkedResult struct{ *ToolResult }
-
-func (r checkedResult) AppendJSON(dst []byte) ([]byte, error) {
 	var err error
 	if len(r.Content) == 0 && r.StructuredContent != nil {
-		dst = append(dst, `{"content":[{"type":"text","text":`...)
+		dst = append(dst, `"content":[{"type":"text","text":`...)
 		dst = append(strictjson.AppendString(dst, r.StructuredContent), '}', ']')
-	} else if dst, err = appendContent(append(dst, `{"content":`...), r.Content); err != nil {
+	} else if dst, err = appendContent(append(dst, `"content":`...), r.Content); err != nil {
 		return dst, err
 	}
 	if r.StructuredContent != nil {
@@ -121,17 +117,52 @@ func (r checkedResult) AppendJSON(dst []byte) ([]byte, error) {
 	if r.IsError {
 		dst = append(dst, `,"isError":true`...)
 	}
-	if len(r.Meta) > 0 {
-		meta, err := strictjson.Marshal(r.Meta)
-		if err != nil {
+	return dst, nil
+}
+
+func (r ToolResult) MarshalJSON() ([]byte, error) {
+	dst, err := r.appendMembers([]byte{'{'}, false)
+	if err == nil && len(r.Meta) > 0 {
+		dst, err = appendMeta(dst, r.Meta, nil)
+	}
+	return append(dst, '}'), err
+}
+
+// A toolAnswer is the answer to a call of a tool: the result of the call for the revision of its
+// client. It is a Call, so it costs no allocation.
+type toolAnswer Call
+
+// AppendJSON implements [jsonrpc.Appender].
+func (a *toolAnswer) AppendJSON(dst []byte) ([]byte, error) {
+	dst = append(dst, '{')
+	var info json.RawMessage
+	if a.Revision.stateless() {
+		dst = append(dst, `"resultType":"complete",`...)
+		info = a.via.server.resultInfo
+	}
+	dst, err := a.result.appendMembers(dst, a.validated)
+	if err == nil && (info != nil || len(a.result.Meta) > 0) {
+		dst, err = appendMeta(dst, a.result.Meta, info)
+	}
+	return append(dst, '}'), err
+}
+
+// appendMeta appends the _meta of a result. It adds info as the serverInfo, unless info is nil or meta
+// has one.
+func appendMeta(dst []byte, meta Meta, info json.RawMessage) ([]byte, error) {
+	raw := json.RawMessage(`{}`)
+	if len(meta) > 0 {
+		var err error
+		if raw, err = strictjson.Marshal(meta); err != nil {
 			return dst, fmt.Errorf("_meta: %w", err)
 		}
-		dst = strictjson.AppendMember(dst, "_meta", meta)
+	}
+	dst = append(append(dst, `,"_meta":`...), raw[:len(raw)-1]...)
+	if _, has := meta[MetaServerInfo]; info != nil && !has {
+		dst = strictjson.AppendMember(dst, MetaServerInfo, info)
 	}
 	return append(dst, '}'), nil
 }
-
-func (r ToolResult) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
 
 func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 	*r = ToolResult{}
@@ -173,45 +204,38 @@ func (t Tool) forRevision(r Revision) Tool {
 	return t
 }
 
-// render converts a result for the revision of a call. Structured content must be an object before
-// 2026-07-28, and is not supported before 2025-06-18.
+// render makes r the result of the call, converted for the revision of its client. Structured content
+// must be an object before 2026-07-28, and is not supported before 2025-06-18.
 func (r *ToolResult) render(c *Call) (any, error) {
 	if r == nil {
 		r = &ToolResult{}
 	}
-	if meta := c.resultMeta(r.Meta); len(meta) > len(r.Meta) {
-		r = &ToolResult{Content: r.Content, StructuredContent: r.StructuredContent, IsError: r.IsError, Meta: meta}
+	blocks, err := renderContent(r.Content, c.Revision)
+	if err != nil {
+		return nil, fmt.Errorf("the result of %s: %w", c.Target, err)
 	}
-	blocks := r.Content
-	if len(blocks) > 0 {
-		var err error
-		if blocks, err = renderContent(blocks, c.Revision); err != nil {
-			return nil, fmt.Errorf("the result of %s: %w", c.Target, err)
-		}
-	}
+	meta := c.resultMeta(r.Meta)
 	supported := c.Revision >= Revision20260728 || c.Revision >= Revision20250618 && strictjson.First(r.StructuredContent) == '{'
-	if supported && c.Revision >= Revision20251125 {
-		if own := r.StructuredContent; len(own) > 0 && len(own) == len(c.checked) && &own[0] == &c.checked[0] {
-			return checkedResult{r}, nil
-		}
-		return r, nil
+	if c.Revision < Revision20251125 || !supported || len(meta) > len(r.Meta) {
+		r = &ToolResult{Content: blocks, StructuredContent: r.StructuredContent, IsError: r.IsError, Meta: meta}
 	}
-	rendered := &ToolResult{Content: blocks, StructuredContent: r.StructuredContent, IsError: r.IsError, Meta: r.Meta}
 	if !supported && r.StructuredContent != nil {
 		if len(blocks) == 0 {
-			rendered.Content = []Content{Text{Text: string(r.StructuredContent)}}
+			r.Content = []Content{Text{Text: string(r.StructuredContent)}}
 		}
-		rendered.StructuredContent = nil
+		r.StructuredContent = nil
 	}
-	return rendered, nil
+	c.result = r
+	c.validated = c.validated && c.via.server.o.Hook == nil // a hook may have changed the result
+	return (*toolAnswer)(c), nil
 }
 
 type tool struct {
 	Tool
 	descriptionCache
-	pace            jsonrpc.Pace
+	pace            pace.Pace
 	input, output   *jsonschema.Schema // output is nil if none is declared
-	headerArguments []HeaderArgument
+	headerArguments []transport.HeaderArgument
 	handler         ToolHandler
 }
 
@@ -230,7 +254,7 @@ func newTool(t Tool, h ToolHandler) (*tool, error) {
 	if made.input, err = compileInput(t.InputSchema); err != nil {
 		return nil, err
 	}
-	if made.headerArguments, err = HeaderArguments(t.InputSchema); err != nil {
+	if made.headerArguments, err = transport.HeaderArguments(t.InputSchema); err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
 	if t.OutputSchema != nil {
@@ -265,12 +289,11 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	default:
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "the arguments of %s must be an object, got %s", t.Name, strictjson.Describe(c.arguments))
 	}
-	if err := t.input.Validate(c.arguments); err != nil {
+	if err := t.input.ValidateChecked(c.arguments); err != nil {
 		return ErrorResult(fmt.Errorf("invalid arguments for %s:\n%w", t.Name, err)), nil
 	}
-	began := t.pace.Begin(c.req)
+	c.req.ReleaseUnlessQuick(&t.pace)
 	result, err := t.handler(ctx, c.arguments)
-	t.pace.End(c.req, began)
 	switch {
 	case err != nil && isProtocolError(err):
 		return nil, err
@@ -282,11 +305,12 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	if t.output == nil || result.IsError {
 		return result, nil
 	}
-	if err := t.checkOutput(c, result); err != nil {
+	if err := t.checkOutput(result); err != nil {
 		// The tool has run, so the model should see why its result is invalid.
 		Logger(ctx).Error("tool returned an invalid result", "tool", t.Name, "error", err)
 		return ErrorResult(err), nil
 	}
+	c.validated = true
 	return result, nil
 }
 
@@ -296,16 +320,14 @@ func isProtocolError(err error) bool {
 	return isError || isCode
 }
 
-func (t *tool) checkOutput(c *Call, result *ToolResult) error {
+func (t *tool) checkOutput(result *ToolResult) error {
 	if result.StructuredContent == nil {
 		return fmt.Errorf("the tool %s has an output schema but returned no structured content", t.Name)
 	}
-	err := t.output.Validate(result.StructuredContent)
-	if err == nil {
-		c.checked = result.StructuredContent
-		return nil
+	if err := t.output.Validate(result.StructuredContent); err != nil {
+		return fmt.Errorf("the result of the tool %s does not match its output schema:\n%w", t.Name, err)
 	}
-	return fmt.Errorf("the result of the tool %s does not match its output schema:\n%w", t.Name, err)
+	return nil
 }
 
 // A ScopeError means that the caller's token does not have the scopes that a call needs. A handler may

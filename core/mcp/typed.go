@@ -170,7 +170,7 @@ func (f typedTool) handler() (ToolHandler, error) {
 		pointer := reflect.New(f.in)
 		pointer.Elem().Set(defaults)
 		in := pointer.Interface()
-		if err := decoder.Decode(arguments, in); err != nil {
+		if err := decoder.DecodeChecked(arguments, pointer); err != nil {
 			return nil, fmt.Errorf("invalid arguments: %w", err)
 		}
 		output, err := f.call(ctx, in)
@@ -225,8 +225,8 @@ func newTextInput(raw json.RawMessage) (*textInput, error) {
 	}
 	choices := make(map[string][]string)
 	for _, p := range in.schema.Properties() {
-		if p.Choices != nil {
-			choices[p.Name] = p.Choices
+		if texts := p.Choices(); texts != nil {
+			choices[p.Name] = texts
 		}
 	}
 	if len(choices) > 0 {

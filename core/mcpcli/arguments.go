@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
@@ -22,22 +23,8 @@ type input struct {
 	open       bool // other arguments are allowed, or the schema refuses them
 }
 
-// A Property is a property of an object schema, or the elements of a list.
-type Property struct {
-	Name        string
-	Required    bool
-	Kinds       []string // JSON types; none means any
-	Items       *Property
-	Format      string
-	Description string
-
-	title        string
-	enum         []json.RawMessage // the allowed values; none means any
-	titles       []string          // of the allowed values; may be fewer
-	defaultValue json.RawMessage   // nil if there is none
-	raw          json.RawMessage   // the schema, with references into document
-	document     map[string]json.RawMessage
-}
+// A Property is a property of an object schema.
+type Property struct{ jsonschema.Property }
 
 // readInput reads the schema of a tool.
 func readInput(schema json.RawMessage) input {
@@ -46,115 +33,21 @@ func readInput(schema json.RawMessage) input {
 	return in
 }
 
-// ReadProperties returns the properties of an object schema, in order. It ignores keywords that it does
-// not know, and invalid ones.
+// ReadProperties returns the properties of an object schema, in order. The schema may be invalid.
 func ReadProperties(schema json.RawMessage) []*Property {
-	document := map[string]json.RawMessage{}
-	if err := strictjson.Unmarshal(schema, &document); err != nil || strictjson.First(document["properties"]) != '{' {
-		return nil
-	}
-	var required []string
-	_ = json.Unmarshal(document["required"], &required)
 	var all []*Property
-	total := maxSubschemas
-	_ = strictjson.Object(document["properties"], func(key, value []byte) error {
-		r := &reader{schema, min(total, maxOfProperty)}
-		p := r.property(value)
-		total -= min(total, maxOfProperty) - max(r.left, 0)
-		p.Name, p.Required = string(key), slices.Contains(required, string(key))
-		p.raw, p.document = value, document
-		all = append(all, p)
-		return nil
-	})
+	for _, p := range jsonschema.ReadProperties(schema) {
+		all = append(all, &Property{*p})
+	}
 	return all
-}
-
-// Limits on the number of subschemas that are read. A schema may be circular or hostile.
-const (
-	maxSubschemas = 2_000
-	maxOfProperty = 100
-)
-
-type reader struct {
-	document json.RawMessage
-	left     int // number of subschemas that may still be read
-}
-
-func (r *reader) property(raw json.RawMessage) *Property {
-	var s struct {
-		Type, Enum, Const, Default, Items json.RawMessage
-		Title, Description, Format        string
-		EnumNames                         []string // of revision 2025-06-18
-		AnyOf, OneOf                      []json.RawMessage
-		Ref                               string `json:"$ref"`
-	}
-	if r.left--; r.left >= 0 {
-		_ = json.Unmarshal(raw, &s)
-	}
-	p := &Property{Format: s.Format, Description: s.Description, title: s.Title, titles: s.EnumNames, defaultValue: s.Default}
-	if kind, ok := strictjson.Unquote(s.Type); ok {
-		p.Kinds = []string{kind}
-	} else {
-		_ = json.Unmarshal(s.Type, &p.Kinds)
-	}
-	if _ = json.Unmarshal(s.Enum, &p.enum); s.Const != nil {
-		p.enum = []json.RawMessage{s.Const}
-	}
-	if s.Items != nil {
-		p.Items = r.property(s.Items)
-	}
-	branches := append(s.AnyOf, s.OneOf...)
-	if s.Ref != "" {
-		branches = append(branches, lookUp(r.document, s.Ref))
-	}
-	r.addBranches(p, branches)
-	return p
-}
-
-// addBranches adds the types and values of alternatives, or of a reference, to a property without its own.
-func (r *reader) addBranches(p *Property, raw []json.RawMessage) {
-	var all Property
-	closed := true // all branches list their values
-	for _, one := range raw {
-		branch := r.property(one)
-		all.Kinds = append(all.Kinds, branch.Kinds...)
-		p.Items = cmp.Or(p.Items, branch.Items)
-		p.Description, p.title = cmp.Or(p.Description, branch.Description), cmp.Or(p.title, branch.title)
-		if slices.Equal(branch.Kinds, []string{"null"}) {
-			branch.enum = []json.RawMessage{json.RawMessage("null")}
-		}
-		closed = closed && len(branch.enum) > 0
-		for range branch.enum {
-			all.titles = append(all.titles, branch.title)
-		}
-		all.enum = append(all.enum, branch.enum...)
-	}
-	if p.Kinds == nil {
-		p.Kinds = all.Kinds
-	}
-	if closed && p.enum == nil {
-		p.enum, p.titles = all.enum, all.titles
-	}
-}
-
-// lookUp returns the part of a document that a reference such as #/$defs/a names, or nil.
-func lookUp(document json.RawMessage, reference string) json.RawMessage {
-	keys := strings.Split(reference, "/")
-	if keys[0] != "#" {
-		return nil
-	}
-	for _, key := range keys[1:] {
-		document = strictjson.Member(document, strings.NewReplacer("~1", "/", "~0", "~").Replace(key))
-	}
-	return document
 }
 
 // IsList reports whether the property may be a list.
 func (p *Property) IsList() bool { return slices.Contains(p.Kinds, "array") }
 
-// Parse returns an argument as JSON. A text is JSON if the schema accepts that, and otherwise a string.
-// Quotes are part of a string, unless the schema has no type. Several texts are a list. The error says why
-// the schema does not accept the argument; the JSON is valid all the same.
+// Parse returns an argument as JSON. A text is JSON if the schema accepts that, and otherwise a
+// string. Quotes are part of a string, unless the schema has no type. Several texts are a list. The
+// error says why the schema does not accept the argument; the JSON is valid all the same.
 func (p *Property) Parse(texts ...string) (json.RawMessage, error) {
 	isList := len(texts) > 1 || p.IsList() && strictjson.First([]byte(texts[0])) != '['
 	mayBeText := slices.Contains(p.Kinds, "string") || isList && p.Items != nil && slices.Contains(p.Items.Kinds, "string")
@@ -173,35 +66,20 @@ func (p *Property) Parse(texts ...string) (json.RawMessage, error) {
 		return slices.Concat([]byte("["), bytes.Join(values, []byte(",")), []byte("]"))
 	}
 	value, text := read(true), read(false)
-	compiled, err := p.compile()
 	switch {
-	case err != nil && mayBeText:
+	case p.Schema == nil && mayBeText:
 		return text, nil // the server validates it
-	case err != nil:
+	case p.Schema == nil:
 		return value, nil
 	}
-	if err = compiled.Validate(value); err == nil {
+	err := p.Schema.Validate(value)
+	if err == nil {
 		return value, nil
 	}
-	if textErr := compiled.Validate(text); textErr == nil || mayBeText {
+	if textErr := p.Schema.Validate(text); textErr == nil || mayBeText {
 		return text, textErr
 	}
 	return value, err
-}
-
-// compile compiles the schema of the property, with the definitions that it may reference.
-func (p *Property) compile() (*schema.Schema, error) {
-	own := map[string]any{"allOf": []json.RawMessage{p.raw}}
-	for _, definitions := range []string{"$defs", "definitions"} {
-		if p.document[definitions] != nil {
-			own[definitions] = p.document[definitions]
-		}
-	}
-	text, err := strictjson.Marshal(own)
-	if err != nil {
-		return nil, err
-	}
-	return schema.Compile(text)
 }
 
 // usage returns the property as on a command line, in brackets if it is optional.
@@ -216,14 +94,14 @@ func (p *Property) usage() string {
 // typeText returns the type of a property, or its values if it is an enum.
 func (p *Property) typeText() string {
 	if p.Items != nil && slices.Equal(p.Kinds, []string{"array"}) {
-		return p.Items.elementText() + "…"
+		return elementText(p.Items) + "…"
 	}
-	return p.elementText()
+	return elementText(&p.Property)
 }
 
-func (p *Property) elementText() string {
+func elementText(p *jsonschema.Property) string {
 	var choices []string
-	for _, value := range p.enum {
+	for _, value := range p.Enum {
 		choices = append(choices, shownValue(value))
 	}
 	switch {

@@ -18,7 +18,8 @@ func asking(in string) (*Asker, *bytes.Buffer) {
 	return newAsker(strings.NewReader(in), &out, &terminal.Progress{}), &out
 }
 
-// A form asks for one field a line. It repeats the question after a wrong answer; an empty line is the default.
+// A form asks for one field a line. It repeats the question after a wrong answer; an empty line is
+// the default.
 func TestForm(t *testing.T) {
 	form := json.RawMessage(`{"type":"object","properties":{
 		"name":{"type":"string","description":"Your name","minLength":2},"age":{"type":"integer","default":30},"sure":{"type":"boolean"},

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/client"
+	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
@@ -64,7 +65,7 @@ func promptList() list {
 	return newList("prompts/list", "prompts", func(p mcp.Prompt) component {
 		c := component{name: p.Name, description: p.Description}
 		for _, a := range p.Arguments { // their values are texts
-			c.input.properties = append(c.input.properties, &Property{Name: a.Name, Kinds: []string{"text"}, Required: a.Required})
+			c.input.properties = append(c.input.properties, &Property{jsonschema.Property{Name: a.Name, Kinds: []string{"text"}, Required: a.Required}})
 		}
 		return c
 	})
@@ -90,7 +91,8 @@ func (c component) usage() string {
 	return strings.TrimSpace(text + " " + c.input.arguments())
 }
 
-// entries returns the entries of a list, as the server sends them, without tools that must not be called.
+// entries returns the entries of a list, as the server sends them, without tools that must not be
+// called.
 func (s *session) entries(ctx context.Context, l list) ([]json.RawMessage, error) {
 	s.progress.Begin("listing " + l.field)
 	defer s.progress.End()
@@ -152,7 +154,8 @@ overwritten. If the tool asks a question, answer it on the terminal. Ctrl-C canc
 	})
 }
 
-// needsAnswer reports whether a tool failed because it can only ask clients that declare elicitation.
+// needsAnswer reports whether a tool failed because it can only ask clients that declare
+// elicitation.
 func needsAnswer(err error) bool {
 	e, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || e.Code != mcp.MissingCapability {

@@ -15,7 +15,8 @@ import (
 
 const completionTimeout = 2 * time.Second
 
-// complete completes the arguments of a command. It connects to the server, which must be in this process.
+// complete completes the arguments of a command. It connects to the server, which must be in this
+// process.
 func (c *command) complete(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	server, _, err := c.target.Find(args, -1)
 	if err != nil {
@@ -44,9 +45,10 @@ func (c *command) complete(cmd *cobra.Command, args []string, prefix string) ([]
 	})
 }
 
-// Complete completes prefix, an argument of a command such as call: the names in its list, or the arguments
-// of a component. args are the arguments before it, from the name on. entries returns the entries of a list.
-// Complete leaves out completions with characters that are not safe on a terminal.
+// Complete completes prefix, an argument of a command such as call: the names in its list, or the
+// arguments of a component. args are the arguments before it, from the name on. entries returns the
+// entries of a list. Complete leaves out completions with characters that are not safe on a
+// terminal.
 func Complete(command string, args []string, prefix string, entries func(method, field string) []json.RawMessage) ([]string, cobra.ShellCompDirective) {
 	directive := cobra.ShellCompDirectiveNoFileComp
 	l, ok := map[string]list{"call": toolList(), "read": resourceList(), "prompt": promptList()}[command]
@@ -96,9 +98,9 @@ func (in *input) suggest(given []string, prefix string) []string {
 }
 
 func (p *Property) suggestValues() []string {
-	values := p.enum
+	values := p.Enum
 	if p.IsList() && p.Items != nil {
-		values = p.Items.enum
+		values = p.Items.Enum
 	}
 	if values == nil && slices.Contains(p.Kinds, "boolean") {
 		values = []json.RawMessage{json.RawMessage("true"), json.RawMessage("false")}

@@ -24,6 +24,8 @@ func TestInput(t *testing.T) {
 		{`{"properties":{"x":{"oneOf":[{"const":"a"},{"const":1},{"type":"null"}]}}}`, "[x=a|1|null]", false},
 		{`{"properties":{"x":{"$ref":"#/definitions/a~1b"}},"definitions":{"a/b":{"enum":[true]}}}`, "[x=true]", false},
 		{`{"properties":{"x":{"type":"array","items":{"type":"array","items":{"type":"number"}}}}}`, "[x=array…]", false},
+		{`{"properties":{"x":{"allOf":[{"$ref":"#/$defs/a"}]}},"$defs":{"a":{"type":"integer"}}}`, "[x=integer]", false},
+		{`{"properties":{"x":{"type":"string","pattern":"(?=invalid in Go)"}}}`, "[x=string]", false},
 		{`{"properties":{"x":{"$ref":"#/properties/x"}}}`, "[x=any]", false},
 		{`{"properties":{"x":{"$ref":"https://example.com"},"y":true,"z":{"type":"string","enum":["1","2","3","4","5","6","7"]}}}`, "[x=any] [y=any] [z=1|2|3|4|5|…]", false},
 		{`{"allOf":[{"properties":{"x":{}}}]}`, "", true},
@@ -32,7 +34,7 @@ func TestInput(t *testing.T) {
 	} {
 		in := readInput(json.RawMessage(test.schema))
 		if got := in.arguments(); got != test.want || in.open != test.open {
-			t.Errorf("%s takes %q, open %v", test.schema, got, in.open)
+			t.Errorf("readInput(%s) = %q, open %t, want %q, open %t", test.schema, got, in.open, test.want, test.open)
 		}
 	}
 }

@@ -1,16 +1,17 @@
-// Package mcpcli has the commands that call an MCP server from a terminal: tools, call, resources, read,
-// prompts and prompt. A server uses them to call itself, and petrock uses them to call any server: a
-// [Target] chooses the server. It is plumbing for package serve and petrock's own commands; use it
-// directly to add these commands to a cobra command line of your own.
+// Package mcpcli has the commands that call an MCP server from a terminal: tools, call, resources,
+// read, prompts and prompt. A server uses them to call itself, and petrock uses them to call any
+// server: a [Target] chooses the server. It is plumbing for package serve and petrock's own
+// commands; use it directly to add these commands to a cobra command line of your own.
 //
-// [Finish] completes any command line: it adds help, completion and version, and makes commands refuse
-// unknown arguments.
+// [Finish] completes any command line: it adds help, completion and version, and makes commands
+// refuse unknown arguments.
 //
 // Output is text on a terminal, and JSON otherwise or with --json. Control characters and invisible
-// characters of a server are escaped, in JSON too. Files that a server sends are written only to the
-// output folder.
+// characters of a server are escaped, in JSON too. Files that a server sends are written only to
+// the output folder.
 //
-// Exit codes are those of package terminal: 0 success, 1 failure, 2 usage error, 3 server not reached.
+// Exit codes are those of package terminal: 0 success, 1 failure, 2 usage error, 3 server not
+// reached.
 package mcpcli
 
 import (
@@ -40,8 +41,8 @@ type Env struct {
 	Program string             // the command that users type, for help texts
 	Info    mcp.Implementation // the client's name and version
 
-	// Target returns the target of a command. Each command has its own target, which holds the values
-	// of its flags.
+	// Target returns the target of a command. Each command has its own target, which holds the
+	// values of its flags.
 	Target func() Target
 }
 
@@ -65,7 +66,8 @@ type Server struct {
 	// Connect connects to the server. end closes the client and stops the server.
 	Connect func(ctx context.Context, o client.Options) (c *client.Client, end func() error, err error)
 
-	// Refuse returns an error for a tool that must not be called. If it is nil, all tools may be called.
+	// Refuse returns an error for a tool that must not be called. If it is nil, all tools may be
+	// called.
 	Refuse func(tool string) error
 }
 
@@ -161,8 +163,8 @@ type session struct {
 	asker    *Asker // nil without a terminal
 }
 
-// run connects to the server and calls do with the arguments after it. An interrupt cancels the request
-// and stops the server.
+// run connects to the server and calls do with the arguments after it. An interrupt cancels the
+// request and stops the server.
 func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context, *session, []string) error) error {
 	return Report(c.Env, &c.flags, func() error {
 		if err := c.flags.Check(); err != nil {

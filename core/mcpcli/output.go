@@ -42,7 +42,8 @@ func (p *Printer) Text(text string) error {
 	return err
 }
 
-// Tools prints the usage and the description of tools. If server is not empty, it precedes their names.
+// Tools prints the usage and the description of tools. If server is not empty, it precedes their
+// names.
 func (p *Printer) Tools(server string, tools []mcp.Tool) error {
 	var all []component
 	for _, t := range tools {
@@ -111,8 +112,8 @@ func (p *Printer) file(name, mimeType string, data []byte) error {
 const maxSameName = 10_000 // files of one name in a folder
 
 // save writes data to a new file in a folder, which it creates if needed, and returns the path. The
-// file's name is derived from name and the MIME type. save does not overwrite files, and does not follow
-// links out of the folder: fileName has no separators, and O_EXCL refuses links.
+// file's name is derived from name and the MIME type. save does not overwrite files, and does not
+// follow links out of the folder: fileName has no separators, and O_EXCL refuses links.
 func save(dir, name, mimeType string, data []byte) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("save a file of the server: %w", err)

@@ -43,7 +43,8 @@ func (a *Asker) printf(format string, args ...any) {
 
 const maxMessage = 10 << 10 // bytes of a server's message that are shown
 
-// Line asks a question, and returns the line that the user types, or defaultAnswer for an empty line.
+// Line asks a question, and returns the line that the user types, or defaultAnswer for an empty
+// line.
 func (a *Asker) Line(ctx context.Context, question, defaultAnswer string) (string, error) {
 	if defaultAnswer != "" {
 		question += " [" + defaultAnswer + "]"
@@ -131,12 +132,12 @@ func (a *Asker) form(ctx context.Context, e *mcp.Elicitation) error {
 func (a *Asker) askField(ctx context.Context, p *Property) (json.RawMessage, error) {
 	a.showChoices(p)
 	question := p.Name
-	if about := cmp.Or(terminal.Line(p.Description), terminal.Line(p.title)); about != "" {
+	if about := cmp.Or(terminal.Line(p.Description), terminal.Line(p.Title)); about != "" {
 		question += ", " + about
 	}
 	question += " (" + p.typeText() + ")"
-	if p.defaultValue != nil {
-		question += " [" + shownValue(p.defaultValue) + "]"
+	if p.Default != nil {
+		question += " [" + shownValue(p.Default) + "]"
 	} else if !p.Required {
 		question += " [none]"
 	}
@@ -145,8 +146,8 @@ func (a *Asker) askField(ctx context.Context, p *Property) (json.RawMessage, err
 		if err != nil {
 			return nil, err
 		}
-		if text == "" && (p.defaultValue != nil || !p.Required) {
-			return p.defaultValue, nil
+		if text == "" && (p.Default != nil || !p.Required) {
+			return p.Default, nil
 		}
 		answers := []string{text}
 		if p.IsList() {
@@ -161,14 +162,15 @@ func (a *Asker) askField(ctx context.Context, p *Property) (json.RawMessage, err
 }
 
 func (a *Asker) showChoices(p *Property) {
+	choices := &p.Property
 	if p.Items != nil {
-		p = p.Items
+		choices = p.Items
 	}
-	for i, title := range p.titles {
-		if i >= len(p.enum) {
+	for i, title := range choices.EnumTitles {
+		if i >= len(choices.Enum) {
 			return
 		}
-		if value := shownValue(p.enum[i]); title != "" && title != value {
+		if value := shownValue(choices.Enum[i]); title != "" && title != value {
 			a.printf("  %s: %s\n", value, terminal.Line(title))
 		}
 	}

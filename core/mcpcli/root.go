@@ -22,10 +22,11 @@ func AddGroup(root *cobra.Command, heading string, commands ...*cobra.Command) {
 	}
 }
 
-// Finish completes a command line. Call it after all commands are added and the output of root is set. It
-// adds the commands help, completion and version, and the flags --version and --no-color. It makes
-// commands refuse unknown subcommands and arguments, for which cobra prints help and succeeds. Commands
-// without Args take no arguments. Errors for unknown commands suggest similar ones.
+// Finish completes a command line. Call it after all commands are added and the output of root is
+// set. It adds the commands help, completion and version, and the flags --version and --no-color.
+// It makes commands refuse unknown subcommands and arguments, for which cobra prints help and
+// succeeds. Commands without Args take no arguments. Errors for unknown commands suggest similar
+// ones.
 func Finish(root *cobra.Command, version string) {
 	root.AddCommand(&cobra.Command{
 		Use:     "version",

@@ -16,8 +16,8 @@ import (
 
 // conns is a listener that limits the number of its connections and closes those of slow clients.
 // Each connection records what it waits for and since when, and a sweep checks all of them at least
-// once a second. Unlike deadlines, that costs almost nothing per request and covers every state of a
-// connection.
+// once a second. Unlike deadlines, that costs almost nothing per request and covers every state of
+// a connection.
 type conns struct {
 	net.Listener
 	o     ServeOptions
@@ -214,8 +214,8 @@ func (c *conn) setPhase(next phase) {
 }
 
 // yieldIfPipelined is called when the header of a request has been read. If the header was already
-// buffered, the client pipelines its requests, and the goroutine would run until it is preempted. So
-// it yields.
+// buffered, the client pipelines its requests, and the goroutine would run until it is preempted.
+// So it yields.
 func (c *conn) yieldIfPipelined() {
 	if phase(c.phase.Load()) == phaseIdle {
 		runtime.Gosched()

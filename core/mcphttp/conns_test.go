@@ -38,8 +38,8 @@ func (busy) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusTeapot)
 }
 
-// At the limit, the server evicts the connection that has waited longest, preferring those without a
-// request.
+// At the limit, the server evicts the connection that has waited longest, preferring those without
+// a request.
 func TestEviction(t *testing.T) {
 	runWithClock(t, echo{}, ServeOptions{MaxConns: 3, Health: true}, func(t *testing.T, listener pipes, _ func() error) {
 		old := listener.dial()

@@ -53,7 +53,8 @@ func TestIdleSessionsAreReplaced(t *testing.T) {
 		ping("ann", second, 404)
 		begin("ann", 429)
 
-		// The open stream of a client keeps its session; once it is closed, the session may be replaced.
+		// The open stream of a client keeps its session; once it is closed, the session may be
+		// replaced.
 		ctx, leave := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {

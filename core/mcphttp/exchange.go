@@ -12,9 +12,10 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/transport"
 )
 
-// An exchange is one POST and its response. It implements [mcp.Responder]. The response is plain
+// An exchange is one POST and its response. It implements [transport.Responder]. The response is plain
 // JSON. If the call sends other messages before its answer or takes long, the response becomes a
 // stream.
 type exchange struct {
@@ -42,8 +43,9 @@ type exchange struct {
 	written  chan struct{} // closed when writeStream has returned
 }
 
-// A scratch is what a call borrows: the buffer of its response, and the timer that turns the response
-// into a stream if the call is slow. A new timer for each call would cost 3 % of the throughput.
+// A scratch is what a call borrows: the buffer of its response, and the timer that turns the
+// response into a stream if the call is slow. A new timer for each call would cost 3 % of the
+// throughput.
 type scratch struct {
 	buffer  []byte
 	timer   *time.Timer
@@ -72,8 +74,8 @@ func (e *exchange) borrowScratch() {
 	e.scratch = s
 }
 
-// returnScratch puts the scratch back into the pool, unless its timer has expired: it may still use the
-// exchange.
+// returnScratch puts the scratch back into the pool, unless its timer has expired: it may still use
+// the exchange.
 func (e *exchange) returnScratch() {
 	s := e.scratch
 	if s == nil {
@@ -115,8 +117,9 @@ func (e *exchange) Send(msg []byte) error {
 	return e.stream.add(msg)
 }
 
-// ensureStream makes the response a stream that begins with an event that has only an id, from which
-// the client can resume the stream. Revisions that do not support that get no such event. mu is held.
+// ensureStream makes the response a stream that begins with an event that has only an id, from
+// which the client can resume the stream. Revisions that do not support that get no such event. mu
+// is held.
 func (e *exchange) ensureStream() {
 	if e.stream != nil {
 		return
@@ -140,8 +143,8 @@ func (e *exchange) openStream() {
 	go e.writeStream()
 }
 
-// writeStream writes the stream to the client. If the reader is dismissed before the call is answered,
-// writeStream closes the connection and the call continues.
+// writeStream writes the stream to the client. If the reader is dismissed before the call is
+// answered, writeStream closes the connection and the call continues.
 func (e *exchange) writeStream() {
 	defer close(e.written)
 	defer e.releaseSession()
@@ -172,10 +175,10 @@ func hangUp(w http.ResponseWriter, r *http.Request) {
 	_ = conn.Close()
 }
 
-// Origin implements [mcp.Responder]. Session ids are secrets, so the log gets only the first eight
+// Origin implements [transport.Responder]. Session ids are secrets, so the log gets only the first eight
 // characters.
-func (e *exchange) Origin() mcp.Origin {
-	origin := mcp.Origin{Caller: callerOf(e.r, e.client), Traceparent: e.r.Header.Get("Traceparent")}
+func (e *exchange) Origin() transport.Origin {
+	origin := transport.Origin{Caller: callerOf(e.r, e.client), Traceparent: e.r.Header.Get("Traceparent"), Version: e.version}
 	if e.session != nil {
 		origin.Session = e.session.id[:8]
 	}
@@ -190,7 +193,8 @@ func callerOf(r *http.Request, fallback string) string {
 	return clip(fallback)
 }
 
-// Suspend implements [mcp.Responder]: it ends the response, and asks the client to reconnect for the rest.
+// Suspend implements [mcp.Responder]: it ends the response, and asks the client to reconnect for
+// the rest.
 func (e *exchange) Suspend(retry time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -258,8 +262,8 @@ func (e *exchange) waitWritten() {
 	e.returnScratch()
 }
 
-// Reserve implements [mcp.Responder]. The session holds the memory until it ends; without a session,
-// this exchange does.
+// Reserve implements [transport.Responder]. The session holds the memory until it ends; without a
+// session, this exchange does.
 func (e *exchange) Reserve(n int) error {
 	if e.session == nil {
 		return e.hold(int64(n))
@@ -324,7 +328,7 @@ func (e *exchange) setStatusHeaders(err error) int {
 		e.w.Header().Set("Retry-After", "1")
 		return limit.status()
 	}
-	stateless, ok := errors.AsType[*mcp.StatelessError](err)
+	stateless, ok := errors.AsType[*transport.StatelessError](err)
 	switch {
 	case e.isBatch: // the batch itself is invalid
 		return http.StatusBadRequest

@@ -14,8 +14,8 @@ import (
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
-// Any request gets a valid status, and a body that is JSON. The session of the test survives, unless the
-// request deletes it.
+// Any request gets a valid status, and a body that is JSON. The session of the test survives,
+// unless the request deletes it.
 func FuzzHTTP(f *testing.F) {
 	f.Add("POST", "Content-Type: application/json\nMcp-Session-Id: S", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	f.Add("POST", "Content-Type: application/json\nMcp-Session-Id: S\nMCP-Protocol-Version: 2025-03-26", `[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2}}}]`)

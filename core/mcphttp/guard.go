@@ -34,7 +34,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.setPhase(phaseBody)
 		r.Body = &timedBody{r.Body, c}
 	}
-	// POST responses need neither header: they are not cached, and the handler sets their Content-Type.
+	// POST responses need neither header: they are not cached, and the handler sets their
+	// Content-Type.
 	if r.Method != http.MethodPost || r.URL.Path != g.Path {
 		setNoStore(header)
 	}

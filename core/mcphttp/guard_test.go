@@ -398,8 +398,9 @@ func TestClient(t *testing.T) {
 		t.Errorf("the client is %q", got)
 	}
 	id := &auth.Identity{Subject: "ann"}
-	if got := ForwardedClient(r.WithContext(auth.With(t.Context(), id))); got != id.Principal() {
-		t.Errorf("ann is %q", got)
+	h := &Handler{o: Options{Client: ForwardedClient}}
+	if got := h.client(r.WithContext(auth.With(t.Context(), id))); got != id.Principal() {
+		t.Errorf("client = %q, want %q", got, id.Principal())
 	}
 }
 

@@ -3,30 +3,31 @@
 //	handler := mcphttp.NewHandler(server, mcphttp.Options{})
 //	err := mcphttp.Serve(ctx, handler, mcphttp.ServeOptions{Addr: "127.0.0.1:8181"})
 //
-// A [Handler] is an [http.Handler] for an [mcp.Server]. It works under any path of any [http.Server]: of
-// your own program, of package httptest, over TCP or a Unix socket. It checks Host and Origin, limits
-// what each client may use, and keeps sessions and streams. It does not authenticate callers, and
-// leaves connections to the server.
+// A [Handler] is an [http.Handler] for an [mcp.Server]. It works under any path of any
+// [http.Server]: of your own program, of package httptest, over TCP or a Unix socket. It checks
+// Host and Origin, limits what each client may use, and keeps sessions and streams. It does not
+// authenticate callers, and leaves connections to the server.
 //
-// [Serve] is such a server, with authentication, health checks, limits for connections and an orderly
-// shutdown. It checks each request before the handler gets it, in this order: Host and Origin (403),
-// path (404), credentials (401).
+// [Serve] is such a server, with authentication, health checks, limits for connections and an
+// orderly shutdown. It checks each request before the handler gets it, in this order: Host and
+// Origin (403), path (404), credentials (401).
 //
 // # Hosts and origins
 //
 // On a loopback address, any web page can make a browser on the same machine send requests, even
 // under the page's own host name (DNS rebinding). Therefore Host and Origin must be names of this
 // machine, or be listed in the options. On other addresses any Host is accepted. An Origin must be
-// listed, or be the origin of the Host; without gates, that Host must be listed or name this machine.
-// Accepted origins get CORS headers. Cookies are not used.
+// listed, or be the origin of the Host; without gates, that Host must be listed or name this
+// machine. Accepted origins get CORS headers. Cookies are not used.
 //
 // # Connections
 //
-// To listen on an address that other machines can connect to, Serve requires a gate, or a proxy that
-// handles TLS and authentication. Serve speaks HTTP/1.1 without TLS. If a request header is too large,
-// the client gets status 431; if it arrives too slowly, the connection is closed. If a body arrives too
-// slowly, the client gets status 408 (handlers of other paths get [os.ErrDeadlineExceeded]). A client
-// that reads a response too slowly is disconnected. Calls have no timeout.
+// To listen on an address that other machines can connect to, Serve requires a gate, or a proxy
+// that handles TLS and authentication. Serve speaks HTTP/1.1 without TLS. If a request header is
+// too large, the client gets status 431; if it arrives too slowly, the connection is closed. If a
+// body arrives too slowly, the client gets status 408 (handlers of other paths get
+// [os.ErrDeadlineExceeded]). A client that reads a response too slowly is disconnected. Calls have
+// no timeout.
 package mcphttp
 
 import (
@@ -44,6 +45,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/transport"
 )
 
 // Options configure a [Handler]. The zero value has good defaults.
@@ -68,40 +70,40 @@ type Options struct {
 	// slowly (default 256 KiB).
 	ReplayBuffer int
 
-	// KeepAlive is the interval of SSE comments on a stream without events. A call that takes longer
-	// than KeepAlive is answered with a stream (default 15 seconds).
+	// KeepAlive is the interval of SSE comments on a stream without events. A call that takes
+	// longer than KeepAlive is answered with a stream (default 15 seconds).
 	KeepAlive time.Duration
 
 	// WriteTimeout is how long a client may take to read a part of a stream or of a large response
 	// (default 30 seconds). [ServeOptions].WriteTimeout applies to all responses.
 	WriteTimeout time.Duration
 
-	// Started reports whether the server can answer calls. Until it does, they get status 503 with a
-	// Retry-After header, and sessions do not exist (default: always).
+	// Started reports whether the server can answer calls. Until it does, they get status 503 with
+	// a Retry-After header, and sessions do not exist (default: always).
 	Started func() bool
 
 	// Challenge returns the WWW-Authenticate header for a caller that lacks scopes; nil sends none.
 	Challenge func(scopes []string) string
 
-	// Origins are more origins whose pages may call, such as https://app.example.com, or "*" for all.
-	// See the package documentation.
+	// Origins are more origins whose pages may call, such as https://app.example.com, or "*" for
+	// all. See the package documentation.
 	Origins []string
 
-	// Hosts are more names that clients may use for the server, with a port or for any port. If one of
-	// Origins or Hosts is invalid, Serve fails, and without Serve every request is refused.
+	// Hosts are more names that clients may use for the server, with a port or for any port. If one
+	// of Origins or Hosts is invalid, Serve fails, and without Serve every request is refused.
 	Hosts []string
 
 	SameOrigin bool // refuse the pages of other ports of this machine too, unless Origins has them
 
-	// Client identifies the client of a request, for ClientShare (default: the identity of the
-	// caller, or else the remote address, which is the same for all clients of a Unix socket). Behind
-	// a proxy, use [ForwardedClient].
+	// Client identifies the client of a request whose caller is not authenticated, for ClientShare
+	// (default: the remote address, which is the same for all clients of a Unix socket). Behind a
+	// proxy, use [ForwardedClient].
 	Client func(r *http.Request) string
 }
 
-// A Handler serves MCP over streamable HTTP, in every revision, at any path. It does not authenticate
-// callers. If requests have an [auth.Identity] in their context, only the identity that started a
-// session can use it.
+// A Handler serves MCP over streamable HTTP, in every revision, at any path. It does not
+// authenticate callers. If requests have an [auth.Identity] in their context, only the identity
+// that started a session can use it.
 type Handler struct {
 	open      func(send func(msg []byte) error) Session
 	log       *slog.Logger
@@ -133,14 +135,14 @@ func NewHandler(s *mcp.Server, o Options) *Handler {
 
 // A Session handles the messages of a client. Its methods are those of [mcp.Session].
 type Session interface {
-	Receive(ctx context.Context, m *jsonrpc.Message, r mcp.Responder)
+	Receive(ctx context.Context, m *jsonrpc.Message, r transport.Responder)
 	Revision() mcp.Revision // "" until the session is initialized
 	Close(skipGrace <-chan struct{})
 }
 
-// NewProxy returns a handler whose sessions come from open instead of an [mcp.Server]. send is as in
-// [mcp.Server.NewSession]; it is nil for the one session that gets all requests without a session.
-// log gets refused requests.
+// NewProxy returns a handler whose sessions come from open instead of an [mcp.Server]. send is as
+// in [mcp.Server.NewSession]; it is nil for the one session that gets all requests without a
+// session. log gets refused requests.
 func NewProxy(open func(send func(msg []byte) error) Session, log *slog.Logger, o Options) *Handler {
 	o = o.WithDefaults()
 	origins, err := newOriginPolicy(o)
@@ -173,7 +175,7 @@ func (o Options) WithDefaults() Options {
 	o.KeepAlive = orDefault(o.KeepAlive, 15*time.Second)
 	o.WriteTimeout = orDefault(o.WriteTimeout, 30*time.Second)
 	if o.Client == nil {
-		o.Client = directClient
+		o.Client = remoteHost
 	}
 	if o.Started == nil {
 		o.Started = func() bool { return true }
@@ -194,11 +196,7 @@ func orDefault[N int | int64 | time.Duration](n, fallback N) N {
 	return fallback
 }
 
-// directClient identifies a client by the identity of the caller, or by the remote address.
-func directClient(r *http.Request) string {
-	if id := auth.From(r.Context()); id != nil {
-		return id.Principal()
-	}
+func remoteHost(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
@@ -206,8 +204,16 @@ func directClient(r *http.Request) string {
 	return host
 }
 
-// ServeHTTP implements [http.Handler]. It checks Host and Origin first, because it may be served by any
-// [http.Server].
+// client identifies the client of a request, for quotas.
+func (h *Handler) client(r *http.Request) string {
+	if id := auth.From(r.Context()); id != nil {
+		return id.Principal()
+	}
+	return h.o.Client(r)
+}
+
+// ServeHTTP implements [http.Handler]. It checks Host and Origin first, because it may be served by
+// any [http.Server].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err := h.originsErr
 	if err == nil {
@@ -242,7 +248,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, id 
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
-	logRefusal(h.log, r, h.o.Client(r), status, e.Message)
+	logRefusal(h.log, r, h.client(r), status, e.Message)
 	h.write(w, status, jsonrpc.AppendError(nil, id, e))
 }
 
@@ -257,8 +263,8 @@ func (h *Handler) refuseLimit(w http.ResponseWriter, r *http.Request, id jsonrpc
 }
 
 // Shutdown refuses further calls, and ends all sessions and streams. It waits until calls in flight
-// have finished. If ctx ends first, it cancels them. If calls are still running then, it returns the
-// cause of ctx.
+// have finished. If ctx ends first, it cancels them. If calls are still running then, it returns
+// the cause of ctx.
 func (h *Handler) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
 	if h.closing.Load() {

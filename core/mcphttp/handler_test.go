@@ -26,8 +26,8 @@ type testSite struct {
 	handler *mcphttp.Handler
 }
 
-// newTestSite serves s over HTTP until the end of the test. The header X-Test-User sets the caller, and
-// X-Test-Life how long the credentials are valid.
+// newTestSite serves s over HTTP until the end of the test. The header X-Test-User sets the caller,
+// and X-Test-Life how long the credentials are valid.
 func newTestSite(t *testing.T, s *mcp.Server, o mcphttp.Options) *testSite {
 	t.Helper()
 	h := mcphttp.NewHandler(s, o)

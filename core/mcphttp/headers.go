@@ -4,24 +4,23 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// CheckRequest implements [mcp.Responder]. Headers that repeat parts of a request must match them,
+// CheckRequest implements [transport.Responder]. Headers that repeat parts of a request must match them,
 // so that proxies can rely on the headers.
-func (e *exchange) CheckRequest(c *mcp.Call, version string) error {
+func (e *exchange) CheckRequest(c transport.Request) error {
+	version := c.Version
 	switch {
 	case e.version == "":
 		return jsonrpc.Errorf(mcp.HeaderMismatch, "header MCP-Protocol-Version is missing; send MCP-Protocol-Version: %s", mcp.Latest)
-	case version == "" && !slices.Contains(mcp.Revisions(), mcp.Revision(e.version)):
-		return mcp.UnsupportedError(e.version)
 	case version == "":
 		return nil // the session refuses a request without a revision
 	case e.version != version:
@@ -38,7 +37,7 @@ func (e *exchange) CheckRequest(c *mcp.Call, version string) error {
 	}
 	switch c.Method {
 	case "tools/call", "prompts/get", "resources/read":
-		if !c.HasTarget() {
+		if !c.HasTarget {
 			return nil // the method reports the error
 		}
 		if err := checkHeader(header, "Mcp-Name", c.Target, true); err != nil {
@@ -89,7 +88,7 @@ func decodeHeader(value string) (text string, ok bool) {
 
 // checkArgument compares a header with the argument that it repeats. It accepts arguments of the
 // wrong type, which the input schema refuses.
-func checkArgument(header http.Header, a mcp.HeaderArgument, value json.RawMessage) error {
+func checkArgument(header http.Header, a transport.HeaderArgument, value json.RawMessage) error {
 	switch first := strictjson.First(value); {
 	case first == 0 || first == 'n':
 		return checkHeader(header, a.Header, "", false)

@@ -20,7 +20,8 @@ import (
 	"github.com/petrock/petrock/core/mcphttp"
 )
 
-// newRequest returns an HTTP request for a handler that is called directly. Headers are "Name: value".
+// newRequest returns an HTTP request for a handler that is called directly. Headers are "Name:
+// value".
 func newRequest(ctx context.Context, method, body string, headers ...string) *http.Request {
 	r := httptest.NewRequestWithContext(ctx, method, "/mcp", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
@@ -421,8 +422,8 @@ func TestHTTPUnreadCall(t *testing.T) {
 	})
 }
 
-// Delivered events are dropped before an undelivered answer. An answer above the size limit is dropped
-// once it has been delivered.
+// Delivered events are dropped before an undelivered answer. An answer above the size limit is
+// dropped once it has been delivered.
 func TestHTTPReplayLimit(t *testing.T) {
 	server, step := newStreamingServer(t)
 	if err := server.AddTool(mcp.Tool{Name: "tells"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {

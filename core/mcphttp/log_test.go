@@ -74,8 +74,8 @@ func TestCallLog(t *testing.T) {
 	}
 }
 
-// A call has an id of its own even if clients repeat theirs, the session as in the log, and the trace
-// that the client names in _meta or in a header.
+// A call has an id of its own even if clients repeat theirs, the session as in the log, and the
+// trace that the client names in _meta or in a header.
 func TestOrigin(t *testing.T) {
 	const inHeader, inMeta = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-00"
 	server := newServer(mcp.Options{})

@@ -93,8 +93,9 @@ func (p *originPolicy) knowsHost(host string, at site) bool {
 }
 
 // allowsOrigin reports whether pages of origin may call the server. host is the Host header, which
-// allowsHost has accepted. The origin of host itself is allowed. Without authentication the host must
-// also be known, because any page can make its own name resolve to this server (DNS rebinding).
+// allowsHost has accepted. The origin of host itself is allowed. Without authentication the host
+// must also be known, because any page can make its own name resolve to this server (DNS
+// rebinding).
 func (p *originPolicy) allowsOrigin(origin, host string, at site) bool {
 	origin = strings.ToLower(origin)
 	if p.all || p.listed[origin] {

@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,11 +13,13 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
-// post serves a message of a client. Its response is the answer or, if the message needs none, empty.
+// post serves a message of a client. Its response is the answer or, if the message needs none,
+// empty.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
-	e := &exchange{h: h, w: w, r: r, client: h.o.Client(r)}
+	e := &exchange{h: h, w: w, r: r, client: h.client(r)}
 	defer e.releaseMemory()
 	if !e.read() {
 		return
@@ -142,8 +145,8 @@ func (e *exchange) readBody() (raw []byte, status int, err error) {
 
 func errTooLarge(limit int64) error { return fmt.Errorf("the message is larger than %d bytes", limit) }
 
-// route serves a message. A request that names a stateless revision, in a header or in its _meta, is
-// stateless; any other belongs to a session.
+// route serves a message. A request that names a stateless revision, in a header or in its _meta,
+// is stateless; any other belongs to a session.
 func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
 	version, id, err := sessionHeaders(e.r.Header)
 	if err != nil {
@@ -162,7 +165,7 @@ func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
 		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), m.Fault())
 	case version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)):
 		h.serveStateless(e, m)
-	case m.IsRequest() && (id == "" || m.Method() == "initialize") && mcp.NamesRevision(m.Params()):
+	case m.IsRequest() && (id == "" || m.Method() == "initialize") && namesRevision(m.Params()):
 		h.serveStateless(e, m)
 	case m.Method() == "initialize" && m.IsRequest():
 		h.serveInitialize(e, m)
@@ -197,6 +200,11 @@ func singleValue(values []string) (string, bool) {
 	return "", false
 }
 
+// namesRevision reports whether the _meta of params names a revision.
+func namesRevision(params json.RawMessage) bool {
+	return strictjson.Member(strictjson.Member(params, "_meta"), mcp.MetaVersion) != nil
+}
+
 // serveStateless serves a message of a revision without sessions.
 func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) {
 	switch {
@@ -207,7 +215,8 @@ func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) {
 		}
 		defer h.streamQuota.release(e.client, 1)
 		e.isSubscription = true
-		// post took one call and releases it on return; a subscription must not count as a call meanwhile.
+		// post took one call and releases it on return; a subscription must not count as a call
+		// meanwhile.
 		h.callQuota.release(e.client, 1)
 		defer h.callQuota.takeUnlimited(e.client, 1)
 		h.stateless.Receive(e.r.Context(), m, e)

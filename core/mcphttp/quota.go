@@ -39,8 +39,8 @@ func (q *quota) take(client string, n int64) error {
 	return nil
 }
 
-// takeOversized is take for an item that may exceed the limits, as long as the client uses at most a
-// quarter of its share for other items, and the total is not exceeded yet.
+// takeOversized is take for an item that may exceed the limits, as long as the client uses at most
+// a quarter of its share for other items, and the total is not exceeded yet.
 func (q *quota) takeOversized(client string, n int64) error {
 	err := q.take(client, n)
 	if err == nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/petrock/petrock/core/auth"
 )
 
-// Serve listens, and serves h until ctx ends. Then it is not ready, but serves for the drain period.
-// Then it stops accepting connections, waits for calls in flight until the grace period since the end
-// of ctx is over, ends all streams and returns nil. Its errors are an [*OptionError], an
-// [*UnprotectedError], or an error of package net. Serve does not handle signals.
+// Serve listens, and serves h until ctx ends. Then it is not ready, but serves for the drain
+// period. Then it stops accepting connections, waits for calls in flight until the grace period
+// since the end of ctx is over, ends all streams and returns nil. Its errors are an [*OptionError],
+// an [*UnprotectedError], or an error of package net. Serve does not handle signals.
 //
 // Unlike an [http.Server] of your own, Serve authenticates callers, limits connections, and
 // disconnects slow clients.
@@ -79,8 +79,8 @@ func serve(ctx context.Context, s service, o ServeOptions) error {
 	return nil
 }
 
-// newHTTPServer returns a server for conns, which enforces the timeouts. The contexts of calls do not
-// end with ctx, because calls have a grace period.
+// newHTTPServer returns a server for conns, which enforces the timeouts. The contexts of calls do
+// not end with ctx, because calls have a grace period.
 func newHTTPServer(ctx context.Context, g *guard, o ServeOptions) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -124,9 +124,9 @@ type ServeOptions struct {
 	Gates       []auth.Gate // authenticate callers, in order; without gates every caller is accepted
 	BehindProxy bool        // a proxy handles TLS and authentication: allow any address, even without gates
 
-	// MaxConns limits the connections (default 512). At the limit, a new connection replaces one that
-	// waits for its client, idle ones before active ones. If none waits, requests over new connections
-	// get status 503, except for health checks.
+	// MaxConns limits the connections (default 512). At the limit, a new connection replaces one
+	// that waits for its client, idle ones before active ones. If none waits, requests over new
+	// connections get status 503, except for health checks.
 	MaxConns int
 
 	MaxHeader     int           // size limit of a request header, in bytes (default 64 KiB)
@@ -152,9 +152,9 @@ type ServeOptions struct {
 // DefaultAddr is the default address of [Listen] and [Serve].
 const DefaultAddr = "127.0.0.1:8181"
 
-// HealthPath and ReadyPath are the paths of health checks, see [ServeOptions].Health. HealthPath has
-// status 200 as long as the process answers, and ReadyPath only if the server can answer calls. With
-// the query "strict", it also must not be degraded.
+// HealthPath and ReadyPath are the paths of health checks, see [ServeOptions].Health. HealthPath
+// has status 200 as long as the process answers, and ReadyPath only if the server can answer calls.
+// With the query "strict", it also must not be degraded.
 const (
 	HealthPath = "/healthz"
 	ReadyPath  = "/readyz"
@@ -196,8 +196,8 @@ func (e *UnprotectedError) Error() string {
 	return fmt.Sprintf("listen on %s: other machines could connect without authentication", e.Addr)
 }
 
-// Check returns an [*OptionError] or, for the Listener, an [*UnprotectedError] if Serve would refuse the
-// options.
+// Check returns an [*OptionError] or, for the Listener, an [*UnprotectedError] if Serve would
+// refuse the options.
 func (o ServeOptions) Check() error {
 	o = o.WithDefaults()
 	if _, port, err := net.SplitHostPort(o.Addr); err != nil || port == "" {
@@ -222,7 +222,8 @@ func (o ServeOptions) Check() error {
 	return o.checkProtected()
 }
 
-// checkProtected returns an [*UnprotectedError] if other machines could call without authentication.
+// checkProtected returns an [*UnprotectedError] if other machines could call without
+// authentication.
 func (o ServeOptions) checkProtected() error {
 	if o.Listener == nil || o.BehindProxy || len(o.Gates) > 0 || IsLocal(o.Listener.Addr()) {
 		return nil
@@ -271,20 +272,16 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	return new(net.ListenConfig).Listen(ctx, "tcp", to.String())
 }
 
-// IsLocal reports whether only programs on this machine can connect to addr: whether it is a loopback
-// address or a Unix socket.
+// IsLocal reports whether only programs on this machine can connect to addr: whether it is a
+// loopback address or a Unix socket.
 func IsLocal(addr net.Addr) bool {
 	_, isUnix := addr.(*net.UnixAddr)
 	return isUnix || loopbackIP(addr) != nil
 }
 
-// ForwardedClient identifies the clients of a server behind a proxy, for [Options].Client. It returns
-// the identity of the caller, or else the last address in X-Forwarded-For, which the proxy appended.
-// Clients can forge the addresses before it.
+// ForwardedClient returns the last address in X-Forwarded-For, which the proxy in front of the server
+// appended. It is for [Options].Client. Clients can forge the addresses before it.
 func ForwardedClient(r *http.Request) string {
-	if id := auth.From(r.Context()); id != nil {
-		return id.Principal()
-	}
 	lines := r.Header["X-Forwarded-For"]
 	if len(lines) == 0 {
 		return ""

@@ -15,7 +15,8 @@ import (
 	"github.com/petrock/petrock/core/auth"
 )
 
-// start serves h on a free port until the test ends or stop is called. stop returns the error of serve.
+// start serves h on a free port until the test ends or stop is called. stop returns the error of
+// serve.
 func start(t *testing.T, h endable, o ServeOptions) (addr string, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -88,8 +88,8 @@ func (h *Handler) registerSession(s *session) bool {
 	return true
 }
 
-// markEnding hides a session from further requests (except during Shutdown, when calls in flight may
-// still need messages). It returns true once: that caller must end the session.
+// markEnding hides a session from further requests (except during Shutdown, when calls in flight
+// may still need messages). It returns true once: that caller must end the session.
 func (s *session) markEnding() bool { return s.ending.CompareAndSwap(false, true) }
 
 // endSession ends a session. It cancels calls that still run when cancel is closed.
@@ -111,8 +111,8 @@ func (h *Handler) endSessionNow(s *session) {
 	go h.endSession(s, cancel)
 }
 
-// findSession returns the session with an id if the caller of r owns it, or nil. The session must be
-// released after use.
+// findSession returns the session with an id if the caller of r owns it, or nil. The session must
+// be released after use.
 func (h *Handler) findSession(id string, r *http.Request) *session {
 	principal := auth.From(r.Context()).Principal()
 	h.mu.Lock()
@@ -130,8 +130,8 @@ func (h *Handler) findSession(id string, r *http.Request) *session {
 // client has closed its stream may be replaced at once.
 const minIdle = 5 * time.Second
 
-// takeSession counts a new session of a client. At the limit of the client or of the server, it first
-// ends the session that has been idle longest.
+// takeSession counts a new session of a client. At the limit of the client or of the server, it
+// first ends the session that has been idle longest.
 func (h *Handler) takeSession(client string) error {
 	for {
 		limit, exceeded := errors.AsType[*limitError](h.sessionQuota.take(client, 1))
@@ -149,8 +149,8 @@ func (h *Handler) takeSession(client string) error {
 	}
 }
 
-// longestIdle returns the session that has been idle longest of those that match and may be replaced,
-// or nil. The caller must end it.
+// longestIdle returns the session that has been idle longest of those that match and may be
+// replaced, or nil. The caller must end it.
 func (h *Handler) longestIdle(match func(*session) bool) (found *session) {
 	cutoff := time.Now().Add(-minIdle).UnixNano()
 	h.mu.Lock()
@@ -214,7 +214,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, http.StatusNotAcceptable, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "Accept must include text/event-stream: GET returns a stream"))
 		return
 	}
-	client := h.o.Client(r)
+	client := h.client(r)
 	if err := h.streamQuota.take(client, 1); err != nil {
 		h.refuseLimit(w, r, jsonrpc.ID{}, err)
 		return

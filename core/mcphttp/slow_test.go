@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A client that reads too slowly misses events before the answer, but not the answer. A subscription
-// ends instead.
+// A client that reads too slowly misses events before the answer, but not the answer. A
+// subscription ends instead.
 func TestSlowReaders(t *testing.T) {
 	msg := []byte(`"` + strings.Repeat("x", 1000) + `"`)
 	for lossless, want := range map[bool]readerState{false: readerDone, true: readerLost} {

@@ -59,8 +59,8 @@ func (all *streams) close() {
 	all.hold = func(int) bool { return false }
 }
 
-// A stream is a sequence of messages to a client. It outlives its connection, so that the client can
-// resume it over another one. Adding a message never waits for the client.
+// A stream is a sequence of messages to a client. It outlives its connection, so that the client
+// can resume it over another one. Adding a message never waits for the client.
 type stream struct {
 	all       *streams
 	name      string // part of event ids; "" if the stream cannot be resumed
@@ -151,8 +151,8 @@ func (s *stream) appendEvent(e event, last bool) error {
 }
 
 // trim drops events above the size limit, in this order: delivered streams of finished calls, other
-// streams of finished calls, the oldest events of the largest stream. The last step keeps the latest
-// event of each stream, which does not count toward the limit. mu is held.
+// streams of finished calls, the oldest events of the largest stream. The last step keeps the
+// latest event of each stream, which does not count toward the limit. mu is held.
 func (s *stream) trim() error {
 	s.all.shrink(func(old *stream) bool { return old != s && old.delivered })
 	s.all.shrink(func(old *stream) bool { return old != s })
@@ -274,7 +274,8 @@ type reader struct {
 	stopAt    int
 }
 
-// A readerState is the state of a reader after appendPending, or the reason why writeStream returned.
+// A readerState is the state of a reader after appendPending, or the reason why writeStream
+// returned.
 type readerState int
 
 const (
@@ -385,8 +386,8 @@ func writeStreamHeader(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).Flush()
 }
 
-// writeStream writes a stream to a client until the stream ends, the client disconnects or the reader
-// is dismissed.
+// writeStream writes a stream to a client until the stream ends, the client disconnects or the
+// reader is dismissed.
 func (h *Handler) writeStream(w http.ResponseWriter, r *http.Request, from *reader) (state readerState) {
 	defer func() { from.release(state == readerDone) }()
 	control := http.NewResponseController(w)

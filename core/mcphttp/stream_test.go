@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/petrock/petrock/core/mcp"
@@ -252,7 +253,8 @@ func TestHTTPListen(t *testing.T) {
 	}
 }
 
-// A client that does not read does not block the tool, and the number of waiting events stays small.
+// A client that does not read does not block the tool, and the number of waiting events stays
+// small.
 func TestHTTPSlowReader(t *testing.T) {
 	server, _ := newStreamingServer(t)
 	s := newTestSite(t, server, mcphttp.Options{ReplayBuffer: 100_000})
@@ -331,16 +333,22 @@ func TestHTTPGone(t *testing.T) {
 
 // Idle sessions end, but not those with an open stream.
 func TestHTTPIdle(t *testing.T) {
-	server, _ := newStreamingServer(t)
-	s := newTestSite(t, server, mcphttp.Options{SessionIdle: 20 * time.Millisecond})
-	idle, used := s.begin(mcp.LatestHandshake), s.begin(mcp.LatestHandshake)
-	s.open("GET", "", "Mcp-Session-Id: "+used)
-	for s.post(idle, `{"jsonrpc":"2.0","method":"notifications/x"}`).StatusCode != 404 {
-		time.Sleep(50 * time.Millisecond)
-	}
-	if a := s.post(used, `{"jsonrpc":"2.0","id":1,"method":"ping"}`); a.StatusCode != 200 {
-		t.Errorf("the session in use gives %s", a.Status)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := mcphttp.NewHandler(newFixture(t, mcp.Options{}), mcphttp.Options{SessionIdle: time.Minute})
+		idle, used := beginSession(t, h, mcp.LatestHandshake), beginSession(t, h, mcp.LatestHandshake)
+		ctx, disconnect := context.WithCancel(t.Context())
+		var stream sync.WaitGroup
+		stream.Go(func() { serve(h, newRequest(ctx, "GET", "", used)) })
+		time.Sleep(time.Hour)
+		for id, want := range map[string]int{idle: http.StatusNotFound, used: http.StatusOK} {
+			if got := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)).Code; got != want {
+				t.Errorf("ping with open stream %v = %d, want %d", id == used, got, want)
+			}
+		}
+		disconnect()
+		stream.Wait()
+		shutDown(t, h)
+	})
 }
 
 // Messages to one client never reach another, also after a client has disconnected.
@@ -393,8 +401,8 @@ func TestHTTPEnded(t *testing.T) {
 	}
 }
 
-// At the end of the grace period, the streams of cancelled calls, of sessions and of subscriptions end
-// with their last chunk.
+// At the end of the grace period, the streams of cancelled calls, of sessions and of subscriptions
+// end with their last chunk.
 func TestStreamsEnd(t *testing.T) {
 	s := newTestSite(t, newServer(mcp.Options{}), mcphttp.Options{}) // for its client
 	for range 20 {

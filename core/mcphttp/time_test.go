@@ -192,8 +192,8 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// After the end of its context, the server is not ready, but serves for the drain period, and closes
-// each connection after a response.
+// After the end of its context, the server is not ready, but serves for the drain period, and
+// closes each connection after a response.
 func TestDrain(t *testing.T) {
 	o := ServeOptions{Drain: 3 * time.Second, Health: true}
 	runWithClock(t, echo{}, o, func(t *testing.T, listener pipes, stop func() error) {

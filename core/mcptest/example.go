@@ -13,9 +13,10 @@ import (
 
 // An Example is the input of a component and the result that a test expects.
 //
-// The input of a tool or a prompt, and the output of a tool, are JSON: a string is JSON text, and any
-// other value is encoded. Prefer Go values, so that renaming a field also renames it in the test. Use
-// JSON text for input that no Go value encodes to, such as a missing field or a wrong type.
+// The input of a tool or a prompt, and the output of a tool, are JSON: a string is JSON text, and
+// any other value is encoded. Prefer Go values, so that renaming a field also renames it in the
+// test. Use JSON text for input that no Go value encodes to, such as a missing field or a wrong
+// type.
 type Example struct {
 	Name   string // for [testing.T.Run]
 	Input  any    // arguments of a tool or a prompt; the URI of a resource, as a string
@@ -23,8 +24,8 @@ type Example struct {
 	Error  string // a part of the expected error; "" expects success
 }
 
-// CheckTool calls a tool with the input of an example. It fails t if the result differs. Outputs are
-// compared as JSON values: the order of properties and the notation of numbers do not matter.
+// CheckTool calls a tool with the input of an example. It fails t if the result differs. Outputs
+// are compared as JSON values: the order of properties and the notation of numbers do not matter.
 func (c *Client) CheckTool(t testing.TB, name string, e Example) {
 	t.Helper()
 	var result mcp.ToolResult
@@ -120,8 +121,8 @@ func callParams(name string, arguments any) map[string]any {
 
 func sameText(got, want string) bool { return got == want }
 
-// sameJSON reports whether two texts are the same JSON value. If want is not valid JSON, it compares
-// the texts.
+// sameJSON reports whether two texts are the same JSON value. If want is not valid JSON, it
+// compares the texts.
 func sameJSON(got, want string) bool {
 	constant, err := schema.Compile([]byte(`{"const":` + want + `}`))
 	if err != nil {

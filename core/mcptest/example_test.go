@@ -42,9 +42,7 @@ func ExampleClient_CheckTool() {
 	} {
 		client.CheckTool(t, "greet", example)
 	}
-	// Output:
-	// greet returns Hello, Ann!
-	// want Hello Ann!
+	// Output: greet({"name":"Ann"}) = Hello, Ann!, want Hello Ann!
 }
 
 // exampleT prints what a test would report.

@@ -79,15 +79,16 @@ func Connect(t testing.TB, s *mcp.Server) *Client {
 	return ConnectWith(t, s, Options{})
 }
 
-// Reconnect returns another client of the same server, which knows the capabilities that the server has gained
-// since.
+// Reconnect returns another client of the same server, which knows the capabilities that the server
+// has gained since.
 func (c *Client) Reconnect() *Client {
 	c.t.Helper()
 	return connect(c.t.Context(), c.t, c.server, Options{}, c.panics)
 }
 
 // As returns another client of the same server, whose calls have an identity, like those of an
-// authenticated caller over HTTP: client.As(&auth.Identity{Subject: "ada", Scopes: []string{"notes:read"}}).
+// authenticated caller over HTTP: client.As(&auth.Identity{Subject: "ada", Scopes:
+// []string{"notes:read"}}).
 func (c *Client) As(id *auth.Identity) *Client {
 	c.t.Helper()
 	return connect(auth.With(c.t.Context(), id), c.t, c.server, Options{}, c.panics)
@@ -133,8 +134,8 @@ func connect(ctx context.Context, t testing.TB, s *mcp.Server, o Options, panics
 }
 
 // Call sends a request and decodes its result into result, which may be nil. An error response is a
-// [*jsonrpc.Error]. If [Serve] created the server, the error of a call that panicked has the position
-// of the panic.
+// [*jsonrpc.Error]. If [Serve] created the server, the error of a call that panicked has the
+// position of the panic.
 func (c *Client) Call(method string, params, result any) error {
 	return c.CallContext(c.t.Context(), method, params, result)
 }
@@ -151,8 +152,8 @@ func (c *Client) addPanic(err error) error {
 	return err
 }
 
-// CallTool calls a tool. arguments is a Go value or a string of JSON; nil omits them. A protocol error
-// fails the test; a result with IsError set does not.
+// CallTool calls a tool. arguments is a Go value or a string of JSON; nil omits them. A protocol
+// error fails the test; a result with IsError set does not.
 func (c *Client) CallTool(name string, arguments any) *mcp.ToolResult {
 	c.t.Helper()
 	var result mcp.ToolResult

@@ -1,6 +1,6 @@
 // Package process runs programs as child processes that talk over standard input and output. When a
-// program ends or is stopped, so do its children. It is plumbing for package client and petrock's own
-// commands; servers use os/exec.
+// program ends or is stopped, so do its children. It is plumbing for package client and petrock's
+// own commands; servers use os/exec.
 package process
 
 import (
@@ -9,10 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,8 +26,8 @@ type Command struct {
 	// Stderr receives the standard error of the program. Optional.
 	Stderr io.Writer
 
-	// Grace is how long to wait after closing standard input before sending SIGTERM, and after SIGTERM
-	// before sending SIGKILL (default 2 seconds).
+	// Grace is how long to wait after closing standard input before sending SIGTERM, and after
+	// SIGTERM before sending SIGKILL (default 2 seconds).
 	Grace time.Duration
 }
 
@@ -54,8 +52,8 @@ func Start(c Command) (*Process, error) {
 	p.cmd.Dir, p.cmd.Stderr = c.Dir, p.stderr
 	if len(c.Env) > 0 {
 		p.cmd.Env = os.Environ()
-		for _, name := range slices.Sorted(maps.Keys(c.Env)) {
-			p.cmd.Env = append(p.cmd.Env, name+"="+c.Env[name])
+		for name, value := range c.Env {
+			p.cmd.Env = append(p.cmd.Env, name+"="+value)
 		}
 	}
 	p.cmd.WaitDelay = orphanDelay
@@ -103,12 +101,12 @@ func startError(program, dir string, err error) error {
 	return fmt.Errorf("start %s: %w", program, err)
 }
 
-// orphanDelay is how long output is read after the process has exited, because its children may keep
-// standard output and standard error open.
+// orphanDelay is how long output is read after the process has exited, because its children may
+// keep standard output and standard error open.
 const orphanDelay = 500 * time.Millisecond
 
-// Close closes the standard input of the process and waits until it exits. If it does not exit within
-// the grace period, Close sends SIGTERM and then SIGKILL to it and its children.
+// Close closes the standard input of the process and waits until it exits. If it does not exit
+// within the grace period, Close sends SIGTERM and then SIGKILL to it and its children.
 func (p *Process) Close() {
 	p.In.Close()
 	for _, signal := range []func(*exec.Cmd){terminate, Kill} {

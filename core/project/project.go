@@ -1,6 +1,6 @@
-// Package project finds the folder with a server's source, reads its petrock.json, and reads settings
-// from environment variables. It is plumbing for package serve and petrock's own commands; a server
-// needs it only for settings of its own, see [LookupSetting].
+// Package project finds the folder with a server's source, reads its petrock.json, and reads
+// settings from environment variables. It is plumbing for package serve and petrock's own commands;
+// a server needs it only for settings of its own, see [LookupSetting].
 package project
 
 import (
@@ -88,8 +88,9 @@ func CheckMerged(file string, text []byte) error {
 	return nil
 }
 
-// Source returns the folder of the project with the name of a program. The project contains the working
-// directory or, failing that, the executable of this process. If there is none, the error is [ErrNone].
+// Source returns the folder of the project with the name of a program. The project contains the
+// working directory or, failing that, the executable of this process. If there is none, the error
+// is [ErrNone].
 func Source(program string) (string, error) {
 	var dirs []string
 	if dir, err := os.Getwd(); err == nil {
@@ -127,8 +128,8 @@ func (e *otherError) Error() string {
 
 func (e *otherError) Is(target error) bool { return target == ErrNone }
 
-// Variable returns the name of an environment variable of a program: Variable("my-server", "data") is
-// MY_SERVER_DATA.
+// Variable returns the name of an environment variable of a program: Variable("my-server", "data")
+// is MY_SERVER_DATA.
 func Variable(program, setting string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -141,9 +142,9 @@ func Variable(program, setting string) string {
 	}, program+"_"+setting)
 }
 
-// LookupSetting returns the value of an environment variable of a program; see [Variable]. If a variable
-// with the suffix _FILE is set instead, it returns the contents of that file, without a newline at the
-// end. ok is false if neither is set.
+// LookupSetting returns the value of an environment variable of a program; see [Variable]. If a
+// variable with the suffix _FILE is set instead, it returns the contents of that file, without a
+// newline at the end. ok is false if neither is set.
 func LookupSetting(program, setting string) (value string, ok bool, err error) {
 	name := Variable(program, setting)
 	value, ok = os.LookupEnv(name)

@@ -1,6 +1,6 @@
-// Package schema compiles JSON Schemas (2020-12), validates JSON against them, and infers them from Go
-// types. A server needs it only for JSON that no tool validates, such as a file: package mcp infers
-// and checks the schemas of tools by the rules of this package.
+// Package schema compiles JSON Schemas (2020-12), validates JSON against them, and infers them from
+// Go types. A server needs it only for JSON that no tool validates, such as a file: package mcp
+// infers and checks the schemas of tools by the rules of this package.
 //
 //	s, err := schema.Compile(json.RawMessage(`{
 //		"type": "object",
@@ -15,8 +15,8 @@
 // $ref to another document. It ignores annotations and unknown keywords. The formats date and
 // date-time are checked; other formats are annotations.
 //
-// Numbers of any size are compared exactly. Messages have the path, the expected value and the actual
-// value, so that a language model can correct its input.
+// Numbers of any size are compared exactly. Messages have the path, the expected value and the
+// actual value, so that a language model can correct its input.
 //
 // # Struct tags
 //
@@ -24,7 +24,7 @@
 // value with a comma in single quotes; double a single quote inside.
 //
 //	Limit int      `json:"limit" schema:"min=1,max=100,default=20"`
-//	Title string   `json:"title" schema:"min=1,pattern='^[A-Z]',description='Shown above the text, in bold.'"`
+//	Title string   `json:"title" schema:"min=1,pattern='^[A-Z]',description='Bold, above the text.'"`
 //	Level string   `json:"level" schema:"enum=low|normal|high"`
 //	Tags  []string `json:"tags" schema:"max=10,unique"`
 //
@@ -49,8 +49,9 @@ import (
 // A Schema is a compiled schema document. It is safe for concurrent use.
 type Schema struct{ compiled *jsonschema.Schema }
 
-// Compile compiles a schema document. Compile once, and validate many values. Its error has a line for
-// each invalid part of the document, such as "properties.age.minimum: must be a number, got a string".
+// Compile compiles a schema document. Compile once, and validate many values. Its error has a line
+// for each invalid part of the document, such as "properties.age.minimum: must be a number, got a
+// string".
 func Compile(document json.RawMessage) (*Schema, error) {
 	compiled, err := jsonschema.Compile(document)
 	if err != nil {
@@ -72,17 +73,19 @@ const (
 	Output = jsonschema.Output // JSON that a Go value is encoded as
 )
 
-// Infer returns the schema document of a Go type: of the JSON that package strictjson decodes into it,
-// or that strictjson.OutputEncoder encodes it as. Use it for a raw tool handler, or to publish the
-// schema of a file format; mcp.AddTool calls it for typed tools.
+// Infer returns the schema document of a Go type: of the JSON that package strictjson decodes into
+// it, or that strictjson.OutputEncoder encodes it as. Use it for a raw tool handler, or to publish
+// the schema of a file format; mcp.AddTool calls it for typed tools.
 //
-//   - A struct is an object without additional properties. Names, embedding and the options omitempty,
-//     omitzero and string are those of encoding/json. In an input, these fields are optional: pointers,
-//     and fields with omitempty, omitzero or a default. In an output, fields that encoding/json may
-//     omit are optional, and nil pointers and a nil []byte are null. Lists and maps never are.
-//   - The struct tag "schema" sets limits, defaults, enums and descriptions; see the package comment.
-//   - time.Time is a date-time, time.Duration an integer in nanoseconds, []byte a base64 string, and a
-//     type with MarshalText or UnmarshalText a string. any and json.RawMessage are any value.
+//   - A struct is an object without additional properties. Names, embedding and the options
+//     omitempty, omitzero and string are those of encoding/json. In an input, these fields are
+//     optional: pointers, and fields with omitempty, omitzero or a default. In an output, fields
+//     that encoding/json may omit are optional, and nil pointers and a nil []byte are null. Lists
+//     and maps never are.
+//   - The struct tag "schema" sets limits, defaults, enums and descriptions; see the package
+//     comment.
+//   - time.Time is a date-time, time.Duration an integer in nanoseconds, []byte a base64 string,
+//     and a type with MarshalText or UnmarshalText a string. any and json.RawMessage are any value.
 //   - Recursive types are in $defs.
 //   - A type can implement [Schemer] and [Enumerator].
 //
@@ -94,6 +97,6 @@ func Infer(t reflect.Type, d Direction) (json.RawMessage, error) { return jsonsc
 // encoding. The method is called on the zero value, and returns a JSON object.
 type Schemer interface{ JSONSchema() string }
 
-// An Enumerator is a type that lists its values. Implement it for a string or number type whose values
-// are constants. The method is called on the zero value.
+// An Enumerator is a type that lists its values. Implement it for a string or number type whose
+// values are constants. The method is called on the zero value.
 type Enumerator interface{ SchemaEnum() []any }

@@ -332,8 +332,8 @@ func (s *httpServer) addGates(addr net.Addr) error {
 	return nil
 }
 
-// startupLines returns the lines that serve prints when it listens on addr. scopes are the scopes that
-// components require, by their names.
+// startupLines returns the lines that serve prints when it listens on addr. scopes are the scopes
+// that components require, by their names.
 func (s *httpServer) startupLines(addr net.Addr, scopes map[string][]string) []string {
 	lines := []string{"serving " + localURL(addr)}
 	if isUnspecified(addr) {
@@ -390,7 +390,8 @@ func localURL(addr net.Addr) string {
 	return "http://" + addr.String() + "/mcp"
 }
 
-// A sizeFlag is a flag value in bytes, such as 1048576, 64KiB, 1MiB or 2GiB, in upper or lower case.
+// A sizeFlag is a flag value in bytes, such as 1048576, 64KiB, 1MiB or 2GiB, in upper or lower
+// case.
 type sizeFlag[T int | int64] struct{ to *T }
 
 func newSizeFlag[T int | int64](to *T) sizeFlag[T] { return sizeFlag[T]{to} }

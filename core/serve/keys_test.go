@@ -63,8 +63,8 @@ func TestKeysCommand(t *testing.T) {
 	runKeys(t, 1, "add", "key-1")
 }
 
-// serve accepts the keys of a file, checks their scopes, and refuses a revoked key without a restart,
-// although SIGHUP would end a process.
+// serve accepts the keys of a file, checks their scopes, and refuses a revoked key without a
+// restart, although SIGHUP would end a process.
 func TestServeWithKeyFile(t *testing.T) {
 	withoutKeys(t)
 	file := filepath.Join(t.TempDir(), "keys")

@@ -24,7 +24,8 @@ type addition struct {
 	B float64 `json:"b"`
 }
 
-// hello is the server that the tests run. It has a tool add, a tool ask that asks its user, a tool send with a scope, a resource and a prompt.
+// hello is the server that the tests run. It has a tool add, a tool ask that asks its user, a tool
+// send with a scope, a resource and a prompt.
 func hello(extensions ...Extension) Config {
 	register := func(_ context.Context, s *mcp.Server) error {
 		return errors.Join(

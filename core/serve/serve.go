@@ -5,12 +5,14 @@
 //		os.Exit(serve.Main(serve.Config{Name: "hello", Wire: wire}))
 //	}
 //
-// The command mcp serves over standard input and output, and serve over HTTP. tools, call, resources,
-// read, prompts and prompt call the server in this process. An [Extension] adds more commands.
+// The command mcp serves over standard input and output, and serve over HTTP. tools, call,
+// resources, read, prompts and prompt call the server in this process. An [Extension] adds more
+// commands.
 //
-// Main reserves standard output for the protocol and for the results of commands: output of the server's
-// own code to os.Stdout goes to standard error. Call it first in main, because the client would read
-// earlier output as a broken message. The same holds for output of a package's initializer.
+// Main reserves standard output for the protocol and for the results of commands: output of the
+// server's own code to os.Stdout goes to standard error. Call it first in main, because the client
+// would read earlier output as a broken message. The same holds for output of a package's
+// initializer.
 package serve
 
 import (
@@ -55,15 +57,15 @@ type Config struct {
 	// Addr is the default of serve --addr (default 127.0.0.1:8181).
 	Addr string
 
-	// KeysRequired makes serve refuse to start without API keys. Otherwise serve requires keys only on
-	// addresses that other machines can reach.
+	// KeysRequired makes serve refuse to start without API keys. Otherwise serve requires keys only
+	// on addresses that other machines can reach.
 	KeysRequired bool
 }
 
 // A Wiring registers the tools, resources, prompts and extensions of a server.
 type Wiring struct {
-	// Register registers tools, resources and prompts. ctx is the context of the command, which does
-	// not end when serve gets a signal. Register may be nil.
+	// Register registers tools, resources and prompts. ctx is the context of the command, which
+	// does not end when serve gets a signal. Register may be nil.
 	Register func(ctx context.Context, s *mcp.Server) error
 
 	// Extensions returns the extensions of a program with this name. They are opened in order after
@@ -76,12 +78,12 @@ type Extension interface {
 	// Flags adds flags to a command that runs the server: mcp, serve, call and so on.
 	Flags(cmd *cobra.Command)
 
-	// Commands returns commands to add to the command line. The GroupID of a command is its heading in
-	// the help (default "Other commands:").
+	// Commands returns commands to add to the command line. The GroupID of a command is its heading
+	// in the help (default "Other commands:").
 	Commands() []*cobra.Command
 
-	// Open registers tools, resources and prompts on s, and starts background work, which logs to log.
-	// end stops that work and waits for it. ctx is as in [Wiring].Register.
+	// Open registers tools, resources and prompts on s, and starts background work, which logs to
+	// log. end stops that work and waits for it. ctx is as in [Wiring].Register.
 	Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error)
 }
 
@@ -93,7 +95,8 @@ type ReadOnlyExtension interface {
 	SetReadOnly(reason string)
 }
 
-// A HealthExtension is an extension that can become unable to serve, for example if its store fails.
+// A HealthExtension is an extension that can become unable to serve, for example if its store
+// fails.
 type HealthExtension interface {
 	Extension
 
@@ -107,15 +110,17 @@ type Authenticator interface {
 	Extension
 
 	// Gate returns a gate, and its public pages by path. The gate is nil if it is not configured.
-	// resource is the URL of the server as clients know it, such as https://mcp.example.com/mcp, or ""
-	// if it is unknown.
+	// resource is the URL of the server as clients know it, such as https://mcp.example.com/mcp, or
+	// "" if it is unknown.
 	Gate(resource string, log *slog.Logger) (gate auth.Gate, pages map[string]http.Handler, err error)
 
-	// SetupHint returns a hint on how to configure the gate, such as "set the issuer with --oauth-issuer".
+	// SetupHint returns a hint on how to configure the gate, such as "set the issuer with
+	// --oauth-issuer".
 	SetupHint() string
 }
 
-// Main runs the command line of a server with the arguments of this process, and returns the exit code.
+// Main runs the command line of a server with the arguments of this process, and returns the exit
+// code.
 func Main(c Config) int {
 	out, err := stdfd.TakeStdout()
 	if err != nil {
@@ -125,8 +130,8 @@ func Main(c Config) int {
 	return Run(context.Background(), c, os.Args[1:], out, os.Stderr)
 }
 
-// Run is [Main] with other arguments and files, for tests of a program. It does not reserve standard
-// output.
+// Run is [Main] with other arguments and files, for tests of a program. It does not reserve
+// standard output.
 func Run(ctx context.Context, c Config, args []string, out, errOut *os.File) int {
 	started := false
 	p := newProgram(c, out, errOut)
@@ -218,8 +223,8 @@ func (p *program) addFlags(cmd *cobra.Command) {
 	}
 }
 
-// open returns the server with its tools, resources, prompts and extensions. end closes the extensions.
-// logArguments adds the arguments of calls to the log.
+// open returns the server with its tools, resources, prompts and extensions. end closes the
+// extensions. logArguments adds the arguments of calls to the log.
 func (p *program) open(ctx context.Context, log *slog.Logger, logArguments bool) (server *mcp.Server, end func() error, err error) {
 	if server, err = p.newServer(log, logArguments); err != nil {
 		return nil, nil, err
@@ -237,7 +242,8 @@ func (p *program) newServer(log *slog.Logger, logArguments bool) (*mcp.Server, e
 	return mcp.NewServer(mcp.Implementation{Name: p.Name, Version: p.Version}, mcp.Options{Instructions: p.Instructions, StateKey: key, Logger: log, CallLog: log, LogArguments: logArguments}), nil
 }
 
-// addComponents adds the tools, resources, prompts and extensions to the server. end closes the extensions.
+// addComponents adds the tools, resources, prompts and extensions to the server. end closes the
+// extensions.
 func (p *program) addComponents(ctx context.Context, server *mcp.Server, log *slog.Logger) (end func() error, err error) {
 	if p.register != nil {
 		if err := p.register(ctx, server); err != nil {
@@ -247,8 +253,8 @@ func (p *program) addComponents(ctx context.Context, server *mcp.Server, log *sl
 	return openAll(ctx, server, log, p.extensions)
 }
 
-// openAll opens extensions in order. end closes them in reverse order. If one cannot be opened, openAll
-// closes those before it.
+// openAll opens extensions in order. end closes them in reverse order. If one cannot be opened,
+// openAll closes those before it.
 func openAll(ctx context.Context, s *mcp.Server, log *slog.Logger, extensions []Extension) (end func() error, err error) {
 	var ends []func() error
 	end = func() error {
@@ -324,7 +330,8 @@ the project's source, in a folder that contains the working directory or this pr
 	return cmd
 }
 
-// serveDev runs the project's own petrock. Where the system allows it, petrock replaces this process.
+// serveDev runs the project's own petrock. Where the system allows it, petrock replaces this
+// process.
 func (p *program) serveDev() error {
 	root, err := project.Source(p.Name)
 	if err != nil {

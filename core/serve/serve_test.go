@@ -31,8 +31,8 @@ func withoutKeys(t *testing.T) {
 	}
 }
 
-// startServe runs serve on a free port, and returns its URL. At the end of the test it stops serve, which
-// must exit without an error.
+// startServe runs serve on a free port, and returns its URL. At the end of the test it stops serve,
+// which must exit without an error.
 func startServe(t *testing.T, args ...string) (address string) {
 	t.Helper()
 	reader, errOut, err := os.Pipe()
@@ -70,7 +70,8 @@ func startServe(t *testing.T, args ...string) (address string) {
 	return address
 }
 
-// sendMessage makes a request with headers that are each a name and a value, and returns its status and the answer.
+// sendMessage makes a request with headers that are each a name and a value, and returns its status
+// and the answer.
 func sendMessage(t *testing.T, method, address, body string, headers ...string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
@@ -167,7 +168,8 @@ func TestBadKeys(t *testing.T) {
 	}
 }
 
-// If keys are required, serve refuses to start without one, even on a loopback address, and prints the remedy.
+// If keys are required, serve refuses to start without one, even on a loopback address, and prints
+// the remedy.
 func TestKeysRequired(t *testing.T) {
 	withoutKeys(t)
 	for _, options := range []mcphttp.ServeOptions{{}, {BehindProxy: true}} {

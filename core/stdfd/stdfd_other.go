@@ -7,10 +7,11 @@ import (
 	"os"
 )
 
-// These functions replace the files behind os.Stdin and os.Stdout, which also redirects packages that
-// have saved the pointers. Code that is not Go still uses the original ones.
+// These functions replace the files behind os.Stdin and os.Stdout, which also redirects packages
+// that have saved the pointers. Code that is not Go still uses the original ones.
 
-// TakeStdout returns a file for standard output, and redirects os.Stdout to standard error from then on.
+// TakeStdout returns a file for standard output, and redirects os.Stdout to standard error from
+// then on.
 func TakeStdout() (*os.File, error) {
 	out := new(os.File)
 	*out, *os.Stdout = *os.Stdout, *os.Stderr

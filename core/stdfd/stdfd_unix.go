@@ -8,17 +8,17 @@ import (
 	"syscall"
 )
 
-// These functions replace the file descriptors, which also redirects packages that have saved os.Stdout,
-// child processes, and code that is not Go.
+// These functions replace the file descriptors, which also redirects packages that have saved
+// os.Stdout, child processes, and code that is not Go.
 
-// TakeStdout returns a file for standard output, and redirects os.Stdout to standard error from then on.
-// Child processes do not inherit the file.
+// TakeStdout returns a file for standard output, and redirects os.Stdout to standard error from
+// then on. Child processes do not inherit the file.
 func TakeStdout() (*os.File, error) {
 	return take(syscall.Stdout, syscall.Stderr, "stdout")
 }
 
-// TakeStdin returns a file for standard input, and makes os.Stdin empty from then on. Child processes do
-// not inherit the file.
+// TakeStdin returns a file for standard input, and makes os.Stdin empty from then on. Child
+// processes do not inherit the file.
 func TakeStdin() (*os.File, error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {

@@ -54,8 +54,8 @@ type quoted struct {
 	B bool    `json:"b,string"`
 }
 
-// Except for documented differences, the package decodes as encoding/json does, also into values that
-// are not zero.
+// Except for documented differences, the package decodes as encoding/json does, also into values
+// that are not zero.
 func TestAgrees(t *testing.T) {
 	seven := func() *int { n := 7; return &n }
 	tests := []struct {

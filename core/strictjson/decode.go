@@ -14,24 +14,24 @@ import (
 	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
-// A Decoder decodes JSON into Go values. It keeps what it has found out about struct types, so use one
-// Decoder for many values. The zero value is ready to use, also concurrently.
+// A Decoder decodes JSON into Go values. It keeps what it has found out about struct types, so use
+// one Decoder for many values. The zero value is ready to use, also concurrently.
 type Decoder struct {
 	// Exact is for data that [Marshal] encoded from the same type, possibly in an earlier build. An
-	// unknown key is an error, and so is a missing one, unless its field is a pointer or has omitempty
-	// or omitzero. Null is accepted only where Marshal writes it. An array must have its exact length.
-	// These rules apply at every depth, except in types with an UnmarshalJSON or UnmarshalText method.
-	// The [*TypeError] has the unknown and missing keys.
+	// unknown key is an error, and so is a missing one, unless its field is a pointer or has
+	// omitempty or omitzero. Null is accepted only where Marshal writes it. An array must have its
+	// exact length. These rules apply at every depth, except in types with an UnmarshalJSON or
+	// UnmarshalText method. The [*TypeError] has the unknown and missing keys.
 	Exact bool
 
 	structs sync.Map // *structType by reflect.Type
 }
 
-// Decode decodes data into v, a pointer. It works like encoding/json, with the rules of this package,
-// and these differences: integers accept 3.0 and 3e2, []byte accepts only a base64 string, json.Number
-// accepts only a number, and the old value of an interface is replaced. Unknown keys are ignored.
-// Decode returns an [*Error] for invalid JSON, and a [*TypeError] for JSON that does not match the type;
-// v may then be partly filled.
+// Decode decodes data into v, a pointer. It works like encoding/json, with the rules of this
+// package, and these differences: integers accept 3.0 and 3e2, []byte accepts only a base64 string,
+// json.Number accepts only a number, and the old value of an interface is replaced. Unknown keys
+// are ignored. Decode returns an [*Error] for invalid JSON, and a [*TypeError] for JSON that does
+// not match the type; v may then be partly filled.
 func (d *Decoder) Decode(data []byte, v any) error {
 	p := reflect.ValueOf(v)
 	if p.Kind() != reflect.Pointer || p.IsNil() {
@@ -40,7 +40,12 @@ func (d *Decoder) Decode(data []byte, v any) error {
 	if err := Check(data); err != nil {
 		return err
 	}
-	_, err := d.value(data, skipSpace(data, 0), p.Elem())
+	return d.DecodeChecked(data, p)
+}
+
+// DecodeChecked is a faster [Decoder.Decode] for data that [Check] accepts. It may panic on other input.
+func (d *Decoder) DecodeChecked(data []byte, pointer reflect.Value) error {
+	_, err := d.value(data, skipSpace(data, 0), pointer.Elem())
 	return err
 }
 
@@ -389,8 +394,8 @@ func (d *Decoder) structType(t reflect.Type) *structType {
 	return s
 }
 
-// fieldOf returns the field at an index, through embedded structs. It allocates embedded pointers on
-// the way.
+// fieldOf returns the field at an index, through embedded structs. It allocates embedded pointers
+// on the way.
 func fieldOf(v reflect.Value, index []int) reflect.Value {
 	for i, at := range index {
 		if i > 0 && v.Kind() == reflect.Pointer {

@@ -14,7 +14,7 @@ func TestWholeNumber(t *testing.T) {
 	}
 	for _, test := range tests {
 		if got := integerText([]byte(test.in)); got != test.want {
-			t.Errorf("wholeNumber(%s) = %q, want %q", test.in, got, test.want)
+			t.Errorf("integerText(%s) = %q, want %q", test.in, got, test.want)
 		}
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
-// An OutputEncoder encodes Go values as [Marshal] does, but nil slices and maps as [] and {} at every
-// depth, so that clients find lists where they expect lists. Exceptions: a nil []byte is null, a nil
-// field with omitempty or omitzero is omitted, and types with MarshalJSON or MarshalText encode
-// themselves.
+// An OutputEncoder encodes Go values as [Marshal] does, but nil slices and maps as [] and {} at
+// every depth, so that clients find lists where they expect lists. Exceptions: a nil []byte is
+// null, a nil field with omitempty or omitzero is omitted, and types with MarshalJSON or
+// MarshalText encode themselves.
 //
 // It keeps what it has found out about types, so use one OutputEncoder for many values: it does not
-// look into values whose type has no slices, maps and interfaces. The zero value is ready to use, also
-// concurrently.
+// look into values whose type has no slices, maps and interfaces. The zero value is ready to use,
+// also concurrently.
 type OutputEncoder struct {
 	types sync.Map // *outputType by reflect.Type; nil if its values have no slices and maps
 }
@@ -61,7 +61,8 @@ func (e *OutputEncoder) typeOf(t reflect.Type) *outputType {
 	return made
 }
 
-// hasLists reports whether values of t may have a slice or a map that encoding/json encodes as null.
+// hasLists reports whether values of t may have a slice or a map that encoding/json encodes as
+// null.
 func hasLists(t reflect.Type, seen map[reflect.Type]bool) bool {
 	if seen[t] || encodesItself(t) {
 		return false
@@ -91,8 +92,8 @@ func encodesItself(t reflect.Type) bool {
 	return p.Implements(reflect.TypeFor[json.Marshaler]()) || p.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
-// listFields returns the fields of a struct that have lists, including those of embedded structs. It
-// leaves out embedded pointers to unexported structs, which cannot be set.
+// listFields returns the fields of a struct that have lists, including those of embedded structs.
+// It leaves out embedded pointers to unexported structs, which cannot be set.
 func listFields(t reflect.Type) (fields []outputField) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -116,8 +117,8 @@ type filler struct {
 	tooDeep bool // the value is nested too deeply, or contains itself
 }
 
-// fill returns v with empty slices and maps in place of nil ones. It copies what it changes, and reports
-// whether it has changed anything.
+// fill returns v with empty slices and maps in place of nil ones. It copies what it changes, and
+// reports whether it has changed anything.
 func (f *filler) fill(v reflect.Value, depth int) (filled reflect.Value, changed bool) {
 	known := f.typeOf(v.Type())
 	if f.tooDeep = f.tooDeep || depth > 2*MaxDepth; f.tooDeep || known == nil {

@@ -12,16 +12,16 @@ import (
 // MaxDepth is the maximum nesting depth of arrays and objects.
 const MaxDepth = 256
 
-// Check returns an [*Error] unless data is exactly one JSON value, with optional white space around it,
-// that follows all rules of this package.
+// Check returns an [*Error] unless data is exactly one JSON value, with optional white space around
+// it, that follows all rules of this package.
 func Check(data []byte) error {
 	s := scanner{data: data}
 	return s.finish(s.value(s.space(0)))
 }
 
 // Object parses data, which must be one JSON object, and calls member for each of its members in
-// order, with the unescaped key and the raw value. member must not modify the slices; value is part of
-// data. If member returns an error, Object stops and returns it.
+// order, with the unescaped key and the raw value. member must not modify the slices; value is part
+// of data. If member returns an error, Object stops and returns it.
 //
 // If data is malformed, Object calls member for the members before the syntax error. It returns the
 // error of a duplicate key, at any depth, only after the last member.
@@ -35,8 +35,23 @@ func Array(data []byte, element func(value []byte) error) error {
 	return split(data, '[', "an array", func(_, value []byte) error { return element(value) })
 }
 
+// Ends are the positions where the first members of an object end, relative to its start. 0 means
+// that the position is not known.
+type Ends [4]int
+
+// ObjectEnds is [Object]. It also passes the ends of each value that is an object to member. With them,
+// [MembersAt] finds the members of the value without a second pass.
+func ObjectEnds(data []byte, member func(key, value []byte, ends Ends) error) error {
+	s := scanner{data: data, wantsEnds: true}
+	return s.split('{', "an object", func(key, value []byte) error { return member(key, value, s.ends) })
+}
+
 func split(data []byte, first byte, kind string, visit func(key, value []byte) error) error {
 	s := scanner{data: data}
+	return s.split(first, kind, visit)
+}
+
+func (s *scanner) split(first byte, kind string, visit func(key, value []byte) error) error {
 	i := s.space(0)
 	if s.at(i) != first {
 		return s.finish(s.expected(i, kind))
@@ -56,14 +71,17 @@ func First(data []byte) byte {
 // failed is the position that scanner methods return after an error.
 const failed = -1
 
-// A scanner parses data in one pass. Its methods take the position where something begins, and return
-// the position where it ends, or failed. A syntax error stops the scanner. A duplicate key does not;
-// it is kept in dup.
+// A scanner parses data in one pass. Its methods take the position where something begins, and
+// return the position where it ends, or failed. A syntax error stops the scanner. A duplicate key
+// does not; it is kept in dup.
 type scanner struct {
 	data  []byte
 	depth int
 	err   error
 	dup   *Error
+
+	wantsEnds bool
+	ends      Ends // of the last value in the outermost object
 }
 
 // finish returns the error of a pass that ended at i. Data after the value is an error.
@@ -116,13 +134,17 @@ func (s *scanner) container(i int, visit func(key, value []byte) error) int {
 		return failed
 	}
 	s.depth++
-	isObject, closing := s.data[i] == '{', s.data[i]+2 // } or ], in ASCII
+	origin, isObject, closing := i, s.data[i] == '{', s.data[i]+2 // } or ], in ASCII
 	if i = s.space(i + 1); s.at(i) == closing {
 		s.depth--
 		return i + 1
 	}
 	var seen keySet
-	for {
+	keepsEnds := s.wantsEnds && s.depth == 2
+	if keepsEnds {
+		s.ends = Ends{}
+	}
+	for n := 0; ; n++ {
 		var key []byte
 		if isObject {
 			if key, i = s.key(i, &seen); i == failed {
@@ -132,6 +154,9 @@ func (s *scanner) container(i int, visit func(key, value []byte) error) int {
 		start := i
 		if i = s.value(start); i == failed {
 			return failed
+		}
+		if keepsEnds && n < len(s.ends) {
+			s.ends[n] = i - origin
 		}
 		if visit != nil {
 			if s.err = visit(key, s.data[start:i]); s.err != nil {
@@ -241,18 +266,20 @@ func (s *scanner) syntaxError(i int, msg string) int {
 	return failed
 }
 
-// scanString returns where the string that begins at data[i] ends, and whether it contains an escape. If
-// the string is invalid, it returns the position of the problem. It processes eight bytes at a time.
+// scanString returns where the string that begins at data[i] ends, and whether it contains an
+// escape. If the string is invalid, it returns the position of the problem. It processes eight
+// bytes at a time.
 func scanString(data []byte, i int) (end int, escaped bool, problem string) {
 	const ones = 0x0101010101010101
 	const high = 0x80 * ones
 	for i++; ; {
 		for ; len(data)-i >= 8; i += 8 {
 			w := binary.LittleEndian.Uint64(data[i:])
-			// Flipping bit 1 turns a quote into a space, and keeps control characters below a space.
+			// Flipping bit 1 turns a quote into a space, and keeps control characters below a
+			// space.
 			quote, backslash := w^('"'-' ')*ones, w^'\\'*ones
-			// The lowest high bit that is set marks the first byte that is special. Higher ones may be
-			// wrong.
+			// The lowest high bit that is set marks the first byte that is special. Higher ones may
+			// be wrong.
 			if other := (w | (quote - (' '+1)*ones) | (backslash - ones)) & high; other != 0 {
 				i += bits.TrailingZeros64(other) / 8
 				break
@@ -305,8 +332,8 @@ func escapeLen(b []byte) int {
 	return 0
 }
 
-// A keySet holds the keys of one object. Comparing with a few keys is faster than hashing, and keeps
-// them on the stack.
+// A keySet holds the keys of one object. Comparing with a few keys is faster than hashing, and
+// keeps them on the stack.
 type keySet struct {
 	few    [8][]byte
 	n      int // length of few
@@ -338,19 +365,32 @@ func (s *keySet) add(key []byte) bool {
 // Members is a faster [Object] for data that [Check] accepts, such as a value from [Object]. It may
 // panic on other input. For a value that is not an object it returns a [*TypeError].
 func Members(data []byte, member func(key, value []byte) error) error {
+	return MembersAt(data, &Ends{}, member)
+}
+
+// MembersAt is [Members] for an object whose ends [ObjectEnds] has found. It does not look into the
+// values.
+func MembersAt(data []byte, ends *Ends, member func(key, value []byte) error) error {
 	i := skipSpace(data, 0)
 	if data[i] != '{' {
 		return typeMismatch("an object", data)
 	}
+	n := 0
 	_, err := walk(data, i, func(key []byte, at int) (int, error) {
-		end := skip(data, at)
+		end := 0
+		if n < len(ends) {
+			end = ends[n]
+		}
+		if n++; end == 0 {
+			end = skip(data, at)
+		}
 		return end, member(key, data[at:end])
 	})
 	return err
 }
 
-// Member returns the value of a member of object, or nil if the member does not exist or object is not
-// an object. Like [Members], it requires valid JSON or nil.
+// Member returns the value of a member of object, or nil if the member does not exist or object is
+// not an object. Like [Members], it requires valid JSON or nil.
 func Member(object []byte, name string) (value json.RawMessage) {
 	if First(object) != '{' {
 		return nil
@@ -364,8 +404,8 @@ func Member(object []byte, name string) (value json.RawMessage) {
 	return value
 }
 
-// Elements is a faster [Array] for data that [Check] accepts. It may panic on other input. For a value
-// that is not an array it returns a [*TypeError].
+// Elements is a faster [Array] for data that [Check] accepts. It may panic on other input. For a
+// value that is not an array it returns a [*TypeError].
 func Elements(data []byte, element func(value []byte) error) error {
 	i := skipSpace(data, 0)
 	if data[i] != '[' {
@@ -378,8 +418,8 @@ func Elements(data []byte, element func(value []byte) error) error {
 	return err
 }
 
-// walk calls visit for each member or element of the valid object or array at data[i], with the key, or
-// nil, and the position of the value. visit returns where the value ends.
+// walk calls visit for each member or element of the valid object or array at data[i], with the
+// key, or nil, and the position of the value. visit returns where the value ends.
 func walk(data []byte, i int, visit func(key []byte, at int) (int, error)) (int, error) {
 	isObject := data[i] == '{'
 	if i = skipSpace(data, i+1); data[i] == '}' || data[i] == ']' {

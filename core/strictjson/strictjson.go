@@ -1,16 +1,16 @@
-// Package strictjson decodes JSON strictly. Use it for input that a program or a model sends, where a
-// misspelt or duplicate key is a mistake, and for stored data, which must not lose fields silently.
-// Unlike encoding/json:
+// Package strictjson decodes JSON strictly. Use it for input that a program or a model sends, where
+// a misspelt or duplicate key is a mistake, and for stored data, which must not lose fields
+// silently. Unlike encoding/json:
 //
 //   - keys match fields case-sensitively;
 //   - a duplicate key in an object, at any depth, is an error;
 //   - a string that is not valid UTF-8 is an error;
 //   - a value nested deeper than [MaxDepth] is an error.
 //
-// [Unmarshal] decodes one value, and a [Decoder] decodes many; an exact one also refuses unknown and
-// missing keys. [Check] validates a value. [Object] and [Array] split one level of it into slices of
-// the input, without copying or decoding. [Members] and [Elements] split a value that is known to be
-// valid. [Marshal] encodes as encoding/json does, but without HTML escapes.
+// [Unmarshal] decodes one value, and a [Decoder] decodes many; an exact one also refuses unknown
+// and missing keys. [Check] validates a value. [Object] and [Array] split one level of it into
+// slices of the input, without copying or decoding. [Members] and [Elements] split a value that is
+// known to be valid. [Marshal] encodes as encoding/json does, but without HTML escapes.
 package strictjson
 
 import (
@@ -176,8 +176,8 @@ func parseHex4(b []byte) (rune, bool) {
 	return rune(r), err == nil
 }
 
-// AppendString appends s to dst as a JSON string. It escapes only what JSON requires, and U+2028 and
-// U+2029, which break JavaScript. Invalid UTF-8 becomes U+FFFD.
+// AppendString appends s to dst as a JSON string. It escapes only what JSON requires, and U+2028
+// and U+2029, which break JavaScript. Invalid UTF-8 becomes U+FFFD.
 func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -239,8 +239,8 @@ func decodeRune[T ~string | ~[]byte](s T) (rune, int) {
 	return utf8.DecodeRune(first[:copy(first[:], s)])
 }
 
-// integerText returns a JSON number without point and exponent: 300 for 3e2, -7 for -7.0. It returns
-// "" if the number is not an integer, or has too many digits for 64 bits.
+// integerText returns a JSON number without point and exponent: 300 for 3e2, -7 for -7.0. It
+// returns "" if the number is not an integer, or has too many digits for 64 bits.
 func integerText(raw []byte) string {
 	const maxDigits = len("18446744073709551615")
 	if !bytes.ContainsAny(raw, ".eE") {

@@ -9,8 +9,8 @@ import (
 	"os/signal"
 )
 
-// Exec runs a program with out as its standard output, and returns its exit code. Ctrl-C reaches the
-// program, which decides how to end; this process waits for it.
+// Exec runs a program with out as its standard output, and returns its exit code. Ctrl-C reaches
+// the program, which decides how to end; this process waits for it.
 func Exec(out *os.File, program string, args ...string) (exitCode int, err error) {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)

@@ -30,7 +30,7 @@ func TestExec(t *testing.T) {
 	for _, test := range []struct {
 		program string
 		path    []string
-		says    string
+		want    string
 	}{
 		{"greet", []string{"relative", folder, closed, program}, "hello an argument"},
 		{filepath.Join(program, "greet"), nil, "hello an argument"},
@@ -40,8 +40,8 @@ func TestExec(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestExec$")
 		cmd.Env = append(os.Environ(), "TEST_EXEC="+test.program, "PATH="+strings.Join(test.path, ":"))
 		out, _ := cmd.CombinedOutput()
-		if !strings.Contains(string(out), test.says) {
-			t.Errorf("%s in %q says %s", test.program, test.path, out)
+		if !strings.Contains(string(out), test.want) {
+			t.Errorf("Exec(%s) with PATH %q prints %s, want %s", test.program, test.path, out, test.want)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/core/stdfd"
 )
 
-// Exec replaces this process with a program whose standard output is out. It returns only on failure.
-// It searches PATH for a program without a slash.
+// Exec replaces this process with a program whose standard output is out. It returns only on
+// failure. It searches PATH for a program without a slash.
 func Exec(out *os.File, program string, args ...string) (exitCode int, err error) {
 	path, err := exec.LookPath(program)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// Plain returns text that is safe to show on a terminal. It escapes control, bidirectional and other
-// invisible characters like JSON, such as \u001b, and replaces invalid UTF-8 with \ufffd. It keeps line
-// breaks and tabs.
+// Plain returns text that is safe to show on a terminal. It escapes control, bidirectional and
+// other invisible characters like JSON, such as \u001b, and replaces invalid UTF-8 with \ufffd. It
+// keeps line breaks and tabs.
 func Plain(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\r\n", "\n")
 	return string(escape([]byte(text)))
@@ -39,35 +39,31 @@ func isInvisible(r rune) bool {
 		unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// escape replaces invisible characters with JSON escapes. If there are none, it returns text itself.
+// escape replaces invisible characters with JSON escapes. If there are none, it returns text
+// itself.
 func escape(text []byte) []byte {
-	var out []byte
-	done := 0
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRune(text[i:])
-		if isInvisible(r) {
-			out = append(out, text[done:i]...)
-			if r1, r2 := utf16.EncodeRune(r); r1 != unicode.ReplacementChar {
-				out = fmt.Appendf(out, `\u%04x\u%04x`, r1, r2)
-			} else {
-				out = fmt.Appendf(out, `\u%04x`, r)
-			}
-			done = i + size
-		}
-		i += size
-	}
-	if done == 0 {
+	if !bytes.ContainsFunc(text, isInvisible) {
 		return text
 	}
-	return append(out, text[done:]...)
+	var out []byte
+	for _, r := range string(text) {
+		if !isInvisible(r) {
+			out = utf8.AppendRune(out, r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			out = fmt.Appendf(out, `\u%04x`, unit)
+		}
+	}
+	return out
 }
 
-// maxIndented is the maximum size of JSON that is indented, because indenting deep JSON can make it much
-// larger.
+// maxIndented is the maximum size of JSON that is indented, because indenting deep JSON can make it
+// much larger.
 const maxIndented = 1 << 20
 
-// PrintJSON prints a value as JSON, indented up to a size of 1 MiB. It escapes the same characters as
-// [Plain], which does not change the value.
+// PrintJSON prints a value as JSON, indented up to a size of 1 MiB. It escapes the same characters
+// as [Plain], which does not change the value.
 func PrintJSON(out io.Writer, value any) error {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -24,11 +24,11 @@ func TestPlain(t *testing.T) {
 		"":                           "",
 	} {
 		if got := terminal.Plain(text); got != want {
-			t.Errorf("Plain(%q) is %q, want %q", text, got, want)
+			t.Errorf("Plain(%q) = %q, want %q", text, got, want)
 		}
 	}
 	if got := terminal.Line("  one\u202e \r\ntwo"); got != `one\u202e` {
-		t.Errorf("Line is %q", got)
+		t.Errorf(`Line() = %q, want one\u202e`, got)
 	}
 }
 

@@ -1,7 +1,7 @@
-// Package terminal has helpers for command lines: usage errors, exit codes, text that is safe to print,
-// colors, progress, and replacing this process with another program. It is plumbing for package serve
-// and petrock's own commands; a server needs it only for commands that it adds to its command line, and
-// then mostly [Usagef] and [PrintJSON].
+// Package terminal has helpers for command lines: usage errors, exit codes, text that is safe to
+// print, colors, progress, and replacing this process with another program. It is plumbing for
+// package serve and petrock's own commands; a server needs it only for commands that it adds to its
+// command line, and then mostly [Usagef] and [PrintJSON].
 package terminal
 
 import (

@@ -11,7 +11,7 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-func TestStatus(t *testing.T) {
+func TestExitCode(t *testing.T) {
 	usage := terminal.Usagef("flag %s: %w", "--x", os.ErrInvalid)
 	for _, test := range []struct {
 		err  error
@@ -26,7 +26,7 @@ func TestStatus(t *testing.T) {
 		{&terminal.ReportedError{Err: os.ErrInvalid}, terminal.ExitFailure},
 	} {
 		if got := terminal.ExitCode(test.err); got != test.want {
-			t.Errorf("Status(%v) is %d, want %d", test.err, got, test.want)
+			t.Errorf("ExitCode(%v) = %d, want %d", test.err, got, test.want)
 		}
 	}
 	if !errors.Is(usage, os.ErrInvalid) || usage.Error() != "flag --x: invalid argument" {
@@ -34,7 +34,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-func TestNobodyWatches(t *testing.T) {
+func TestIsTerminal(t *testing.T) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestNobodyWatches(t *testing.T) {
 		"the null device": null, "a file": file, "a pipe": writer, "a buffer": &bytes.Buffer{}, "nothing": nil,
 	} {
 		if terminal.IsTerminal(stream) {
-			t.Errorf("%s is taken for a terminal", name)
+			t.Errorf("IsTerminal(%s) = true, want false", name)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestStyleWithoutTerminal(t *testing.T) {
 	defer file.Close()
 	for _, out := range []any{nil, &bytes.Buffer{}, file} {
 		if got := terminal.Red.On(out, "text"); got != "text" {
-			t.Errorf("%T gets %q", out, got)
+			t.Errorf("Red.On(%T, text) = %q, want text", out, got)
 		}
 	}
 }

@@ -132,10 +132,10 @@ type Env struct {
 func (env Env) generators() []gen.Generator { return append(generators.All(), env.Own...) }
 
 // Run runs a command line and returns the exit code. Commands on a project are handed over to the
-// project's own petrock, see [handover.Operation]. Errors that cobra finds before a command starts are
-// usage errors. Run prints errors to standard error and, with --json, as an object to standard output.
-// SIGINT, SIGTERM and SIGHUP cancel the context; a second signal ends the process. In a process that a
-// trial has started, Run supervises the trial instead.
+// project's own petrock, see [handover.Operation]. Errors that cobra finds before a command starts
+// are usage errors. Run prints errors to standard error and, with --json, as an object to standard
+// output. SIGINT, SIGTERM and SIGHUP cancel the context; a second signal ends the process. In a
+// process that a trial has started, Run supervises the trial instead.
 func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, env Env) int {
 	if trial.Supervise() {
 		return 0
@@ -175,8 +175,8 @@ func finish(root *cobra.Command, env Env) {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return explainFlagError(cmd, err, env) })
 }
 
-// wants reports whether a flag, such as json, is given to a command that has it. It also searches args,
-// because cobra stops at the first wrong argument.
+// wants reports whether a flag, such as json, is given to a command that has it. It also searches
+// args, because cobra stops at the first wrong argument.
 func wants(cmd *cobra.Command, args []string, name string) bool {
 	flag := cmd.Flags().Lookup(name)
 	if flag == nil {
@@ -207,8 +207,8 @@ func reportError(err error, program, command string, asJSON, detail bool, env En
 	return status
 }
 
-// printResult prints the result of an operation. For a dry run, it prints only the diffs to standard
-// output, so that other programs can read them, and the rest to standard error.
+// printResult prints the result of an operation. For a dry run, it prints only the diffs to
+// standard output, so that other programs can read them, and the rest to standard error.
 func printResult(env Env, r *engine.Result) error {
 	if r.Recovered != "" {
 		fmt.Fprintln(env.Err, r.Recovered)

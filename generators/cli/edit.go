@@ -152,13 +152,7 @@ Exit codes: 0 all tests passed; 1 a test failed or a package does not compile; 2
 	return cmd
 }
 
-func newChange(env Env) *cobra.Command {
-	var c projectFlags
-	var in engine.Change
-	cmd := &cobra.Command{
-		Use:   "change KIND NAME",
-		Short: "Rename or edit a component in place",
-		Long: `Change a component in place: its name, description, fields, output or body. References in the
+const changeHelp = `Change a component in place: its name, description, fields, output or body. References in the
 project's Go follow, tests included. petrock type-checks the result and runs the component's test
 before it writes anything. undo reverts the change.
 
@@ -167,7 +161,15 @@ command, as generate version does, and of all commands that contain the same typ
 keeps its name in the event log. To deploy changed fields without downtime, use --read-first: see petrock
 help deployment.
 
-` + trialHelp,
+` + trialHelp
+
+func newChange(env Env) *cobra.Command {
+	var c projectFlags
+	var in engine.Change
+	cmd := &cobra.Command{
+		Use:   "change KIND NAME",
+		Short: "Rename or edit a component in place",
+		Long:  changeHelp,
 		Example: examples(env,
 			"change tool add --rename sum --alias",
 			"change tool search --description 'Finds notes by their text.'",

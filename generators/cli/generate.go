@@ -15,7 +15,6 @@ import (
 	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/terminal"
-	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -75,8 +74,8 @@ func unknownGenerator(cmd *cobra.Command, name string, env Env) error {
 	return terminal.Usagef("generator %q does not exist; the generators are %s%s", name, strings.Join(gen.Names(env.generators()), ", "), why)
 }
 
-// newGenerator returns the command of one generator. Its arguments and flags are the properties of the
-// generator's input.
+// newGenerator returns the command of one generator. Its arguments and flags are the properties of
+// the generator's input.
 func newGenerator(env Env, g gen.Generator) *cobra.Command {
 	var c projectFlags
 	form := newForm(g.InputSchema)
@@ -120,14 +119,15 @@ func newAsker(env Env, c *projectFlags) *mcpcli.Asker {
 	return mcpcli.NewAsker(mcpcli.Env{In: os.Stdin, Err: env.Err}, &terminal.Progress{})
 }
 
-// askDescription returns the input of a generator, with the description that the user types if models need
-// one and the input has none. An empty line stands for no description.
+// askDescription returns the input of a generator, with the description that the user types if
+// models need one and the input has none. An empty line stands for no description.
 func askDescription(ctx context.Context, asker *mcpcli.Asker, g gen.Generator, input json.RawMessage) (json.RawMessage, error) {
-	example, missing := devserver.MissingDescription(g, input)
+	example, missing := g.MissingDescription(input)
 	if !missing {
 		return input, nil
 	}
-	text, err := asker.Line(ctx, fmt.Sprintf("What does the %s do, for models? %s Empty for no description", g.Name, example), "")
+	example = strings.TrimSuffix(strings.Replace(example, "Such", "such", 1), ".")
+	text, err := asker.Line(ctx, fmt.Sprintf("Description for models, %s (empty for none)", example), "")
 	switch {
 	case ctx.Err() != nil:
 		return nil, mcpcli.ErrInterrupted
@@ -192,7 +192,8 @@ func newForm(schema json.RawMessage) *form {
 	return f
 }
 
-// readsFile reports whether the flag of a property can also read its value, Go code or objects, from a file.
+// readsFile reports whether the flag of a property can also read its value, Go code or objects,
+// from a file.
 func readsFile(p *mcpcli.Property) bool {
 	return p.Format == "go" || p.Format == "text" || p.IsList() && p.Items != nil && slices.Contains(p.Items.Kinds, "object")
 }
@@ -234,7 +235,8 @@ func (f *form) checkArgs(kind string, args []string, hasInput bool) error {
 	return nil
 }
 
-// flagName returns the name of the flag of a property. It differs from the flags that all commands have.
+// flagName returns the name of the flag of a property. It differs from the flags that all commands
+// have.
 func flagName(p *mcpcli.Property) string {
 	name := strings.ReplaceAll(p.Name, "_", "-")
 	switch name {
@@ -312,7 +314,8 @@ func (f *form) input(cmd *cobra.Command, args []string) (json.RawMessage, error)
 	return strictjson.Marshal(input)
 }
 
-// readValue returns the value of a property. Words that begin with @ name files, if the property allows that.
+// readValue returns the value of a property. Words that begin with @ name files, if the property
+// allows that.
 func readValue(cmd *cobra.Command, p *mcpcli.Property, words []string) (json.RawMessage, error) {
 	for i := range words {
 		if !readsFile(p) {

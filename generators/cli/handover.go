@@ -24,10 +24,10 @@ const programVariable = "PETROCK_PROGRAM"
 const needsOwn = "petrock.own"
 
 // handsOver makes commands on a project, and their subcommands, run in the program that
-// [handover.Operation] names: the installed petrock hands them over to the project's own petrock, which
-// hands those that need the project's own generators over to a program that links them in. This
-// happens only after cobra has accepted the whole command line, so a misspelt --no-exec is a usage
-// error before any code of the project runs.
+// [handover.Operation] names: the installed petrock hands them over to the project's own petrock,
+// which hands those that need the project's own generators over to a program that links them in.
+// This happens only after cobra has accepted the whole command line, so a misspelt --no-exec is a
+// usage error before any code of the project runs.
 func handsOver(env Env, commands ...*cobra.Command) []*cobra.Command {
 	for _, cmd := range commands {
 		handsOver(env, cmd.Commands()...)
@@ -57,8 +57,8 @@ func isHelpFlagSet(cmd *cobra.Command) bool {
 }
 
 // handOver runs a command in the program that it belongs to. The error is an [exitError] if that
-// program fails. If this process must run the command, handOver returns false; if that is because the
-// program is unavailable, it prints why.
+// program fails. If this process must run the command, handOver returns false; if that is because
+// the program is unavailable, it prints why.
 func handOver(cmd *cobra.Command, env Env) (done bool, err error) {
 	to, err := findTarget(cmd, env)
 	if to == nil || err != nil {
@@ -99,8 +99,8 @@ func printNotice(env Env, format string, args ...any) {
 	fmt.Fprintf(env.Err, "petrock: %s\n", terminal.Plain(fmt.Sprintf(format, args...)))
 }
 
-// An exitError is the exit code of a program that a command was handed over to, and that has printed
-// its errors.
+// An exitError is the exit code of a program that a command was handed over to, and that has
+// printed its errors.
 type exitError struct{ code int }
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
@@ -119,7 +119,8 @@ type target struct {
 	program string // its folder in the project
 }
 
-// findTarget returns the target of a command whose flags are parsed, or nil if this process runs it.
+// findTarget returns the target of a command whose flags are parsed, or nil if this process runs
+// it.
 func findTarget(cmd *cobra.Command, env Env) (*target, error) {
 	flags := cmd.Flags()
 	dir, _ := flags.GetString("dir")
@@ -147,8 +148,9 @@ func findTarget(cmd *cobra.Command, env Env) (*target, error) {
 }
 
 // addOwnGenerators adds the project's own generators to the command generate, if the command line
-// names a generator that this petrock does not have, with flags. It reads the generators' flags from
-// their source, without running any code of the project, so that unknown flags are usage errors.
+// names a generator that this petrock does not have, with flags. It reads the generators' flags
+// from their source, without running any code of the project, so that unknown flags are usage
+// errors.
 func addOwnGenerators(ctx context.Context, root *cobra.Command, env Env) {
 	generate, args, err := root.Find(env.args)
 	if err != nil || generate.Name() != "generate" || !slices.ContainsFunc(args, isFlag) {

@@ -88,7 +88,8 @@ func TestFindTarget(t *testing.T) {
 			t.Errorf("in %q, project of %q = %s, want %s", test.dir, test.args, got.project.Name, cmp.Or(test.project, test.dir))
 		}
 	}
-	// The projects name no version, so a petrock that does not hand over says that it has another one.
+	// The projects name no version, so a petrock that does not hand over says that it has another
+	// one.
 	for value, want := range map[string]string{"off": "", "maybe": "PETROCK_HANDOVER=maybe: unknown value; set it to off or on"} {
 		t.Setenv("PETROCK_HANDOVER", value)
 		var said strings.Builder
@@ -104,7 +105,8 @@ func TestFindTarget(t *testing.T) {
 	}
 }
 
-// A command line with an argument that is almost --no-exec is a usage error, and is not handed over.
+// A command line with an argument that is almost --no-exec is a usage error, and is not handed
+// over.
 func TestMisspeltNoExec(t *testing.T) {
 	t.Setenv("PETROCK_HANDOVER", "")
 	dir := t.TempDir()
@@ -136,8 +138,8 @@ func TestMisspeltNoExec(t *testing.T) {
 	}
 }
 
-// commandsOf returns the names and aliases of the commands below cmd that accept --no-exec, and of one
-// generator that petrock does not have.
+// commandsOf returns the names and aliases of the commands below cmd that accept --no-exec, and of
+// one generator that petrock does not have.
 func commandsOf(cmd *cobra.Command) (all [][]string) {
 	for _, sub := range cmd.Commands() {
 		if sub.Flags().Lookup("no-exec") == nil {
@@ -157,8 +159,8 @@ func commandsOf(cmd *cobra.Command) (all [][]string) {
 	return all
 }
 
-// parse runs a command line whose commands do nothing, and returns the program that the command would
-// be handed over to.
+// parse runs a command line whose commands do nothing, and returns the program that the command
+// would be handed over to.
 func parse(t *testing.T, env Env, args ...string) (to *target, err error) {
 	t.Helper()
 	env.args = args

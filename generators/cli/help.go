@@ -99,7 +99,8 @@ var reportStyles = []struct {
 	{regexp.MustCompile(`(?m)^The \d+ tools? takes? .*$`), "", terminal.Dim},
 }
 
-// addStyles adds marks and colors to the lines of a report. The first matching rule applies to a line.
+// addStyles adds marks and colors to the lines of a report. The first matching rule applies to a
+// line.
 func addStyles(out io.Writer, report string) string {
 	for _, rule := range reportStyles {
 		report = rule.beginning.ReplaceAllStringFunc(report, func(match string) string {

@@ -29,30 +29,43 @@ type schemaText struct{ name, text string }
 //		outputSchemaList = `{"type":"object","properties":{"items":{"type":"array","items":` + schemaBook + `}}}`
 //	)
 func (f *finder) schemaConstants() string {
-	var groups [][]schemaText // in groups, so that gofmt does not realign other components
+	var all, added []schemaText
 	for _, c := range f.found.Components {
-		if own := c.constants(); len(own) > 0 {
-			groups = append(groups, own)
-		}
+		all = append(all, c.constants()...)
 	}
-	all := slices.Concat(groups...)
 	shared := f.sharedConstants(all)
-	isDeclared := func(c schemaText) bool { return slices.Contains(all, c) }
-	if added := slices.DeleteFunc(slices.Clone(shared), isDeclared); len(added) > 0 {
-		groups = slices.Insert(groups, 0, added)
-	}
-	text := ""
-	for _, group := range groups {
-		for _, c := range group {
-			others := slices.DeleteFunc(slices.Clone(shared), func(s schemaText) bool { return s == c })
-			text += c.name + " = " + concatenation(c.text, others) + "\n"
+	for _, c := range shared {
+		if !slices.Contains(all, c) {
+			added = append(added, c)
 		}
-		text += "\n"
+	}
+	text := declare(added, shared)
+	for _, c := range f.found.Components { // in groups, so that gofmt does not realign other components
+		text += declare(c.constants(), shared)
 	}
 	if text == "" {
 		return ""
 	}
 	return "const (\n" + strings.TrimSuffix(text, "\n") + ")"
+}
+
+// declare returns constants, one line each, and an empty line. They use those in shared.
+func declare(constants, shared []schemaText) string {
+	text := ""
+	for _, c := range constants {
+		value := gen.RawString(c.text)
+		for _, s := range shared { // the longest first
+			if s != c {
+				value = strings.ReplaceAll(value, s.text, "` + "+s.name+" + `")
+			}
+		}
+		value = strings.TrimSuffix(strings.TrimPrefix(value, "`` + "), " + ``")
+		text += c.name + " = " + value + "\n"
+	}
+	if text != "" {
+		text += "\n"
+	}
+	return text
 }
 
 // constants returns the schemas of a component.
@@ -64,25 +77,6 @@ func (c Component) constants() (all []schemaText) {
 		all = append(all, schemaText{c.constant("outputSchema"), string(c.Output)})
 	}
 	return all
-}
-
-// concatenation returns text as a Go expression that uses constants, the longest first.
-func concatenation(text string, constants []schemaText) string {
-	for i, c := range constants {
-		before, after, found := strings.Cut(text, c.text)
-		if !found {
-			continue
-		}
-		terms := []string{c.name}
-		if before != "" {
-			terms = slices.Insert(terms, 0, concatenation(before, constants[i+1:]))
-		}
-		if after != "" {
-			terms = append(terms, concatenation(after, constants[i:]))
-		}
-		return strings.Join(terms, " + ")
-	}
-	return gen.RawString(text)
 }
 
 // sharedConstants returns the object schemas that occur more than once in constants, the longest first. Each

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/transport"
 )
 
 // checkSignature checks the signature of a component and derives its schemas.
@@ -115,7 +115,7 @@ func (f *finder) setInput(c *Component, name *ast.Ident, t types.Type) bool {
 	if s.hasDefaults && !c.Kind.IsTool() {
 		f.problem(name.Pos(), "the input of %s has defaults, which only tools support; set them in the function", name.Name)
 	}
-	switch headers, err := mcp.HeaderArguments(c.Input); {
+	switch headers, err := transport.HeaderArguments(c.Input); {
 	case err != nil:
 		f.problem(name.Pos(), "the input of %s: %v", name.Name, err)
 	case len(headers) > 0 && !c.Kind.IsTool():

@@ -12,8 +12,8 @@ import (
 // maxAnswer is the size of a result without detail: its text and its structured content, in bytes.
 const maxAnswer = 2000
 
-// Common is the input that all tools share: the folder of the project, and whether to return everything. The
-// instructions explain it, so that tools/list need not.
+// Common is the input that all tools share: the folder of the project, and whether to return
+// everything. The instructions explain it, so that tools/list need not.
 type Common struct {
 	InDir
 	Detail bool `json:"detail,omitempty"`
@@ -43,11 +43,11 @@ func wantsDetail(ctx context.Context) bool {
 	return detail
 }
 
-// Answer converts the result or error of an operation to a tool result. The structured content is the JSON
-// that the command line prints, and the text is a rendering of it. Clients show a model one of the two, so
-// both are complete. Without detail, they are the short form of an [engine.Shortener], with as many entries
-// of its lists as fit into maxAnswer. Lists and source are too long to be sent twice: their short form is text
-// only, which all clients show.
+// Answer converts the result or error of an operation to a tool result. The structured content is
+// the JSON that the command line prints, and the text is a rendering of it. Clients show a model
+// one of the two, so both are complete. Without detail, they are the short form of an
+// [engine.Shortener], with as many entries of its lists as fit into maxAnswer. Lists and source are
+// too long to be sent twice: their short form is text only, which all clients show.
 //
 //petrock:ignore
 func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A result has at most 2,000 bytes, text and structured content together. It says what it leaves out, and
-// keeps what matters most. With detail it is whole.
+// A result has at most 2,000 bytes, text and structured content together. It says what it leaves
+// out, and keeps what matters most. With detail it is whole.
 func TestAnswerIsShort(t *testing.T) {
 	long := strings.Repeat("a long text ", 1000)
 	var files []engine.FileChange
@@ -39,7 +39,7 @@ func TestAnswerIsShort(t *testing.T) {
 		{"plan", &engine.Result{OK: true, DryRun: true, Action: "generate", Plan: "abc", Files: files[:1]}, nil, []string{"features/tickets/file0.go"}},
 		{"refusal", nil, &engine.Refusal{Reason: "the change would not compile:", Diagnostics: found, Declares: long, Remedy: "Correct the body."},
 			[]string{"the change would not compile:", "tools/add.go:5: error 0", "Correct the body.", "Left out: 9"}},
-		{"edited", nil, &engine.Refusal{Reason: "files have been edited:", Files: files[:2], Remedy: "With keep they stay."}, []string{"features/tickets/file1.go", "With keep", "Left out: diffs. Pass detail: true"}},
+		{"edited", nil, &engine.Refusal{Reason: "files have been edited:", Files: files[:2], Remedy: "With keep they stay."}, []string{"features/tickets/file1.go", "With keep", "Left out: diffs. Set detail"}},
 		{"failures", nil, &engine.Refusal{Reason: "examples failed:", Failures: []engine.Failure{{Message: "returns " + long}}, Printed: long}, []string{"examples failed:", "returns a long"}},
 		{"error", nil, errors.New("read go.mod: " + long), []string{"read go.mod: a long"}},
 		{"listing", listing.Page("", 0, 50), nil, []string{"tool tool0, tools/add.go:0: Adds.\n", " of 100 components; pass offset: "}},

@@ -92,7 +92,8 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 	return result, nil
 }
 
-// buildServer builds the server of a project, and returns the project's folder. Derived files may be stale.
+// buildServer builds the server of a project, and returns the project's folder. Derived files may
+// be stale.
 func (t *Tools) buildServer(ctx context.Context, dir, nextStep string) (built *BuildOutput, root string, err error) {
 	o, done, err := t.acquire(ctx, dir)
 	if err != nil {
@@ -190,7 +191,8 @@ func (b *BuildOutput) Short(most int) any {
 	return &s
 }
 
-// Build updates derived files and compiles the server. Run it after editing Go files without petrock.
+// Build updates derived files and compiles the server. Run it after editing Go files without
+// petrock.
 //
 //petrock:hints additive idempotent closed-world
 func (t *Tools) Build(ctx context.Context, in BuildInput) (*mcp.ToolResult, error) {
@@ -250,8 +252,8 @@ func (b *BuildOutput) String() string {
 	return out.String()
 }
 
-// build updates derived files, and compiles the project's server or checks types. The result contains
-// errors in the project's Go code.
+// build updates derived files, and compiles the project's server or checks types. The result
+// contains errors in the project's Go code.
 func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, error) {
 	synced, err := o.engine.Sync(ctx, engine.Options{Accept: in.Accept, Skip: in.Skip, Saved: in.NoCompile, NoData: in.NoData, NoExec: o.noExec})
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
@@ -298,7 +300,8 @@ func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, e
 	return built, nil
 }
 
-// makeFolder creates a folder of a project if it does not exist. It refuses a link out of the project.
+// makeFolder creates a folder of a project if it does not exist. It refuses a link out of the
+// project.
 func makeFolder(root, folder string) error {
 	opened, err := os.OpenRoot(root)
 	if err != nil {

@@ -1,7 +1,6 @@
 package devserver
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -9,15 +8,23 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// toolNames are the tools that are not named after their command.
-var toolNames = map[string]string{"destroy": "destroy_component", "generate": "generate_component", "list": "list_components", "sync": "build"}
+// toolNames are the tools that do the same as commands of the command line.
+var toolNames = map[string]string{
+	"apply": "apply", "change": "change", "destroy": "destroy_component", "edit": "edit", "generate": "generate_component",
+	"history": "history", "list": "list_components", "redo": "redo", "sync": "build", "test": "test", "undo": "undo",
+}
 
-// FormatCall returns a function that writes a call as a call of a tool, for tools whose names start
-// with a prefix: destroy_component {"kind":"command","name":"posts/create","retire":true}.
+// FormatCall returns a function that writes a call as the call of a tool, for tools whose names start
+// with a prefix: destroy_component {"kind":"command","name":"posts/create","retire":true}. A call
+// without a tool stays a command line.
 //
 //petrock:ignore
 func FormatCall(prefix string) func(gen.Call) string {
 	return func(c gen.Call) string {
+		tool, ok := toolNames[c.Command]
+		if !ok && c.Command != "" {
+			return c.String()
+		}
 		var members []string
 		for _, a := range c.Arguments {
 			value, err := strictjson.Marshal(a.Value)
@@ -32,8 +39,8 @@ func FormatCall(prefix string) func(gen.Call) string {
 		case c.Command == "":
 			return arguments
 		case arguments == "":
-			return prefix + cmp.Or(toolNames[c.Command], c.Command)
+			return prefix + tool
 		}
-		return fmt.Sprintf("%s%s {%s}", prefix, cmp.Or(toolNames[c.Command], c.Command), arguments)
+		return fmt.Sprintf("%s%s {%s}", prefix, tool, arguments)
 	}
 }

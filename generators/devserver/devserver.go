@@ -34,13 +34,13 @@ type Options struct {
 	NoExec     bool            // do not run code of projects
 	Limits     trial.Limits    // limits of examples; the zero value is the default
 
-	// Find returns the project of a call, whose argument dir may be empty. The default is the project that
-	// encloses Dir, of which this process is the petrock. Only the installed petrock, which works on
-	// several projects and also has new_project, sets it.
+	// Find returns the project of a call, whose argument dir may be empty. The default is the
+	// project that encloses Dir, of which this process is the petrock. Only the installed petrock,
+	// which works on several projects and also has new_project, sets it.
 	Find func(dir string) (*project.Project, error)
 
-	// Prefix precedes the names of tools and prompts, such as petrock_. It is set in a connection that
-	// also has the project's own tools, and whose server is built again after each change.
+	// Prefix precedes the names of tools and prompts, such as petrock_. It is set in a connection
+	// that also has the project's own tools, and whose server is built again after each change.
 	Prefix string
 }
 
@@ -107,7 +107,8 @@ func (t *Tools) Close() error {
 	return err
 }
 
-// instructions explain the workflow. Clients may cut them: the first 512 characters say what matters most.
+// instructions explain the workflow. Clients may cut them: the first 512 characters say what
+// matters most.
 func (t *Tools) instructions() string {
 	text := `Petrock creates and extends MCP servers in Go.`
 	if prefix := t.options.Prefix; prefix != "" {
@@ -229,8 +230,8 @@ type InspectComponentInput struct {
 	Common
 }
 
-// InspectComponent shows the source of a component, or any file of the project; detail adds schemas and
-// tests.
+// InspectComponent shows the source of a component, or any file of the project; detail adds schemas
+// and tests.
 //
 //petrock:hints read-only closed-world
 func (t *Tools) InspectComponent(ctx context.Context, in InspectComponentInput) (*mcp.ToolResult, error) {

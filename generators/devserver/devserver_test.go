@@ -26,7 +26,8 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// The dev server looks up the enclosing project at each call, so that errors of earlier calls do not stick.
+// The dev server looks up the enclosing project at each call, so that errors of earlier calls do
+// not stick.
 func TestProjectStatus(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	root := t.TempDir()
@@ -142,8 +143,8 @@ func TestGeneratorsThatAreNoTools(t *testing.T) {
 	}
 }
 
-// Models choose components by their descriptions, so the dev server requires them. On a command line they
-// are optional.
+// Models choose components by their descriptions, so the dev server requires them. On a command
+// line they are optional.
 func TestDescriptionIsRequired(t *testing.T) {
 	client := connect(t, devserver.Options{Dir: t.TempDir()})
 	for _, test := range []struct{ tool, arguments, want string }{

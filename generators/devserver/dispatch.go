@@ -49,8 +49,8 @@ func (t *Tools) dispatch(ctx context.Context, p *openProject, kind string, here 
 
 func hasKind(all []gen.Generator, kind string) bool { return slices.Contains(gen.Names(all), kind) }
 
-// sumGenerators returns hashes of the folder generators, without the archives of parts, which are not
-// compiled.
+// sumGenerators returns hashes of the folder generators, without the archives of parts, which are
+// not compiled.
 func sumGenerators(root string) engine.Sum {
 	sum := engine.SumOf(os.DirFS(root), "generators")
 	for _, part := range parts.All() {
@@ -59,8 +59,8 @@ func sumGenerators(root string) engine.Sum {
 	return sum
 }
 
-// hasGeneratorsOf reports whether this process was built from the generators of the project: they are
-// unchanged since the start or, in the installed petrock, unmodified code of the same version.
+// hasGeneratorsOf reports whether this process was built from the generators of the project: they
+// are unchanged since the start or, in the installed petrock, unmodified code of the same version.
 func (t *Tools) hasGeneratorsOf(p *openProject) bool {
 	if t.builtFrom != nil {
 		return maps.Equal(t.builtFrom, sumGenerators(p.engine.Root()))
@@ -119,8 +119,8 @@ func (t *Tools) offerOwnGenerators(ctx context.Context) {
 	t.refreshOwnGenerators(ctx, p)
 }
 
-// refreshOwnGenerators updates the tools of the project's own generators. Only the current project has
-// such tools; for other projects, clients use generate_component.
+// refreshOwnGenerators updates the tools of the project's own generators. Only the current project
+// has such tools; for other projects, clients use generate_component.
 func (t *Tools) refreshOwnGenerators(ctx context.Context, p *openProject) {
 	if current, err := t.options.Find(""); err != nil || current.Root != p.engine.Root() {
 		return
@@ -155,8 +155,8 @@ type openProject struct {
 	noExec bool // of [Options]
 }
 
-// findProject returns the project that encloses the working directory. If dir is not empty, it must be
-// the same project. [Options].Find replaces it.
+// findProject returns the project that encloses the working directory. If dir is not empty, it must
+// be the same project. [Options].Find replaces it.
 func (t *Tools) findProject(dir string) (*project.Project, error) {
 	found, err := project.Find(t.options.Dir)
 	if errors.Is(err, project.ErrNone) {
@@ -178,8 +178,8 @@ func (t *Tools) findProject(dir string) (*project.Project, error) {
 	return found, nil
 }
 
-// acquire returns a project for exclusive use until done is called. The client gets the steps of the
-// engine as progress.
+// acquire returns a project for exclusive use until done is called. The client gets the steps of
+// the engine as progress.
 func (t *Tools) acquire(ctx context.Context, dir string) (o *openProject, done func(), err error) {
 	found, err := t.options.Find(dir)
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// registerGenerators registers generate_component, plan, and generate_KIND for each generator but version.
+// registerGenerators registers generate_component, plan, and generate_KIND for each generator but
+// version.
 func (t *Tools) registerGenerators() error {
 	anyKind := json.RawMessage(`{"type":"object","properties":{"kind":{"type":"string"},"name":{"type":"string"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["kind"]}`)
 	err := errors.Join(
@@ -47,9 +48,10 @@ func (t *Tools) registerGenerators() error {
 	return err
 }
 
-// offerGenerator registers the tool of a generator. If that fails, it logs a warning, and returns false.
+// offerGenerator registers the tool of a generator. If that fails, it logs a warning, and returns
+// false.
 func (t *Tools) offerGenerator(ctx context.Context, g gen.Generator) bool {
-	input, err := listedSchema(g.InputSchema, needsDescription(g.Name) && g.Name != "tool") // from has one
+	input, err := listedSchema(g.InputSchema, g.NeedsDescription() && g.Name != "tool") // from has one
 	if err == nil {
 		err = t.Server.AddTool(mcp.Tool{
 			Name:        "generate_" + g.Name,
@@ -82,8 +84,8 @@ func (t *Tools) planHints() *mcp.ToolAnnotations {
 	return hints
 }
 
-// listedSchema returns the input schema of a generator as tools/list shows it: short, with the common
-// properties. If described is true, the description is required.
+// listedSchema returns the input schema of a generator as tools/list shows it: short, with the
+// common properties. If described is true, the description is required.
 func listedSchema(schema json.RawMessage, described bool) (json.RawMessage, error) {
 	properties := strictjson.Member(schema, "properties")
 	for _, name := range []string{"dir", "detail"} {
@@ -124,8 +126,8 @@ func shortenProperties(properties json.RawMessage) ([]byte, error) {
 	return all, err
 }
 
-// shortenSchema returns a schema without format and additionalProperties, which the engine checks. Of a
-// list of objects, the description names the keys, unless it refers to another tool.
+// shortenSchema returns a schema without format and additionalProperties, which the engine checks.
+// Of a list of objects, the description names the keys, unless it refers to another tool.
 func shortenSchema(schema json.RawMessage) (json.RawMessage, error) {
 	if strictjson.First(schema) != '{' {
 		return schema, nil // true or false
@@ -192,7 +194,7 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 		return nil, err
 	}
 	for _, g := range t.options.Generators {
-		if example, missing := MissingDescription(g, rest); missing && g.Name == kind {
+		if example, missing := g.MissingDescription(rest); missing && g.Name == kind {
 			return Answer(ctx, nil, terminal.Usagef("description is missing; models choose a %s by it. %s", kind, example))
 		}
 	}
@@ -202,25 +204,6 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 			return p.engine.Generate(ctx, kind, rest, o)
 		}, rest, append([]string{"generate", kind, "--input", "-"}, t.flags(o)...)...)
 	})
-}
-
-// needsDescription reports whether models choose the components of a generator by their descriptions.
-func needsDescription(kind string) bool {
-	return slices.Contains([]string{"tool", "resource", "prompt", "command", "query"}, kind)
-}
-
-// MissingDescription reports whether the input of a generator lacks the description that models need, and
-// returns an example: "Such as: Sends a mail." A tool from a function has the doc comment of the function.
-//
-//petrock:ignore
-func MissingDescription(g gen.Generator, input json.RawMessage) (example string, missing bool) {
-	text, _ := strictjson.Unquote(strictjson.Member(input, "description"))
-	if !needsDescription(g.Name) || strings.TrimSpace(text) != "" || strictjson.Member(input, "from") != nil {
-		return "", false
-	}
-	property := strictjson.Member(strictjson.Member(g.InputSchema, "properties"), "description")
-	example, _ = strictjson.Unquote(strictjson.Member(property, "description"))
-	return example, true
 }
 
 // flags returns the options of a generator as command-line flags.
@@ -265,7 +248,8 @@ type DestroyComponentInput struct {
 	Common
 }
 
-// DestroyComponent removes a component with its test, or a feature with its folder. Undo restores it.
+// DestroyComponent removes a component with its test, or a feature with its folder. Undo restores
+// it.
 //
 //petrock:hints closed-world
 func (t *Tools) DestroyComponent(ctx context.Context, in DestroyComponentInput) (*mcp.ToolResult, error) {
@@ -288,8 +272,8 @@ func withProject[T any](ctx context.Context, t *Tools, in Common, do func(*openP
 	return Answer(ctx, result, err)
 }
 
-// operate runs an operation on a project. It notifies clients of resources that the operation changed, and
-// updates the tools of the project's own generators.
+// operate runs an operation on a project. It notifies clients of resources that the operation
+// changed, and updates the tools of the project's own generators.
 func (t *Tools) operate(ctx context.Context, in Common, do func(context.Context, *openProject) (*engine.Result, error)) (*mcp.ToolResult, error) {
 	return withProject(ctx, t, in, func(p *openProject) (*engine.Result, error) {
 		result, err := do(WithDetail(ctx, in.Detail), p)
@@ -314,8 +298,8 @@ type UndoInput struct {
 	Common
 }
 
-// Undo reverts a whole operation, by default the last one that is not undone. It fails if files were edited
-// since.
+// Undo reverts a whole operation, by default the last one that is not undone. It fails if files
+// were edited since.
 //
 //petrock:hints closed-world
 func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error) {
@@ -348,8 +332,8 @@ type EditInput struct {
 	Common
 }
 
-// Edit edits any files of the project in one operation. Imports and derived files follow. Nothing is written
-// unless it compiles.
+// Edit edits any files of the project in one operation. Imports and derived files follow. Nothing
+// is written unless it compiles.
 //
 //petrock:hints open-world
 func (t *Tools) Edit(ctx context.Context, in EditInput) (*mcp.ToolResult, error) {

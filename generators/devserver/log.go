@@ -47,7 +47,8 @@ const (
 	LogReplay  LogAction = "replay"
 )
 
-// Log shows the event log; skips, maps or restores an event that cannot be applied; or replays the log.
+// Log shows the event log; skips, maps or restores an event that cannot be applied; or replays the
+// log.
 //
 //petrock:hints closed-world
 func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {
@@ -168,8 +169,8 @@ func (in LogInput) output(out string) string {
 	return cmp.Or(page.String(), "no events\n")
 }
 
-// nameLogTool adds to an error of the server, which recommends commands for a terminal, how to do the
-// same over MCP.
+// nameLogTool adds to an error of the server, which recommends commands for a terminal, how to do
+// the same over MCP.
 func nameLogTool(err error) error {
 	return fmt.Errorf("%w\nIf a stored event is the cause, use the tool log with seq, and action show, skip or map; force is an argument. If undo removed the code that reads the event, redo restores it", err)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/petrock/petrock/generators/devserver"
 )
 
-// fakeServer prints its arguments for log map, an error for log skip, one long event for log show, and
-// otherwise 40 events.
+// fakeServer prints its arguments for log map, an error for log skip, one long event for log show,
+// and otherwise 40 events.
 const fakeServer = `package main
 
 import (

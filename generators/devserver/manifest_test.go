@@ -81,7 +81,8 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// With a prefix, all tools and prompts have it: petrock's, and those of the project's own generators.
+// With a prefix, all tools and prompts have it: petrock's, and those of the project's own
+// generators.
 func TestPrefix(t *testing.T) {
 	own := gen.Generator{Name: "note", Description: "Generates a note.", InputSchema: json.RawMessage(`{"type":"object"}`)}
 	var names [2][]string

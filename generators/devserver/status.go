@@ -106,8 +106,8 @@ func (c *PetrockCode) text(version string) string {
 	return text.String()
 }
 
-// ProjectStatus describes the project, its components, and whether it compiles. Call it first, even without a
-// project.
+// ProjectStatus describes the project, its components, and whether it compiles. Call it first, even
+// without a project.
 //
 //petrock:hints read-only closed-world
 func (t *Tools) ProjectStatus(ctx context.Context, in ProjectStatusInput) (*mcp.ToolResult, error) {
@@ -123,8 +123,8 @@ func (t *Tools) ProjectStatus(ctx context.Context, in ProjectStatusInput) (*mcp.
 	return Answer(WithDetail(ctx, in.Detail), status, err)
 }
 
-// Status returns the status of a project. With compile, it compiles the project with the go command;
-// otherwise it only type-checks the project's own packages, which is faster.
+// Status returns the status of a project. With compile, it compiles the project with the go
+// command; otherwise it only type-checks the project's own packages, which is faster.
 //
 //petrock:ignore
 func Status(ctx context.Context, e *engine.Engine, compile bool) (ProjectStatusOutput, error) {

@@ -1,5 +1,5 @@
-// Package docs holds petrock's documentation, one Markdown page for each topic. `petrock help TOPIC`
-// prints a page, and the dev server offers it as the resource petrock://docs/TOPIC.
+// Package docs holds petrock's documentation, one Markdown page for each topic. `petrock help
+// TOPIC` prints a page, and the dev server offers it as the resource petrock://docs/TOPIC.
 package docs
 
 import (

@@ -62,7 +62,8 @@ func resolves(link string, from docs.Page) bool {
 	return anchor == ""
 }
 
-// checkLines checks the width of prose, and that each Go block names its file, so that a test writes it.
+// checkLines checks the width of prose, and that each Go block names its file, so that a test
+// writes it.
 func checkLines(t *testing.T, page docs.Page) {
 	t.Helper()
 	inCode, number := false, 0

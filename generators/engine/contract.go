@@ -377,7 +377,7 @@ func (e *Engine) checkReverted(ctx context.Context, u *commandUpdate) {
 		_, changes := recorded.Update(u.now[b.command], u.hasMap(b.command))
 		u.broken[i].isRecorded = isRecorded && len(changes) > 0
 	}
-	if !known && u.stored.looked() {
+	if !known && u.stored != nil && u.stored.Looked {
 		return
 	}
 	for _, command := range slices.Sorted(maps.Keys(committed.Commands)) {

@@ -123,9 +123,9 @@ func (r *rewrite) isInOlder(file *typecheck.File, pos token.Pos) bool {
 	return function != nil && pkg != nil && convertsTo(pkg, function) != ""
 }
 
-// convertsTo returns the command whose stored events a function converts: a method of an older version, a
-// function or method that returns one, such as Downgrade, or a function that maps events to a command. It is
-// empty for other functions.
+// convertsTo returns the command whose stored events a function converts: a method of an older
+// version, a function or method that returns one, such as Downgrade, or a function that maps events
+// to a command. It is empty for other functions.
 func convertsTo(pkg *types.Package, function *ast.FuncDecl) string {
 	result := &ast.Ident{}
 	if function.Type.Results != nil {

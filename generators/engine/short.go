@@ -73,11 +73,7 @@ func (c *Cutter) LeftOut() string {
 	if len(c.leftOut) == 0 {
 		return ""
 	}
-	option := "detail: true"
-	if c.Most == 0 { // on the command line
-		option = "--detail"
-	}
-	return fmt.Sprintf("Left out: %s. Pass %s to get everything.", strings.Join(c.leftOut, ", "), option)
+	return fmt.Sprintf("Left out: %s. Set detail to get everything.", strings.Join(c.leftOut, ", "))
 }
 
 func count(n int, noun string) string {

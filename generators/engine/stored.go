@@ -90,9 +90,6 @@ func (s *StoredEvents) describe(command string) string {
 	return fmt.Sprintf("%d events are stored, the first is event %d", events, first)
 }
 
-// looked reports whether the data was read.
-func (s *StoredEvents) looked() bool { return s != nil && s.Looked }
-
 // lookAtEvents asks the data that the project's server would use for the types of its events, once
 // for each plan. It creates nothing there. It asks the last built server; if there is none, or it
 // fails, build decides whether to build one.
@@ -101,43 +98,41 @@ func (e *Engine) lookAtEvents(ctx context.Context, p *plan, build bool) (*Stored
 		return p.stored, nil
 	}
 	p.stored = &StoredEvents{}
-	if p.NoData {
-		p.stored.Why = e.option("no_data") + " is set"
-		return p.stored, nil
-	}
-	if e.hasNoStore() {
-		p.stored.Looked = true
-		return p.stored, nil
-	}
-	if p.NoExec {
-		p.stored.Why = "no code of the project is run"
-		return p.stored, nil
-	}
-	e.step("looking at stored events")
-	err := e.askServer(ctx, build, func(ctx context.Context, server string) error {
-		out, err := e.runServer(ctx, server, "log", "types", "--json")
-		if err != nil {
-			return err
-		}
-		var answer struct {
-			Data  string
-			Types []storedType
-		}
-		if err := json.Unmarshal(out, &answer); err != nil {
-			return fmt.Errorf("read its answer: %w", err)
-		}
-		p.stored.Where, p.stored.types = answer.Data, answer.Types
-		return nil
-	})
 	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil:
-		p.stored.Why = err.Error()
-	default:
+	case p.NoData:
+		p.stored.Why = e.option("no_data") + " is set"
+	case e.hasNoStore():
 		p.stored.Looked = true
+	case p.NoExec:
+		p.stored.Why = "no code of the project is run"
+	default:
+		e.step("looking at stored events")
+		err := e.askServer(ctx, build, func(ctx context.Context, server string) error { return e.readTypes(ctx, server, p.stored) })
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if p.stored.Looked = err == nil; err != nil {
+			p.stored.Why = err.Error()
+		}
 	}
 	return p.stored, nil
+}
+
+// readTypes asks a server for the types of its stored events.
+func (e *Engine) readTypes(ctx context.Context, server string, into *StoredEvents) error {
+	out, err := e.runServer(ctx, server, "log", "types", "--json")
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Data  string
+		Types []storedType
+	}
+	if err := json.Unmarshal(out, &answer); err != nil {
+		return fmt.Errorf("read its answer: %w", err)
+	}
+	into.Where, into.types = answer.Data, answer.Types
+	return nil
 }
 
 // hasNoStore reports whether the server would use a data folder that has no event log. Only the

@@ -13,12 +13,12 @@ import (
 // applies and records the change. Each phase returns what it decides, and no later phase changes
 // that. A dry run saves the plan instead of applying it.
 func (e *Engine) transact(ctx context.Context, asked request, makePlan func(*journal.Journal, *plan) error) (*Result, error) {
+	defer func() { e.cache.Lenient = false }()
 	j, err := e.begin(ctx, asked)
 	if err != nil {
 		return nil, nothingChanged(ctx, err)
 	}
 	defer j.Close()
-	defer func() { e.cache.Lenient = false }()
 
 	planned := newPlan(asked)
 	if err := makePlan(j, planned); err != nil {
@@ -53,7 +53,8 @@ func (e *Engine) begin(ctx context.Context, asked request) (*journal.Journal, er
 	}
 	e.cache.Lenient = asked.lenient
 	if err := e.read(ctx); err != nil {
-		return nil, errors.Join(err, j.Close())
+		j.Close()
+		return nil, err
 	}
 	return j, nil
 }

@@ -185,63 +185,32 @@ func checkRevertible(history []journal.Operation, at int) (target journal.Operat
 	return target, later, nil
 }
 
-// planRevert plans to restore the files of an operation. It refuses files that were edited, or
-// changed by a later operation.
+// planRevert plans to restore the files of an operation. It refuses files that were edited, or changed
+// by a later operation.
 func (e *Engine) planRevert(ctx context.Context, j *journal.Journal, p *plan, r reversal) error {
 	p.action, p.undoes = r.action(), r.target.ID
 	p.title = p.action + " " + baseTitle(r.target.Title)
-	var edited []FileChange
-	var changedBy []string // later operations
-	restores := len(r.target.Added)+len(r.target.Removed) > 0
-	for _, record := range r.target.Files {
-		if record.Derived {
-			continue
-		}
-		if record.Path == contract.File {
-			if err := e.revertContract(j, p, record); err != nil {
-				return err
-			}
-			continue
-		}
-		for _, op := range r.later {
-			if slices.ContainsFunc(op.Files, func(f journal.Record) bool { return f.Path == record.Path }) && !slices.Contains(changedBy, op.ID) {
-				changedBy = append(changedBy, op.ID)
-			}
-		}
-		now, err := e.root.ReadFile(record.Path)
-		if err != nil && !isMissing(err) {
-			return err
-		}
-		switch isEdited := journal.Hash(now) != record.After; {
-		case !isEdited || p.Force:
-			if p.texts[record.Path], err = j.Contents(record.Before); err != nil {
-				return err
-			}
-			p.modes[record.Path] = record.Mode
-			restores = true
-		case !p.Keep:
-			wrote, err := j.Contents(record.After)
-			if err != nil {
-				return err
-			}
-			edited = append(edited, newFileChange(journal.Change{Path: record.Path, Before: wrote, After: now}))
-		}
-	}
 	what := fmt.Sprintf("%s (%s)", r.target.ID, r.target.Title)
-	switch {
-	case len(changedBy) > 0:
+	if later := r.laterChanges(); len(later) > 0 {
 		return &Refusal{
-			Reason:     fmt.Sprintf("later operations have changed the same files as %s: %s", what, strings.Join(changedBy, ", ")),
-			Operations: changedBy,
+			Reason:     fmt.Sprintf("later operations have changed the same files as %s: %s", what, strings.Join(later, ", ")),
+			Operations: later,
 			Remedy:     "Nothing was changed. Undo those first.",
 		}
-	case len(edited) > 0:
+	}
+	edited, err := e.restoreFiles(j, p, r)
+	if err != nil {
+		return err
+	}
+	hasParts := len(r.target.Added)+len(r.target.Removed) > 0
+	switch {
+	case len(edited) > 0 && !p.Keep:
 		return &Refusal{
 			Reason: fmt.Sprintf("files of %s have been edited since:", what),
 			Files:  edited,
 			Remedy: fmt.Sprintf("Nothing was changed. With %[2]s these files stay and the rest is %[1]sne; with %[3]s they are %[1]sne too.", p.action, e.option("keep"), e.option("force")), // undone or redone
 		}
-	case !restores && slices.ContainsFunc(r.target.Files, func(r journal.Record) bool { return !r.Derived && r.Path != contract.File }):
+	case len(edited) > 0 && len(p.modes) == 0 && !hasParts:
 		return &Refusal{Reason: fmt.Sprintf("all files of %s have been edited since; there is nothing to undo", what)}
 	}
 	e.useModules(p)
@@ -249,4 +218,51 @@ func (e *Engine) planRevert(ctx context.Context, j *journal.Journal, p *plan, r 
 		return err
 	}
 	return e.derive(ctx, p, e.touched(p), true)
+}
+
+// laterChanges returns the ids of later operations that have changed the same user files.
+func (r reversal) laterChanges() (ids []string) {
+	for _, op := range r.later {
+		if slices.ContainsFunc(op.Files, func(later journal.Record) bool {
+			return slices.ContainsFunc(r.target.Files, func(f journal.Record) bool { return isRestored(f) && f.Path == later.Path })
+		}) {
+			ids = append(ids, op.ID)
+		}
+	}
+	return ids
+}
+
+// isRestored reports whether undo restores a file, instead of computing it again.
+func isRestored(f journal.Record) bool { return !f.Derived && f.Path != contract.File }
+
+// restoreFiles plans the old files of an operation. It returns the files that were edited since, which it
+// leaves alone unless Force is set.
+func (e *Engine) restoreFiles(j *journal.Journal, p *plan, r reversal) (edited []FileChange, err error) {
+	for _, record := range r.target.Files {
+		if !isRestored(record) {
+			if record.Path == contract.File && !record.Derived {
+				if err := e.revertContract(j, p, record); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		}
+		now, err := e.root.ReadFile(record.Path)
+		if err != nil && !isMissing(err) {
+			return nil, err
+		}
+		if journal.Hash(now) != record.After && !p.Force {
+			wrote, err := j.Contents(record.After)
+			if err != nil && !p.Keep {
+				return nil, err
+			}
+			edited = append(edited, newFileChange(journal.Change{Path: record.Path, Before: wrote, After: now}))
+			continue
+		}
+		if p.texts[record.Path], err = j.Contents(record.Before); err != nil {
+			return nil, err
+		}
+		p.modes[record.Path] = record.Mode
+	}
+	return edited, nil
 }

@@ -135,28 +135,24 @@ func wrapComments(text []byte) ([]byte, error) {
 		out.WriteString(with)
 		done = fset.Position(to).Offset
 	}
-	wrapDoc := func(doc *ast.CommentGroup) {
-		for _, c := range doc.List {
-			if fset.Position(c.End()).Column > maxColumns+1 {
-				replace(c.Pos(), c.End(), wrapLine(c.Text, maxColumns-fset.Position(c.Pos()).Column))
-			}
-		}
-	}
 	ast.Inspect(file, func(node ast.Node) bool {
+		var doc *ast.CommentGroup
 		switch n := node.(type) {
 		case *ast.GenDecl:
-			if n.Doc != nil {
-				wrapDoc(n.Doc)
-			}
+			doc = n.Doc
 		case *ast.FuncDecl:
-			if n.Doc != nil {
-				wrapDoc(n.Doc)
-			}
-			return false
+			doc = n.Doc
 		case *ast.Field:
 			if n.Comment != nil && fset.Position(n.Comment.End()).Column > maxColumns+1 {
 				replace(n.Pos(), n.Pos(), wrapLine(n.Comment.List[0].Text, maxColumns-tabWidth)+"\n")
 				replace(n.Comment.Pos(), n.Comment.End(), "")
+			}
+		case *ast.BlockStmt:
+			return false
+		}
+		if doc != nil {
+			for _, c := range doc.List {
+				replace(c.Pos(), c.End(), wrapLine(c.Text, maxColumns))
 			}
 		}
 		return true
@@ -171,7 +167,7 @@ const tabWidth = 4
 // something else may be a list or a heading. Directives and indented text stay as they are.
 func wrapLine(comment string, width int) string {
 	text, ok := strings.CutPrefix(comment, "// ")
-	if !ok || text != strings.TrimSpace(text) {
+	if !ok || utf8.RuneCountInString(comment) <= width || text != strings.TrimSpace(text) {
 		return comment
 	}
 	lines, line := "", "//"

@@ -19,6 +19,7 @@ import (
 	"go/types"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -235,6 +236,23 @@ type Generator struct {
 	Description string          // the first sentence is the summary in lists
 	InputSchema json.RawMessage // JSON Schema of the input
 	Make        func(p Project, input json.RawMessage) (Draft, error)
+}
+
+// NeedsDescription reports whether models choose the generator's components by their descriptions.
+func (g Generator) NeedsDescription() bool {
+	return slices.Contains([]string{"tool", "resource", "prompt", "command", "query"}, g.Name)
+}
+
+// MissingDescription reports whether an input lacks the description that models need, and returns an
+// example: "Such as: Sends a mail." A tool from a function has the function's doc comment.
+func (g Generator) MissingDescription(input json.RawMessage) (example string, missing bool) {
+	text, _ := strictjson.Unquote(strictjson.Member(input, "description"))
+	if !g.NeedsDescription() || strings.TrimSpace(text) != "" || strictjson.Member(input, "from") != nil {
+		return "", false
+	}
+	property := strictjson.Member(strictjson.Member(g.InputSchema, "properties"), "description")
+	example, _ = strictjson.Unquote(strictjson.Member(property, "description"))
+	return example, true
 }
 
 // Names returns the names of generators.

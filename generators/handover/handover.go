@@ -1,5 +1,5 @@
-// Package handover chooses and builds the petrock that belongs to a project. The command line and the
-// dev server use it for operations that only that petrock can run.
+// Package handover chooses and builds the petrock that belongs to a project. The command line and
+// the dev server use it for operations that only that petrock can run.
 package handover
 
 import (
@@ -30,8 +30,8 @@ type Operation struct {
 	NoExec    bool   // do not run code of the project
 }
 
-// Program returns the program of the project that must run the operation, or "" for this process. The
-// error is an [UnavailableError] if the program must not run.
+// Program returns the program of the project that must run the operation, or "" for this process.
+// The error is an [UnavailableError] if the program must not run.
 func (o Operation) Program() (string, error) {
 	program := ""
 	switch {
@@ -66,8 +66,9 @@ type UnavailableError struct{ Reason string }
 // Error returns the reason.
 func (e *UnavailableError) Error() string { return e.Reason }
 
-// Build compiles a program of the project in root and returns the path of the executable, which is in
-// the user's cache directory. If the program does not compile, the error is an [UnavailableError].
+// Build compiles a program of the project in root and returns the path of the executable, which is
+// in the user's cache directory. If the program does not compile, the error is an
+// [UnavailableError].
 func Build(ctx context.Context, root, program string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

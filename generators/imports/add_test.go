@@ -251,8 +251,8 @@ func packageOf(file string) string {
 	return words[len(words)-2]
 }
 
-// check adds imports to a file with statements in a function, and compares the imports and the reason for a
-// missing package.
+// check adds imports to a file with statements in a function, and compares the imports and the
+// reason for a missing package.
 func check(t *testing.T, b *bench, file, head, body, want, missing string) {
 	t.Helper()
 	out, lacks := b.add(file, head+"\n\nfunc f() {\n\t"+body+"\n}\n")

@@ -22,8 +22,8 @@ func F(ctx context.Context, name string) (string, error) {
 }
 `
 
-// BenchmarkAdd adds imports to a typical file: with a warm resolver, with a new one, with hundreds of
-// siblings, and with a name that no package has.
+// BenchmarkAdd adds imports to a typical file: with a warm resolver, with a new one, with hundreds
+// of siblings, and with a name that no package has.
 func BenchmarkAdd(b *testing.B) {
 	var siblings strings.Builder
 	for i := range 500 {

@@ -1,12 +1,12 @@
-// Package imports adds missing imports to Go files of a project: of the standard library, of the project, and
-// of packages of other modules that the project already imports.
+// Package imports adds missing imports to Go files of a project: of the standard library, of the
+// project, and of packages of other modules that the project already imports.
 //
 // A file lacks an import if it uses an undeclared identifier before a dot, such as strings in
-// strings.ToUpper. A package matches if it has that name and exports all selectors that the file uses; those
-// of other modules match by name. If several match, the order of preference is:
+// strings.ToUpper. A package matches if it has that name and exports all selectors that the file
+// uses; those of other modules match by name. If several match, the order of preference is:
 //
-//  1. packages that other files of the same package import under that name; for an external test, the
-//     package that it tests;
+//  1. packages that other files of the same package import under that name; for an external test,
+//     the package that it tests;
 //  2. packages of the standard library;
 //  3. importable packages of the project;
 //  4. packages of other modules that files of the project import under that name.
@@ -33,8 +33,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A Resolver finds packages for files of one project. It caches the exported names of the standard library.
-// It is not safe for concurrent use.
+// A Resolver finds packages for files of one project. It caches the exported names of the standard
+// library. It is not safe for concurrent use.
 type Resolver struct {
 	module   string
 	cache    *typecheck.ExportCache
@@ -43,8 +43,8 @@ type Resolver struct {
 	excluded []string // folders of the project to ignore
 }
 
-// NewResolver returns a resolver for the project of a module. It ignores packages in and below the excluded
-// folders.
+// NewResolver returns a resolver for the project of a module. It ignores packages in and below the
+// excluded folders.
 func NewResolver(module string, cache *typecheck.ExportCache, excluded ...string) *Resolver {
 	return &Resolver{module: module, cache: cache, excluded: excluded}
 }
@@ -55,8 +55,9 @@ type Missing struct {
 	Reason string // the reason, and a remedy after a semicolon
 }
 
-// Add adds missing imports to a file. The file may be new or part of the view. Add also returns the names
-// for which it found no package, sorted. If the file does not parse, Add returns it unchanged.
+// Add adds missing imports to a file. The file may be new or part of the view. Add also returns the
+// names for which it found no package, sorted. If the file does not parse, Add returns it
+// unchanged.
 func (s *Resolver) Add(ctx context.Context, view *typecheck.View, file string, text []byte) (out []byte, missing []Missing, err error) {
 	syntax, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments)
 	if err != nil {
@@ -100,8 +101,8 @@ func (s *Resolver) refresh(ctx context.Context) error {
 	return nil
 }
 
-// findPackage finds the package with the wanted name and selectors. If none matches, it returns packages
-// with that name that lack selectors or cannot be imported.
+// findPackage finds the package with the wanted name and selectors. If none matches, it returns
+// packages with that name that lack selectors or cannot be imported.
 func (s *Resolver) findPackage(p *place, w want) (found *candidate, near []*candidate) {
 	for _, level := range []func(*place, want) []*candidate{s.ofSiblings, s.ofStandard, s.ofProject, s.ofOthers} {
 		candidates := level(p, w)
@@ -133,8 +134,8 @@ func (w want) candidate(path, name string, has func(name string) bool) *candidat
 	return c
 }
 
-// references returns the identifiers before a dot that neither the file nor Go declares, each with the
-// exported names after the dot, sorted.
+// references returns the identifiers before a dot that neither the file nor Go declares, each with
+// the exported names after the dot, sorted.
 func references(file *ast.File) map[string][]string {
 	unresolved := map[*ast.Ident]bool{}
 	for _, name := range file.Unresolved {
@@ -158,7 +159,8 @@ func references(file *ast.File) map[string][]string {
 	return found
 }
 
-// removeDeclared removes the names that other files of the package declare, and those of the file's imports.
+// removeDeclared removes the names that other files of the package declare, and those of the file's
+// imports.
 func (p *place) removeDeclared(syntax *ast.File, wanted map[string][]string) {
 	for _, file := range p.view.Files(p.dir) {
 		if p.isSibling(file) {
@@ -184,8 +186,8 @@ func (p *place) removeDeclared(syntax *ast.File, wanted map[string][]string) {
 	}
 }
 
-// nameByPath returns the name that a path implies: its last element, without a version such as /v2 or .v3, and
-// without the prefix go-.
+// nameByPath returns the name that a path implies: its last element, without a version such as /v2
+// or .v3, and without the prefix go-.
 func nameByPath(imported string) string {
 	rest, _, _ := module.SplitPathVersion(imported)
 	return strings.TrimPrefix(path.Base(rest), "go-")
@@ -202,7 +204,8 @@ type candidate struct {
 	problem string // why it cannot be used, such as "has no F"; empty if it can
 }
 
-// importAs returns the import of the candidate under a name. It omits the name if the path implies it.
+// importAs returns the import of the candidate under a name. It omits the name if the path implies
+// it.
 func (c *candidate) importAs(name string) Import {
 	if c.name == name && (name == path.Base(c.path) || name == nameByPath(c.path)) {
 		return Import{Path: c.path}
@@ -210,8 +213,8 @@ func (c *candidate) importAs(name string) Import {
 	return Import{Name: name, Path: c.path}
 }
 
-// compare orders candidates of one level: by rank, by preference, by the number of path elements without a
-// version, alphabetically, then newer versions first.
+// compare orders candidates of one level: by rank, by preference, by the number of path elements
+// without a version, alphabetically, then newer versions first.
 func (c *candidate) compare(other *candidate, name string) int {
 	path, _, _ := module.SplitPathVersion(c.path)
 	otherPath, _, _ := module.SplitPathVersion(other.path)
@@ -224,11 +227,14 @@ func (c *candidate) compare(other *candidate, name string) int {
 	)
 }
 
-// preference ranks packages of the standard library that share a name and some selectors; lower is better.
+// preference ranks packages of the standard library that share a name and some selectors; lower is
+// better.
 //
-//   - rand: rand.Int without rand.Reader means math/rand/v2, because crypto/rand.Int needs a Reader.
-//     rand.Read means crypto/rand, because math/rand.Read is deprecated. goimports uses crypto/rand for both.
-//   - template: text/template, unless the file uses a name that only html/template has, such as HTML.
+//   - rand: rand.Int without rand.Reader means math/rand/v2, because crypto/rand.Int needs a
+//     Reader. rand.Read means crypto/rand, because math/rand.Read is deprecated. goimports uses
+//     crypto/rand for both.
+//   - template: text/template, unless the file uses a name that only html/template has, such as
+//     HTML.
 //   - json: encoding/json, because version 2 behaves differently under the same names.
 func preference(name, path string) int {
 	order := map[string][]string{

@@ -42,8 +42,8 @@ func (s *Resolver) Insert(ctx context.Context, view *typecheck.View, file string
 	return s.insert(s.place(view, file, syntax), text, missing), nil
 }
 
-// RemoveUnused removes imports that a file does not use: packages of the standard library and of the project,
-// whose names are known. It formats the file if it removes one.
+// RemoveUnused removes imports that a file does not use: packages of the standard library and of
+// the project, whose names are known. It formats the file if it removes one.
 func (s *Resolver) RemoveUnused(ctx context.Context, view *typecheck.View, file string, text []byte) ([]byte, error) {
 	fset := token.NewFileSet()
 	syntax, err := parser.ParseFile(fset, file, text, parser.ParseComments)
@@ -78,8 +78,8 @@ func (s *Resolver) RemoveUnused(ctx context.Context, view *typecheck.View, file 
 	return out.Bytes(), nil
 }
 
-// insert adds imports to a file that parses. It formats the file up to its last import, and does not change
-// the rest.
+// insert adds imports to a file that parses. It formats the file up to its last import, and does
+// not change the rest.
 func (s *Resolver) insert(p *place, text []byte, list []Import) []byte {
 	if len(list) == 0 {
 		return text
@@ -109,8 +109,8 @@ func (s *Resolver) insert(p *place, text []byte, list []Import) []byte {
 	return append(head, rest...)
 }
 
-// cutHead splits a file after its last import, or after its package clause, including a comment on that
-// line. The rest begins with the next declaration and its comments.
+// cutHead splits a file after its last import, or after its package clause, including a comment on
+// that line. The rest begins with the next declaration and its comments.
 func cutHead(text []byte) (head, rest []byte) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", text, parser.ImportsOnly|parser.ParseComments)
@@ -185,8 +185,8 @@ func pathOf(spec *ast.ImportSpec) string {
 // A Move replaces the import path From, and those below it, by To.
 type Move struct{ From, To string }
 
-// Rewrite applies the first matching move to each import path of a Go file, and sorts its imports. It does
-// not change the rest of the file.
+// Rewrite applies the first matching move to each import path of a Go file, and sorts its imports.
+// It does not change the rest of the file.
 func Rewrite(name string, src []byte, moves []Move) ([]byte, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.ImportsOnly)

@@ -13,7 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/insert.txtar")
 
-// The archive has files before and after imports were added, in turn. Formatted files stay formatted.
+// The archive has files before and after imports were added, in turn. Formatted files stay
+// formatted.
 func TestInsert(t *testing.T) {
 	b := project(t, many)
 	const golden = "testdata/insert.txtar"

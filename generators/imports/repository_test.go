@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Every file of this repository gets the same imports again after they were removed from all files of its
-// folder.
+// Every file of this repository gets the same imports again after they were removed from all files
+// of its folder.
 func TestRepository(t *testing.T) {
 	b := open(t, "../..", "github.com/petrock/petrock")
 	view := b.view()
@@ -36,8 +36,8 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// strip removes the imports of a file, except those with a name, those of packages below testdata, which are not
-// searched, and those of other modules. It returns the imports that the file had.
+// strip removes the imports of a file, except those with a name, those of packages below testdata,
+// which are not searched, and those of other modules. It returns the imports that the file had.
 func strip(t testing.TB, text string) (stripped string, had []string) {
 	t.Helper()
 	fset := token.NewFileSet()

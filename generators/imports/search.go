@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -47,8 +48,8 @@ func (p *place) inside(imported string) *typecheck.Package {
 	return nil
 }
 
-// nameOf returns the name of an imported package: of the project, from its package clause; of others, from
-// the path.
+// nameOf returns the name of an imported package: of the project, from its package clause; of
+// others, from the path.
 func (p *place) nameOf(imported string) string {
 	if pkg := p.inside(imported); pkg != nil {
 		return pkg.Name
@@ -56,17 +57,18 @@ func (p *place) nameOf(imported string) string {
 	return nameByPath(imported)
 }
 
-// isSibling reports whether a file is another file of the package. Tests are siblings only of tests.
+// isSibling reports whether a file is another file of the package. Tests are siblings only of
+// tests.
 func (p *place) isSibling(file *typecheck.File) bool {
 	return file.Path != p.file && file.Syntax.Name.Name == p.name && (p.isTest || !file.IsTest())
 }
 
-// ofSiblings returns the packages that siblings import under the wanted name; for a test file, all files in
-// its folder. For an external test, these include the package that it tests.
+// ofSiblings returns the packages that siblings import under the wanted name; for a test file, all
+// files in its folder. For an external test, these include the package that it tests.
 func (s *Resolver) ofSiblings(p *place, w want) []*candidate {
 	counts := map[string]int{} // by import path
 	if p.isExternal && p.nameOf(p.path) == w.name {
-		counts[p.path]++
+		counts[p.path] = math.MaxInt32 // first, even if a sibling imports another package of that name
 	}
 	for _, file := range p.view.Files(p.dir) {
 		if p.isSibling(file) || p.isTest && file.Path != p.file {
@@ -98,7 +100,8 @@ func (p *place) countImports(file *typecheck.File, w want, counts map[string]int
 	}
 }
 
-// ofOthers returns the packages of other modules that files of the project import under the wanted name.
+// ofOthers returns the packages of other modules that files of the project import under the wanted
+// name.
 func (s *Resolver) ofOthers(p *place, w want) []*candidate {
 	counts := map[string]int{}
 	for _, file := range p.view.All() {
@@ -135,8 +138,8 @@ func (s *Resolver) ofProject(p *place, w want) []*candidate {
 	return found
 }
 
-// candidate returns a package of the project as a candidate, or nil if it has only tests or the file
-// is part of it.
+// candidate returns a package of the project as a candidate, or nil if it has only tests or the
+// file is part of it.
 func (p *place) candidate(pkg *typecheck.Package, w want) *candidate {
 	isTested := p.isExternal && pkg.Dir == p.dir
 	if len(pkg.Files) == 0 || pkg.Dir == p.dir && !isTested {
@@ -199,8 +202,8 @@ type standardPackage struct {
 	exported        map[string]bool // exported names; nil before they are read
 }
 
-// listStandard lists the folders of the standard library that may be importable packages. Some may have no
-// files for the target system.
+// listStandard lists the folders of the standard library that may be importable packages. Some may
+// have no files for the target system.
 func listStandard(system typecheck.System) (*library, error) {
 	l := &library{system.Context(), map[string]*standardPackage{}, map[string][]*standardPackage{}}
 	src := filepath.Join(system.Root, "src")
@@ -234,8 +237,8 @@ func (s *Resolver) ofStandard(_ *place, w want) []*candidate {
 	return found
 }
 
-// candidate returns a package of the standard library as a candidate, or nil if it exports nothing on this
-// system.
+// candidate returns a package of the standard library as a candidate, or nil if it exports nothing
+// on this system.
 func (s *Resolver) candidate(pkg *standardPackage, w want) *candidate {
 	if pkg.exported == nil {
 		pkg.exported = map[string]bool{}

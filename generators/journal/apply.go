@@ -12,13 +12,14 @@ import (
 	"time"
 )
 
-// Apply changes files of the project: all of them or none. The caller sets Action, Title and Undoes of
-// the operation. Apply returns it with its id, time and files, for [Journal.Record].
+// Apply changes files of the project: all of them or none. The caller sets Action, Title and Undoes
+// of the operation. Apply returns it with its id, time and files, for [Journal.Record].
 //
 // Before anything is written, all paths are checked and all files compared with their Before. The
 // error names each file that is refused; it is [ErrChanged] for files that have changed since.
 //
-// If writing fails, the files written so far are restored, and the error says whether that succeeded.
+// If writing fails, the files written so far are restored, and the error says whether that
+// succeeded.
 //
 // An existing file keeps its permissions. Folders are created as needed, and removed if a deletion
 // leaves them empty.
@@ -49,9 +50,10 @@ func (j *Journal) Apply(op Operation, files []Change) (Operation, error) {
 	return op, nil
 }
 
-// Record completes an operation that [Journal.Apply] has returned, by adding it to the history. An operation
-// without an action is not added: derived files need no history. A process that dies between Apply and Record
-// leaves the operation to the next [Open], which completes it. If Record fails, the files are restored.
+// Record completes an operation that [Journal.Apply] has returned, by adding it to the history. An
+// operation without an action is not added: derived files need no history. A process that dies
+// between Apply and Record leaves the operation to the next [Open], which completes it. If Record
+// fails, the files are restored.
 func (j *Journal) Record(op Operation) error {
 	if err := j.complete(op); err != nil {
 		return j.abort(op, err)
@@ -70,8 +72,8 @@ func (j *Journal) complete(op Operation) error {
 	return nil
 }
 
-// begin writes the pending operation and the contents that it needs. From then on the operation will
-// be completed, by this process or the next.
+// begin writes the pending operation and the contents that it needs. From then on the operation
+// will be completed, by this process or the next.
 func (j *Journal) begin(op Operation, files []Change) error {
 	for _, file := range files {
 		if file.Action() == None {
@@ -180,8 +182,9 @@ func (j *Journal) abort(op Operation, err error) error {
 	return fmt.Errorf("%w; nothing was changed", err)
 }
 
-// applyOrder returns records in the order in which they are applied, so that an interrupted project compiles
-// if possible: derived files, which refer to the others, are written after them and removed before them.
+// applyOrder returns records in the order in which they are applied, so that an interrupted project
+// compiles if possible: derived files, which refer to the others, are written after them and
+// removed before them.
 func applyOrder(records []Record) []Record {
 	phase := func(r Record) int {
 		switch {
@@ -297,7 +300,8 @@ type checker struct {
 	listing map[string][]string // names in each folder of the project
 }
 
-// check validates changes, and returns records of the files that change. The error joins all errors.
+// check validates changes, and returns records of the files that change. The error joins all
+// errors.
 func (j *Journal) check(files []Change) ([]Record, error) {
 	files = slices.Clone(files)
 	SortChanges(files)

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Change is a file before and after an operation. Content nil means that the file does not exist; an
-// empty file has empty, non-nil content.
+// A Change is a file before and after an operation. Content nil means that the file does not exist;
+// an empty file has empty, non-nil content.
 type Change struct {
 	Path    string      // from the project's root, with slashes
 	Before  []byte      // nil if the file does not exist
@@ -48,7 +48,8 @@ func (f Change) Action() Action {
 	return Update
 }
 
-// Hash returns the SHA-256 of a file's content in hexadecimal. It is empty for nil: the file does not exist.
+// Hash returns the SHA-256 of a file's content in hexadecimal. It is empty for nil: the file does
+// not exist.
 func Hash(data []byte) string {
 	if data == nil {
 		return ""
@@ -69,9 +70,9 @@ type edit struct {
 	fromB, toB int
 }
 
-// compare returns the edits that turn a into b, in order. No two of them are adjacent. It is a patience
-// diff: it splits the texts at lines that are unique in both, and compares the sections recursively. A
-// section without such lines becomes one edit, less its common prefix and suffix.
+// compare returns the edits that turn a into b, in order. No two of them are adjacent. It is a
+// patience diff: it splits the texts at lines that are unique in both, and compares the sections
+// recursively. A section without such lines becomes one edit, less its common prefix and suffix.
 func compare(a, b []string) []edit {
 	var edits []edit
 	var part func(e edit, depth int)
@@ -108,7 +109,8 @@ func compare(a, b []string) []edit {
 }
 
 // slide moves pure insertions and deletions as far down as possible without changing the result, so
-// that the insertion of a function begins with its first line, not with the end of the previous one.
+// that the insertion of a function begins with its first line, not with the end of the previous
+// one.
 func slide(a, b []string, edits []edit) {
 	for i := range edits {
 		e, end := &edits[i], len(a)
@@ -121,8 +123,8 @@ func slide(a, b []string, edits []edit) {
 	}
 }
 
-// anchors returns pairs of indexes, in order, of lines that occur exactly once in a and in b. If lines
-// changed their order, it returns the largest set of pairs that keeps it.
+// anchors returns pairs of indexes, in order, of lines that occur exactly once in a and in b. If
+// lines changed their order, it returns the largest set of pairs that keeps it.
 func anchors(a, b []string) [][2]int {
 	count, inB := map[string][2]int{}, map[string]int{}
 	for _, line := range a {
@@ -171,8 +173,8 @@ func longestIncreasing(pairs [][2]int) [][2]int {
 
 const contextLines = 3
 
-// Diff returns the change as a unified diff with three lines of context, for patch and git apply. It is
-// empty if the file does not change. Binary content is not shown.
+// Diff returns the change as a unified diff with three lines of context, for patch and git apply.
+// It is empty if the file does not change. Binary content is not shown.
 func (f Change) Diff() string {
 	if f.Action() == None {
 		return ""
@@ -231,8 +233,8 @@ func writeHunk(out *strings.Builder, before, after []string, edits []edit) {
 	writeLines(out, ' ', before[a:a+trail])
 }
 
-// span formats the lines of a hunk: the first, counted from one, and their number. An empty span names
-// the line before it.
+// span formats the lines of a hunk: the first, counted from one, and their number. An empty span
+// names the line before it.
 func span(from, to int) string {
 	switch to - from {
 	case 0:

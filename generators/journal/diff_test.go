@@ -167,7 +167,8 @@ func FuzzDiff(f *testing.F) {
 	})
 }
 
-// The texts have few words, so that lines repeat, and some are large, to cover all cases of compare.
+// The texts have few words, so that lines repeat, and some are large, to cover all cases of
+// compare.
 func TestDiffIsRight(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(600) {
@@ -181,7 +182,8 @@ func TestDiffIsRight(t *testing.T) {
 	}
 }
 
-// texts returns two random texts of about size lines; the second may be an edited copy of the first.
+// texts returns two random texts of about size lines; the second may be an edited copy of the
+// first.
 func texts(random *rand.Rand, size, words int) (before, after string) {
 	text := func() []string {
 		all := make([]string, random.IntN(size+1))

@@ -14,8 +14,8 @@ import (
 	"unicode"
 )
 
-// Only the functions of this file change the disk. The process may be interrupted between any two of
-// their steps.
+// Only the functions of this file change the disk. The process may be interrupted between any two
+// of their steps.
 
 // beforeStep is called before each step. Tests use it to fail or interrupt the step.
 func (j *Journal) beforeStep(what, name string) error {
@@ -41,8 +41,8 @@ func (j *Journal) makeFolder(name string, mode fs.FileMode) error {
 	return err
 }
 
-// writeFile writes a file atomically, and creates its folder. Mode 0 means the default permissions. With
-// sync, the content survives a power failure once writeFile has returned.
+// writeFile writes a file atomically, and creates its folder. Mode 0 means the default permissions.
+// With sync, the content survives a power failure once writeFile has returned.
 func (j *Journal) writeFile(name string, data []byte, mode fs.FileMode, sync bool) error {
 	err := j.stage(data, mode, sync)
 	if dir := path.Dir(name); err == nil && dir != "." {
@@ -133,8 +133,8 @@ func checkPath(name string) error {
 	return nil
 }
 
-// isReserved reports whether a path is in .petrock, or in .git or the like, whose settings can name programs, under
-// any name that a file system accepts for them.
+// isReserved reports whether a path is in .petrock, or in .git or the like, whose settings can name
+// programs, under any name that a file system accepts for them.
 func isReserved(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		part = fold(strings.TrimRight(part, ". "))
@@ -167,8 +167,8 @@ func (e *obstacleError) Error() string {
 	return fmt.Sprintf("%s is %s; move it away", e.path, e.what)
 }
 
-// readFile returns the content and permissions of a file; nil if it does not exist. It may return an
-// obstacleError.
+// readFile returns the content and permissions of a file; nil if it does not exist. It may return
+// an obstacleError.
 func (j *Journal) readFile(name string) ([]byte, fs.FileMode, error) {
 	for dir := range parents(name) {
 		if exists, err := j.folderExists(dir); err != nil || !exists {
@@ -195,8 +195,8 @@ func (j *Journal) readFile(name string) ([]byte, fs.FileMode, error) {
 	return data, info.Mode().Perm(), nil
 }
 
-// folderExists reports whether a folder exists. It may be a symbolic link to a folder that operations
-// may write to.
+// folderExists reports whether a folder exists. It may be a symbolic link to a folder that
+// operations may write to.
 func (j *Journal) folderExists(name string) (bool, error) {
 	info, err := j.root.Lstat(name)
 	switch {

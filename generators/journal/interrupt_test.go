@@ -31,8 +31,8 @@ func actAtStep(step int, count *int, act func() error) journal.Options {
 
 func kill() error { panic(killed{}) }
 
-// someSteps returns the first step to interrupt, chosen by -seed, and the distance to the next one. With
-// -long it selects every step.
+// someSteps returns the first step to interrupt, chosen by -seed, and the distance to the next one.
+// With -long it selects every step.
 func someSteps(t *testing.T, distance int) (first, stride int) {
 	t.Helper()
 	if *long {
@@ -43,7 +43,8 @@ func someSteps(t *testing.T, distance int) (first, stride int) {
 	return first, distance
 }
 
-// run opens a project and changes it. It reports whether a step killed it, and does not clean up then.
+// run opens a project and changes it. It reports whether a step killed it, and does not clean up
+// then.
 func run(t *testing.T, dir string, o journal.Options, action string, before, after tree) (err error, dead bool) {
 	t.Helper()
 	var j *journal.Journal
@@ -65,8 +66,8 @@ func run(t *testing.T, dir string, o journal.Options, action string, before, aft
 	return err, false
 }
 
-// After a kill at any step, the next process finds all files changed or none. It reports a recovered
-// operation, and can apply another.
+// After a kill at any step, the next process finds all files changed or none. It reports a
+// recovered operation, and can apply another.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	before, after := trees()
@@ -94,8 +95,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// checkRecovery opens a project that was interrupted, fails the test unless it is consistent, and returns
-// the outcome of the operation.
+// checkRecovery opens a project that was interrupted, fails the test unless it is consistent, and
+// returns the outcome of the operation.
 func checkRecovery(t *testing.T, dir, action, when string) string {
 	t.Helper()
 	before, after := trees()

@@ -9,14 +9,16 @@
 //	objects/      contents of files before and after operations, by hash
 //	operations/   recorded operations, one file each
 //
-// [Journal.Apply] checks the operation, saves the contents of files before and after it as objects, and
-// writes pending.json. From then on the operation will be completed: if the process dies, the next [Open]
-// completes it. Each file is written by one rename. [Journal.Record] moves pending.json to operations.
+// [Journal.Apply] checks the operation, saves the contents of files before and after it as objects,
+// and writes pending.json. From then on the operation will be completed: if the process dies, the
+// next [Open] completes it. Each file is written by one rename. [Journal.Record] moves pending.json
+// to operations.
 //
-// If a file was edited in between, the next Open rolls the operation back instead and leaves that file alone.
+// If a file was edited in between, the next Open rolls the operation back instead and leaves that
+// file alone.
 //
-// This holds for killed processes. After a power failure the latest writes may be lost; user files that
-// an operation replaced or removed are in objects.
+// This holds for killed processes. After a power failure the latest writes may be lost; user files
+// that an operation replaced or removed are in objects.
 package journal
 
 import (
@@ -56,8 +58,8 @@ type Options struct {
 	step func(what, path string) error // called before each step, in tests
 }
 
-// A Journal is an opened project: no other process can open its journal until it is closed. It is not
-// safe for concurrent use.
+// A Journal is an opened project: no other process can open its journal until it is closed. It is
+// not safe for concurrent use.
 type Journal struct {
 	root      *os.Root
 	lock      *filelock.Lock
@@ -125,8 +127,8 @@ func (j *Journal) Close() error {
 	return errors.Join(err, j.root.Close())
 }
 
-// Interrupted reports whether an operation on the project in root was interrupted, or is being applied.
-// The next [Open] completes it or rolls it back.
+// Interrupted reports whether an operation on the project in root was interrupted, or is being
+// applied. The next [Open] completes it or rolls it back.
 func Interrupted(root *os.Root) bool {
 	_, err := root.Lstat(pendingFile)
 	return err == nil
@@ -275,8 +277,9 @@ func (j *Journal) readOperation(file string) (Operation, error) {
 	return op, nil
 }
 
-// Read returns the content and permissions of a file of the project; nil if it does not exist. It refuses
-// paths that no operation may write: outside the project, in .git or .petrock, links and folders.
+// Read returns the content and permissions of a file of the project; nil if it does not exist. It
+// refuses paths that no operation may write: outside the project, in .git or .petrock, links and
+// folders.
 func (j *Journal) Read(name string) ([]byte, fs.FileMode, error) {
 	if err := checkPath(name); err != nil {
 		return nil, 0, err

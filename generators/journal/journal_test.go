@@ -15,8 +15,8 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// A tree is the files of a project, by path, without .petrock. The text begins with an x if the file is
-// executable, and a blank if not.
+// A tree is the files of a project, by path, without .petrock. The text begins with an x if the
+// file is executable, and a blank if not.
 type tree map[string]string
 
 // write writes the tree to a new folder and returns the folder.

@@ -70,7 +70,8 @@ func process(t *testing.T, task, dir string) *exec.Cmd {
 	return cmd
 }
 
-// alternate changes a project back and forth until it is killed. It prints a line before each change.
+// alternate changes a project back and forth until it is killed. It prints a line before each
+// change.
 func alternate(dir string) error {
 	before, after := trees()
 	for {

@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// interruptHalfway returns a project with an operation that was interrupted after its user files were
-// written and before its derived files were.
+// interruptHalfway returns a project with an operation that was interrupted after its user files
+// were written and before its derived files were.
 func interruptHalfway(t *testing.T) (dir string) {
 	t.Helper()
 	before, after := trees()
@@ -102,8 +102,8 @@ func TestEditedMeanwhile(t *testing.T) {
 	}
 }
 
-// If the new content of a file is lost, the operation is rolled back. If its old content is lost, it
-// stays as it is.
+// If the new content of a file is lost, the operation is rolled back. If its old content is lost,
+// it stays as it is.
 func TestLostObjects(t *testing.T) {
 	t.Parallel()
 	before, _ := trees()

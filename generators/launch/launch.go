@@ -1,6 +1,6 @@
 // Package launch is the program cmd/petrock of a project. It runs petrock dev, and for all other
-// commands it builds and runs the full petrock, generators/petrock. It imports few packages: MCP clients
-// wait for its first build, see TestFewPackages.
+// commands it builds and runs the full petrock, generators/petrock. It imports few packages: MCP
+// clients wait for its first build, see TestFewPackages.
 package launch
 
 import (
@@ -66,8 +66,8 @@ func FindProject(dir string) (*project.Project, error) {
 	return found, err
 }
 
-// parseDev parses the command line of dev. isDev is false for command lines of the full petrock: those
-// of other commands, and of dev with --help.
+// parseDev parses the command line of dev. isDev is false for command lines of the full petrock:
+// those of other commands, and of dev with --help.
 func parseDev(args []string) (o live.Options, isDev bool, err error) {
 	if len(args) == 0 || args[0] != "dev" {
 		return o, false, nil
@@ -97,8 +97,9 @@ func parseDev(args []string) (o live.Options, isDev bool, err error) {
 	return o, true, nil
 }
 
-// ServeStdio runs petrock dev for the client that started this process, over standard input and out. It
-// returns nil when the client closes the input, or on a signal. A second signal ends the process.
+// ServeStdio runs petrock dev for the client that started this process, over standard input and
+// out. It returns nil when the client closes the input, or on a signal. A second signal ends the
+// process.
 func ServeStdio(ctx context.Context, o live.Options, out *os.File) error {
 	if terminal.IsTerminal(os.Stdin) {
 		fmt.Fprintln(o.Log, "petrock dev runs the project's server, and replaces it after each change. It reads MCP messages from standard input: MCP clients start it. Press Ctrl-D to end it.")
@@ -106,7 +107,8 @@ func ServeStdio(ctx context.Context, o live.Options, out *os.File) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	// Writes to a client that is gone fail, and do not kill this process before it has ended its children.
+	// Writes to a client that is gone fail, and do not kill this process before it has ended its
+	// children.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	supervisor, err := live.New(o)
 	if err != nil {

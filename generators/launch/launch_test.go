@@ -45,8 +45,8 @@ func TestParseDev(t *testing.T) {
 	}
 }
 
-// MCP clients wait for the first build of this package, which compiles the standard library too: Claude
-// Code gives up after 30 seconds. A program with net/http takes twice as long as this one.
+// MCP clients wait for the first build of this package, which compiles the standard library too:
+// Claude Code gives up after 30 seconds. A program with net/http takes twice as long as this one.
 func TestFewPackages(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {

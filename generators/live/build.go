@@ -18,7 +18,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/petrock/petrock/core/process"
@@ -31,22 +30,13 @@ type builder struct {
 	dir  string        // of the executables; what go build writes is in the subfolder out
 	turn chan struct{} // holds a value while a build runs
 	seed maphash.Seed
-
-	mu     sync.Mutex
-	latest map[string]program // by the name of the program
-	count  int                // executables so far
 }
 
-// A program is an executable. Executables of a builder with equal identities have the same content.
+// A program is an executable.
 type program struct {
 	path     string
-	id       identity
+	id       uint64 // hash of its content, which differs between builders
 	features string // fingerprints of its features; empty if unknown
-}
-
-type identity struct {
-	size int64
-	sum  uint64
 }
 
 // A buildError says why a program does not compile.
@@ -86,7 +76,7 @@ func newBuilderIn(root, folder string) (*builder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create the folder for executables: %w", err)
 	}
-	return &builder{root: root, dir: dir, turn: make(chan struct{}, 1), seed: maphash.MakeSeed(), latest: map[string]program{}}, nil
+	return &builder{root: root, dir: dir, turn: make(chan struct{}, 1), seed: maphash.MakeSeed()}, nil
 }
 
 // removeStale removes the folders of builders whose processes have ended. Errors are ignored: the
@@ -115,8 +105,7 @@ func isRunning(pid int) bool {
 func (b *builder) close() error { return os.RemoveAll(b.dir) }
 
 // build compiles a program, which is a folder of the project such as cmd/hello. The error is a
-// *buildError if it does not compile. A program whose executable has not changed since the last build,
-// and was not released, is the same as then; otherwise it is a new file.
+// *buildError if it does not compile. Programs with the same content are the same file.
 func (b *builder) build(ctx context.Context, name string) (program, error) {
 	select {
 	case b.turn <- struct{}{}:
@@ -253,41 +242,34 @@ func (b *builder) runGo(ctx context.Context, args ...string) (stdout, stderr []b
 // keep returns the program in an executable that go build wrote. The executable stays where it is,
 // because go build does not link it again if nothing has changed.
 func (b *builder) keep(name, executable string) (program, error) {
-	id, err := b.identify(executable)
+	id, err := b.hash(executable)
 	if err != nil {
 		return program{}, err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if last, ok := b.latest[name]; ok && last.id == id {
-		if _, err := os.Stat(last.path); err == nil {
-			return last, nil
-		}
+	p := program{path: filepath.Join(b.dir, fmt.Sprintf("%s-%x%s", path.Base(name), id, executableSuffix())), id: id}
+	if _, err := os.Stat(p.path); err == nil {
+		return p, nil
 	}
-	b.count++
-	p := program{path: filepath.Join(b.dir, fmt.Sprintf("%s-%d%s", path.Base(name), b.count, executableSuffix())), id: id}
-	// go build replaces its file and does not write into it, so a link keeps the content. Windows does
-	// not replace a running program.
+	// go build replaces its file and does not write into it, so a link keeps the content. Windows
+	// does not replace a running program.
 	if runtime.GOOS == "windows" || os.Link(executable, p.path) != nil {
 		if err := copyExecutable(p.path, executable); err != nil {
-			return program{}, err
+			return program{}, errors.Join(err, os.Remove(p.path))
 		}
 	}
-	b.latest[name] = p
 	return p, nil
 }
 
-// identify returns the identity of an executable.
-func (b *builder) identify(executable string) (identity, error) {
+func (b *builder) hash(executable string) (uint64, error) {
 	file, err := os.Open(executable)
 	if err != nil {
-		return identity{}, err
+		return 0, err
 	}
 	defer file.Close()
 	var sum maphash.Hash
 	sum.SetSeed(b.seed)
-	size, err := io.Copy(&sum, file)
-	return identity{size, sum.Sum64()}, err
+	_, err = io.Copy(&sum, file)
+	return sum.Sum64(), err
 }
 
 func copyExecutable(to, from string) error {
@@ -304,17 +286,8 @@ func copyExecutable(to, from string) error {
 	return errors.Join(err, out.Close())
 }
 
-// release removes the executable of a program that no longer runs. A later build creates a new one.
-func (b *builder) release(released program) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for name, p := range b.latest {
-		if p.path == released.path {
-			delete(b.latest, name)
-		}
-	}
-	_ = os.Remove(released.path) // close removes what is still in use
-}
+// release removes the executable of a program that no longer runs.
+func (b *builder) release(p program) { _ = os.Remove(p.path) } // close removes what is still in use
 
 // goEnvironFile records variables of the environment in which a person uses the project.
 const goEnvironFile = ".petrock/goenv"

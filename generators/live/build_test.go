@@ -92,16 +92,16 @@ func TestBuild(t *testing.T) {
 
 	write(t, root, "cmd/one/main.go", mainFile("1"))
 	back := mustBuild(t, b, "cmd/one")["cmd/one"]
-	if back.id != first["cmd/one"].id || back.path == changed["cmd/one"].path {
-		t.Errorf("the change was reverted: %v, %v", first["cmd/one"], back)
+	if back != first["cmd/one"] {
+		t.Errorf("after the change was reverted, build = %v, want %v", back, first["cmd/one"])
 	}
 	b.release(back)
 	if _, err := os.Stat(back.path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a released executable: %v", err)
 	}
 	fresh := mustBuild(t, b, "cmd/one")["cmd/one"]
-	if fresh.path == back.path || fresh.id != back.id {
-		t.Errorf("built after a release: %v, %v", back, fresh)
+	if fresh != back {
+		t.Errorf("after a release, build = %v, want %v", fresh, back)
 	}
 	checkOutput(t, fresh, "1")
 }

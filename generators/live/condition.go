@@ -18,8 +18,8 @@ const (
 	maxReason  = 1000
 )
 
-// readOnlyReason returns why the last good build runs, for the server and for results of petrock's tools:
-// the first lines of an error, and what to do.
+// readOnlyReason returns why the last good build runs, for the server and for results of petrock's
+// tools: the first lines of an error, and what to do.
 func (s *Supervisor) readOnlyReason(err error, lines int) string {
 	reason := "it runs the last good build, because " + firstLines(err, lines)
 	if !s.o.NoPetrock {
@@ -34,13 +34,13 @@ func firstLines(err error, lines int) string {
 	return strictjson.Clip(strings.Join(text[:min(len(text), lines)], "\n"), maxReason)
 }
 
-// condition returns what the project's server does instead of serving the source on disk, and why. The
-// state is empty if it serves it.
+// condition returns what the project's server does instead of serving the source on disk, and why.
+// The state is empty if it serves it.
 func (sl *slot) condition() (state, reason string) {
 	b, _ := sl.s.sup.build(sl.kind)
 	want := sl.wanted(b)
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
+	sl.s.sup.mu.Lock()
+	defer sl.s.sup.mu.Unlock()
 	switch p := sl.current.Load(); {
 	case sl.late.is(want) && (p == nil || p.launch != want):
 		return "starting", sl.late.err.Error() + ". Meanwhile the last good build, if there is one, answers read-only"
@@ -67,9 +67,9 @@ func restarts(call, answer *jsonrpc.Message) bool {
 	return false
 }
 
-// warn adds the condition of the project's server to the result of a call of petrock's tools: the text
-// and the structured content begin with it, and ok is false. Results of tools that only read stay as
-// they are, except of project_status, and errors.
+// warn adds the condition of the project's server to the result of a call of petrock's tools: the
+// text and the structured content begin with it, and ok is false. Results of tools that only read
+// stay as they are, except of project_status, and errors.
 func warn(call, answer *jsonrpc.Message, state, reason string) *jsonrpc.Message {
 	name := text(param(call, "name"))
 	isReader := slices.ContainsFunc(elements(member(manifest(), "tools")), func(tool json.RawMessage) bool {
@@ -97,11 +97,11 @@ func warn(call, answer *jsonrpc.Message, state, reason string) *jsonrpc.Message 
 	return parse(jsonrpc.AppendResult(nil, answer.ID(), result.json()))
 }
 
-// buildMeta returns the member of _meta that names a build: if the build is outdated, and if it is the
-// source on disk.
+// buildMeta returns the member of _meta that names a build: if the build is outdated, and if it is
+// the source on disk.
 func buildMeta(l launch) (meta [2][]byte) {
 	for i := range meta {
-		build := object(nil).with("id", quote(fmt.Sprintf("%x", l.program.id.sum))).with("current", fmt.Append(nil, i == 1))
+		build := object(nil).with("id", quote(fmt.Sprintf("%x", l.program.id))).with("current", fmt.Append(nil, i == 1))
 		if l.readOnly != "" {
 			build = build.with("readOnly", []byte("true"))
 		}
@@ -110,8 +110,8 @@ func buildMeta(l launch) (meta [2][]byte) {
 	return meta
 }
 
-// stamp returns a response of the server with its build in the _meta of the result. A result without
-// members stays as it is: in revisions before 2026-07-28, some clients accept only {}.
+// stamp returns a response of the server with its build in the _meta of the result. A result
+// without members stays as it is: in revisions before 2026-07-28, some clients accept only {}.
 func (p *peer) stamp(raw []byte) []byte {
 	meta := p.meta[0]
 	if p.s.sup.isCurrent(p.slot.kind, p.launch.program) {

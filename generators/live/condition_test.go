@@ -70,8 +70,9 @@ func inBothEras(t *testing.T, run func(*testing.T, mcp.Revision)) {
 	}
 }
 
-// While the source does not compile or its server does not start, the last good build answers, and does
-// not write. Results of petrock's tools that write, and of project_status, begin with the reason.
+// While the source does not compile or its server does not start, the last good build answers, and
+// does not write. Results of petrock's tools that write, and of project_status, begin with the
+// reason.
 func TestReadOnly(t *testing.T) {
 	inBothEras(t, func(t *testing.T, revision mcp.Revision) {
 		w := newWorld(t)
@@ -161,10 +162,13 @@ func TestStopped(t *testing.T) {
 func TestSlowStart(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.slowStart = time.Second })
 	c := w.connect(client.Options{})
-	call(t, c, "write")
+	waitFor(t, func() bool {
+		return !ask(t, c, "write", arguments{}).IsError && !ask(t, c, Prefix+"project_status", arguments{}).IsError
+	},
+		"the servers do not start") // a busy machine may need longer than slowStart
 	w.write(".stuck", "hang")
 	if text := ask(t, c, Prefix+"add", arguments{"Name": "two"}).Text(); !strings.HasPrefix(text, "Warning: the project's server is starting: ") || !strings.Contains(text, "has not answered yet") {
-		t.Errorf("the result is %s", text)
+		t.Fatalf("add while the server does not start = %s, want a warning", text)
 	}
 	for refused := ask(t, c, "write", arguments{}); ; refused = ask(t, c, "write", arguments{}) { // it is being started read-only
 		if refused.IsError {

@@ -34,12 +34,14 @@ func notification(method string, params json.RawMessage) []byte {
 	return request(jsonrpc.ID{}, method, params)
 }
 
+// request returns a request. params are an object, or nil.
 func request(id jsonrpc.ID, method string, params json.RawMessage) []byte {
-	o := object(nil).with("jsonrpc", quote("2.0"))
-	if !id.IsZero() {
-		o = o.with("id", rawID(id))
+	var optional any
+	if params != nil {
+		optional = params
 	}
-	return o.with("method", quote(method)).with("params", params).json()
+	raw, _ := jsonrpc.AppendRequest(nil, id, method, optional) // fails only for other params
+	return raw
 }
 
 // cancellation returns the notification that cancels a request. The reason is optional.

@@ -7,8 +7,8 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// A listen is a subscriptions/listen of the client. It outlives the servers: each new one gets a request
-// of its own.
+// A listen is a subscriptions/listen of the client. It outlives the servers: each new one gets a
+// request of its own.
 type listen struct {
 	c       *session
 	request *jsonrpc.Message

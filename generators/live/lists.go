@@ -33,8 +33,8 @@ func statelessMeta() json.RawMessage {
 	return object(nil).with(metaVersion, quote(latest)).with(metaCapabilities, []byte("{}")).json()
 }
 
-// firstServer returns the project's server, or nil if it is not there in time. Then the first answers
-// come from contract.json and the manifest.
+// firstServer returns the project's server, or nil if it is not there in time. Then the first
+// answers come from contract.json and the manifest.
 func (c *session) firstServer() *peer {
 	ctx, cancel := context.WithTimeout(c.ctx, max(time.Until(c.began.Add(c.sup.files.firstAnswer)), 0))
 	defer cancel()
@@ -117,8 +117,8 @@ func complete() object {
 	return object(nil).with("resultType", quote("complete")).with("ttlMs", []byte("0")).with("cacheScope", quote("private"))
 }
 
-// describe completes the description that a server gives of itself: with petrock's instructions, and
-// with capabilities that later builds may have.
+// describe completes the description that a server gives of itself: with petrock's instructions,
+// and with capabilities that later builds may have.
 func (c *session) describe(result json.RawMessage) json.RawMessage {
 	all := object(nil).with("logging", []byte("{}")).with("completions", []byte("{}")).with("prompts", []byte(`{"listChanged":true}`)).
 		with("resources", []byte(`{"subscribe":true,"listChanged":true}`)).with("tools", []byte(`{"listChanged":true}`))
@@ -166,8 +166,8 @@ func listMethods() []string {
 	return []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
 }
 
-// list answers the request for a list with the lists of both servers. The list of a server that does not
-// run comes from contract.json or the manifest.
+// list answers the request for a list with the lists of both servers. The list of a server that
+// does not run comes from contract.json or the manifest.
 func (c *session) list(m *jsonrpc.Message, method string) {
 	c.mu.Lock()
 	c.listed = true
@@ -207,7 +207,8 @@ func (c *session) list(m *jsonrpc.Message, method string) {
 	c.replyOf(server, m.ID(), first.with(key, array(all)).json())
 }
 
-// listAll fetches all pages of a list. It returns the entries, and the other members of the first page.
+// listAll fetches all pages of a list. It returns the entries, and the other members of the first
+// page.
 func listAll(ctx context.Context, p *peer, method string, params json.RawMessage) (first object, entries []json.RawMessage, err error) {
 	for page := 0; ; page++ {
 		result, err := p.call(ctx, method, params)
@@ -226,8 +227,8 @@ func listAll(ctx context.Context, p *peer, method string, params json.RawMessage
 	}
 }
 
-// contract returns a member of contract.json, or nil if there is none or the file is not valid JSON,
-// such as after a merge with conflicts.
+// contract returns a member of contract.json, or nil if there is none or the file is not valid
+// JSON, such as after a merge with conflicts.
 func (c *session) contract(key string) json.RawMessage {
 	raw, err := os.ReadFile(filepath.Join(c.sup.o.Root, "contract.json"))
 	if err != nil || strictjson.Check(raw) != nil {

@@ -1,14 +1,14 @@
-// Package live connects an MCP client to a project under development: to the project's server and to
-// petrock's dev server, in one list. It watches the files, builds, and replaces the servers while the
-// client keeps its connection.
+// Package live connects an MCP client to a project under development: to the project's server and
+// to petrock's dev server, in one list. It watches the files, builds, and replaces the servers
+// while the client keeps its connection.
 //
-// A [Supervisor] watches and builds. Each connection of a client is a session with two slots. A slot
-// keeps one server running as a child process, and a peer is the connection to it. Messages are
-// forwarded byte for byte where possible; results get the build of their server in _meta.
+// A [Supervisor] watches and builds. Each connection of a client is a session with two slots. A
+// slot keeps one server running as a child process, and a peer is the connection to it. Messages
+// are forwarded byte for byte where possible; results get the build of their server in _meta.
 //
 // While the source on disk does not compile or its server does not start, the last good build runs
-// with --read-only, so that it writes no events that a mended build cannot read. Results of petrock's
-// tools say so.
+// with --read-only, so that it writes no events that a mended build cannot read. Results of
+// petrock's tools say so.
 //
 // The package imports little, so that the first start, with an empty build cache, is quick.
 package live
@@ -57,7 +57,7 @@ type Supervisor struct {
 	kick   chan struct{} // asks for a look at the files
 
 	mu       sync.Mutex
-	changed  chan struct{} // closed at the next change of the fields below
+	changed  chan struct{} // closed at the next change of the fields below, or of a slot
 	builds   [2]buildResult
 	handled  snapshot // the files of the last build
 	outdated bool     // files have changed since, or may have
@@ -89,6 +89,7 @@ type buildResult struct {
 	program program // the last one that was built; zero if none was
 	good    program // the last one that started; zero if none did. Only of the project's server
 	err     error   // of the last build
+	count   int     // of the builds so far
 }
 
 // New starts to watch and to build a project.
@@ -209,6 +210,7 @@ func (s *Supervisor) logf(format string, args ...any) {
 	fmt.Fprintf(s.o.Log, "petrock: "+format+"\n", args...)
 }
 
+// update changes fields of the supervisor or of slots, and wakes those who wait for a change.
 func (s *Supervisor) update(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +219,7 @@ func (s *Supervisor) update(change func()) {
 	s.changed = make(chan struct{})
 }
 
-// build returns the last build of a server, and a channel that is closed when there may be a newer one.
+// build returns the last build of a server, and a channel that is closed at the next change.
 func (s *Supervisor) build(k kind) (buildResult, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -319,8 +321,8 @@ func isPetrockCode(path string) bool {
 	return strings.HasPrefix(path, "core/") || strings.HasPrefix(path, "generators/")
 }
 
-// compile builds a server from the files in a snapshot. It reports whether the program is new. derived
-// is why derived files could not be updated, which may be why the server does not compile.
+// compile builds a server from the files in a snapshot. It reports whether the program is new.
+// derived is why derived files could not be updated, which may be why the server does not compile.
 func (s *Supervisor) compile(ctx context.Context, k kind, files snapshot, derived error) (isNew bool, err error) {
 	var built program
 	if k == serverKind {
@@ -338,6 +340,7 @@ func (s *Supervisor) compile(ctx context.Context, k kind, files snapshot, derive
 	s.update(func() {
 		b := &s.builds[k]
 		good = b.good
+		b.count++
 		if b.err = err; err == nil {
 			before, b.program = b.program, built
 		}
@@ -362,8 +365,8 @@ func (s *Supervisor) started(p program) {
 	}
 }
 
-// restart restarts the servers of all sessions, also those that did not start, and repeats a build that
-// failed.
+// restart restarts the servers of all sessions, also those that did not start, and repeats a build
+// that failed.
 func (s *Supervisor) restart() {
 	s.mu.Lock()
 	if s.builds[serverKind].err != nil {
@@ -373,7 +376,7 @@ func (s *Supervisor) restart() {
 	s.mu.Unlock()
 	for _, session := range sessions {
 		sl := session.slots[serverKind]
-		sl.update(func() { sl.restarts, sl.down = sl.restarts+1, nil })
+		s.update(func() { sl.restarts, sl.down = sl.restarts+1, nil })
 	}
 }
 

@@ -59,8 +59,8 @@ type status struct {
 	Text string `json:"text"`
 }
 
-// serveTest serves the tools that the file tools lists, one a line. Without arguments after mcp it is
-// the project's server, else the dev server.
+// serveTest serves the tools that the file tools lists, one a line. Without arguments after mcp it
+// is the project's server, else the dev server.
 func serveTest() error {
 	server := mcp.NewServer(mcp.Implementation{Name: "hello", Version: "1"}, mcp.Options{Instructions: "Be brief.", StateKey: []byte(os.Getenv("HELLO_STATE_KEY"))})
 	if slices.Contains(os.Args, "--prefix") {
@@ -173,8 +173,8 @@ func serveTest() error {
 	)
 }
 
-// A world is a project whose builds are made up: the program is this test, and its tools are the lines
-// of the file tools.
+// A world is a project whose builds are made up: the program is this test, and its tools are the
+// lines of the file tools.
 type world struct {
 	t    *testing.T
 	root string
@@ -280,7 +280,7 @@ func (w *world) build(ctx context.Context, folder string) (program, error) {
 	if folder == petrockFolder {
 		text = nil
 	}
-	return program{path: os.Args[0], id: identity{int64(len(text)), checksum(text)}}, err
+	return program{path: os.Args[0], id: checksum(text)}, err
 }
 
 // features returns the content of the file fingerprints.
@@ -704,8 +704,8 @@ func TestSettleDuringChanges(t *testing.T) {
 	writing.Wait()
 }
 
-// Before the first build, the handshake and the lists are answered from contract.json and the manifest.
-// Calls wait, with progress. Then the client learns that the lists have changed.
+// Before the first build, the handshake and the lists are answered from contract.json and the
+// manifest. Calls wait, with progress. Then the client learns that the lists have changed.
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
 	eachRevision(t, func(t *testing.T, revision mcp.Revision) {

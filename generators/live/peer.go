@@ -90,8 +90,8 @@ func (p *peer) read() {
 	}
 }
 
-// forward sends a message of the client. It reports false if the connection has ended, or the server
-// was replaced.
+// forward sends a message of the client. It reports false if the connection has ended, or the
+// server was replaced.
 func (p *peer) forward(m *jsonrpc.Message) bool {
 	p.mu.Lock()
 	if p.ended || p.retiring {
@@ -139,8 +139,8 @@ func (p *peer) answer(m *jsonrpc.Message) {
 	}
 }
 
-// explain answers a call with an internal error. If the call panicked, the answer has the panic that
-// the server logged.
+// explain answers a call with an internal error. If the call panicked, the answer has the panic
+// that the server logged.
 func (p *peer) explain(call, answer *jsonrpc.Message) {
 	patience := time.After(100 * time.Millisecond) // the answer may arrive before the log
 	for waits := true; waits; {
@@ -281,8 +281,8 @@ func loggedPanic(stderr string, call *jsonrpc.Message, root string) string {
 	return panicOf("panic: "+value+"\n"+trace, root)
 }
 
-// panicOf returns the panic or fatal error in the standard error of a Go program, with the innermost
-// place in the user's code, or "".
+// panicOf returns the panic or fatal error in the standard error of a Go program, with the
+// innermost place in the user's code, or "".
 func panicOf(stderr, root string) string {
 	at := max(strings.LastIndex("\n"+stderr, "\npanic: "), strings.LastIndex("\n"+stderr, "\nfatal error: "))
 	if at < 0 {

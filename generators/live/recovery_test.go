@@ -23,21 +23,20 @@ var (
 	recoverySeed = flag.Uint64("seed", 1, "seed of TestRecovery")
 )
 
-// While clients call, the servers are killed, builds fail, and files change at random moments. Every
-// call gets an answer or an error within its timeout, and the session goes on. In the end, the server
-// has the tools of the files.
+// While clients call, the servers are killed, builds fail, and files change at random moments.
+// Every call gets an answer or an error within its timeout, and the session goes on. In the end,
+// the server has the tools of the files.
 func TestRecovery(t *testing.T) {
 	w := newWorld(t)
 	random := rand.New(rand.NewPCG(*recoverySeed, 0))
 	c := w.connect(client.Options{Timeout: 15 * time.Second})
 	call(t, c, "one")
-	ctx, cancel := context.WithTimeout(t.Context(), *recoveryTime)
-	defer cancel()
 	var answers, failures atomic.Int64
+	var done atomic.Bool
 	var callers sync.WaitGroup
 	for i := range 4 {
 		callers.Go(func() {
-			for ctx.Err() == nil {
+			for !done.Load() {
 				tool := []string{"one", "touch", Prefix + "build", "one"}[i]
 				result, err := c.CallTool(t.Context(), tool, nil)
 				switch {
@@ -53,7 +52,8 @@ func TestRecovery(t *testing.T) {
 		})
 	}
 	kills := 0
-	for n := 0; ctx.Err() == nil; n++ {
+	end := time.Now().Add(*recoveryTime)
+	for n := 0; time.Now().Before(end) || kills == 0 || answers.Load() == 0; n++ { // a busy machine needs longer
 		switch random.IntN(5) {
 		case 0, 1:
 			for _, k := range []kind{serverKind, petrockKind} {
@@ -74,6 +74,7 @@ func TestRecovery(t *testing.T) {
 		}
 		time.Sleep(time.Duration(random.IntN(60)) * time.Millisecond)
 	}
+	done.Store(true)
 	callers.Wait()
 	w.setFailure(nil)
 	w.change("tools", "one\nlast\n")
@@ -82,9 +83,6 @@ func TestRecovery(t *testing.T) {
 		return err == nil && !result.IsError
 	}, "the last tool does not answer")
 	t.Logf("%d answers, %d errors, %d kills", answers.Load(), failures.Load(), kills)
-	if answers.Load() == 0 || kills == 0 {
-		t.Error("nothing happened")
-	}
 }
 
 func (w *world) setFailure(err error) {

@@ -57,7 +57,7 @@ func (s *Supervisor) Serve(ctx context.Context, client jsonrpc.Transport) error 
 	c.lists = c.firstLists()
 	var servers sync.WaitGroup
 	for k := range c.slots {
-		c.slots[k] = &slot{s: c, kind: kind(k), changed: make(chan struct{})}
+		c.slots[k] = &slot{s: c, kind: kind(k)}
 	}
 	s.mu.Lock()
 	s.sessions[c] = struct{}{}
@@ -164,8 +164,8 @@ type batch struct {
 	open    int // requests without an answer
 }
 
-// batchOf returns the messages of a batch, in a revision that has batches. It returns nil if m is not a
-// batch, or must be refused.
+// batchOf returns the messages of a batch, in a revision that has batches. It returns nil if m is
+// not a batch, or must be refused.
 func (c *session) batchOf(m *jsonrpc.Message) []*jsonrpc.Message {
 	c.mu.Lock()
 	hasBatches := text(member(c.handshake, "protocolVersion")) == "2025-03-26"
@@ -372,8 +372,8 @@ func (c *session) forwardLater(ctx context.Context, k kind, m *jsonrpc.Message) 
 	}
 }
 
-// reportWaiting reports the seconds that a call has waited, as thousandths, so that the progress of the
-// call itself is higher.
+// reportWaiting reports the seconds that a call has waited, as thousandths, so that the progress of
+// the call itself is higher.
 func (c *session) reportWaiting(token json.RawMessage, folder string, until <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -446,8 +446,8 @@ func (c *session) notified(p *peer, m *jsonrpc.Message) {
 	}
 }
 
-// answered sends the answer of a server to the client. Changes that petrock's tools made are built first,
-// so that the next list has what a generator made.
+// answered sends the answer of a server to the client. Changes that petrock's tools made are built
+// first, so that the next list has what a generator made.
 func (c *session) answered(p *peer, call, answer *jsonrpc.Message) {
 	if p.slot.kind != petrockKind || call.Method() != "tools/call" {
 		c.reply(call.ID(), p.stamp(answer.Raw()))
@@ -484,8 +484,8 @@ func (c *session) ended(p *peer) {
 	}
 }
 
-// install gives a new server the state of the session and makes it the current one. Clients learn of
-// changed lists.
+// install gives a new server the state of the session and makes it the current one. Clients learn
+// of changed lists.
 func (c *session) install(ctx context.Context, sl *slot, p *peer) error {
 	// The first answer may take long, so it is awaited before the session is held up.
 	if _, err := p.call(ctx, "server/discover", object(nil).with("_meta", statelessMeta()).json()); err != nil {

@@ -21,22 +21,21 @@ const (
 	petrockKind             // petrock's dev server
 )
 
-// A slot keeps one server of a session running: it starts the newest build, replaces the server when
-// there is a newer one, and restarts it when it crashes. If the newest build cannot run, the slot of the
-// project's server runs the last good one read-only, and the slot of the dev server keeps the one
-// before.
+// A slot keeps one server of a session running: it starts the newest build, replaces the server
+// when there is a newer one, and restarts it when it crashes. If the newest build cannot run, the
+// slot of the project's server runs the last good one read-only, and the slot of the dev server
+// keeps the one before.
 type slot struct {
 	s       *session
 	kind    kind
 	current atomic.Pointer[peer] // nil while no server runs
 
-	mu       sync.Mutex
-	changed  chan struct{} // closed at the next change of the fields below, or of current
-	down     error         // why no server runs; nil while the first one is being built
-	failed   attempt       // the last launch that failed
-	late     attempt       // the last launch that takes long
-	restarts int           // how often a restart was asked for
-	old      []*peer       // replaced servers with calls in flight
+	// The mutex of the supervisor guards these. Its update changes them.
+	down     error   // why no server runs; nil while the first one is being built
+	failed   attempt // the last launch that failed
+	late     attempt // the last launch that takes long
+	restarts int     // how often a restart was asked for
+	old      []*peer // replaced servers with calls in flight
 }
 
 // A launch is a program and how it is started.
@@ -92,21 +91,13 @@ func (sl *slot) env(prog program) map[string]string {
 	return env
 }
 
-// update changes fields of the slot.
-func (sl *slot) update(change func()) {
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
-	change()
-	close(sl.changed)
-	sl.changed = make(chan struct{})
-}
-
 // await returns the running server. It waits until there is one, or returns why there is none.
 func (sl *slot) await(ctx context.Context) (*peer, error) {
+	s := sl.s.sup
 	for {
-		sl.mu.Lock()
-		p, down, changed := sl.current.Load(), sl.down, sl.changed
-		sl.mu.Unlock()
+		s.mu.Lock()
+		p, down, changed := sl.current.Load(), sl.down, s.changed
+		s.mu.Unlock()
 		switch {
 		case p != nil && !p.hasEnded():
 			return p, nil
@@ -123,18 +114,23 @@ func (sl *slot) await(ctx context.Context) (*peer, error) {
 
 // awaitSettled waits until the slot runs the server that it wants, or has failed to.
 func (sl *slot) awaitSettled(ctx context.Context) {
+	sl.awaitWanted(ctx, func(want launch) bool {
+		sl.s.sup.mu.Lock()
+		defer sl.s.sup.mu.Unlock()
+		p := sl.current.Load()
+		return p == nil && sl.down != nil || p != nil && p.launch == want && !p.hasEnded() || sl.late.is(want)
+	})
+}
+
+// awaitWanted waits until a condition holds for the launch that is wanted.
+func (sl *slot) awaitWanted(ctx context.Context, holds func(want launch) bool) {
 	for {
-		b, newer := sl.s.sup.build(sl.kind)
-		want := sl.wanted(b)
-		sl.mu.Lock()
-		p, down, late, changed := sl.current.Load(), sl.down, sl.late, sl.changed
-		sl.mu.Unlock()
-		if p == nil && down != nil || p != nil && p.launch == want && !p.hasEnded() || late.is(want) {
+		b, changed := sl.s.sup.build(sl.kind)
+		if holds(sl.wanted(b)) {
 			return
 		}
 		select {
 		case <-changed:
-		case <-newer:
 		case <-ctx.Done():
 			return
 		}
@@ -143,8 +139,8 @@ func (sl *slot) awaitSettled(ctx context.Context) {
 
 // wanted returns what to run, given the last build. Its program is zero if nothing can run.
 func (sl *slot) wanted(b buildResult) launch {
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
+	sl.s.sup.mu.Lock()
+	defer sl.s.sup.mu.Unlock()
 	want := launch{program: b.program, restarts: sl.restarts}
 	hasFailed := sl.failed.is(want)
 	switch p := sl.current.Load(); {
@@ -176,15 +172,16 @@ func (sl *slot) run(ctx context.Context) {
 	var last buildResult
 	restarts := 0
 	for ctx.Err() == nil {
-		sl.mu.Lock()
-		changed := sl.changed
-		sl.mu.Unlock()
-		b, newer := sl.s.sup.build(sl.kind)
+		b, changed := sl.s.sup.build(sl.kind)
 		want := sl.wanted(b)
 		p := sl.current.Load()
 		if b.program != last.program || b.err != last.err || want.restarts != restarts {
-			delay, retry, again, last, restarts = firstDelay, nil, nil, b, want.restarts
+			delay, retry, again, restarts = firstDelay, nil, nil, want.restarts
 		}
+		if b.count != last.count {
+			retry = nil // a file has changed
+		}
+		last = b
 		if want.program.path != "" && (p == nil && retry == nil || p != nil && p.launch != want) {
 			since = time.Now()
 			err := sl.replace(ctx, want) // fails if something else is wanted meanwhile
@@ -198,23 +195,20 @@ func (sl *slot) run(ctx context.Context) {
 				sl.swap(nil)
 				p = nil
 			}
-			sl.update(func() { sl.down = b.err })
-			changed = nil // by this update
+			sl.setDown(b.err)
 		}
 		var done chan struct{}
 		if p != nil {
 			done = p.done
 		}
 		select {
-		case <-newer:
-			retry = nil
 		case <-changed:
 		case <-retry:
 			retry = nil
-			sl.update(func() { sl.failed = attempt{} })
+			sl.s.sup.update(func() { sl.failed = attempt{} })
 		case <-again:
 			again = nil
-			sl.update(func() { sl.failed = attempt{} })
+			sl.s.sup.update(func() { sl.failed = attempt{} })
 		case <-done:
 			if sl.current.CompareAndSwap(p, nil) && ctx.Err() == nil {
 				if time.Since(since) > stableTime {
@@ -225,11 +219,26 @@ func (sl *slot) run(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
+	sl.closeAll()
+}
+
+// closeAll ends all servers, and waits for them.
+func (sl *slot) closeAll() {
 	var ending sync.WaitGroup
 	for _, p := range sl.all() {
 		ending.Go(p.close)
 	}
 	ending.Wait()
+}
+
+// setDown records why no server runs.
+func (sl *slot) setDown(err error) {
+	sl.s.sup.mu.Lock()
+	isKnown := sl.down == err
+	sl.s.sup.mu.Unlock()
+	if !isKnown { // otherwise run would wake itself again and again
+		sl.s.sup.update(func() { sl.down = err })
+	}
 }
 
 // isOutdated reports whether something else than a launch is wanted.
@@ -246,12 +255,12 @@ func (sl *slot) notStarted(l launch, err error, delay *time.Duration) (retry, ag
 	p := sl.current.Load()
 	switch {
 	case sl.kind == petrockKind && p != nil:
-		sl.update(func() { sl.failed = attempt{l, err} })
+		sl.s.sup.update(func() { sl.failed = attempt{l, err} })
 		sl.s.say("warning", fmt.Sprintf("%v. The dev server from before the last change still runs.", err))
 		return nil, nil
 	case sl.kind == serverKind && l.readOnly == "" && b.good.path != "":
 		isKnown := false
-		sl.update(func() {
+		sl.s.sup.update(func() {
 			isKnown = p != nil && p.launch.readOnly == sl.s.sup.readOnlyReason(err, startLines)
 			sl.failed = attempt{l, err}
 		})
@@ -274,7 +283,7 @@ func (sl *slot) crashed(err error, delay *time.Duration) <-chan time.Time {
 	wait := *delay
 	*delay = min(2*wait, maxDelay)
 	sl.s.say("error", fmt.Sprintf("%v. It is started again in %v.", err, wait))
-	sl.update(func() {
+	sl.s.sup.update(func() {
 		sl.down = fmt.Errorf("%w. Petrock starts it again in %v, or after the next change of a file", err, wait)
 		if wait <= holdDelay {
 			sl.down = nil // calls wait for the restart
@@ -290,7 +299,7 @@ func (sl *slot) replace(ctx context.Context, l launch) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		sl.awaitOutdated(ctx, l)
+		sl.awaitWanted(ctx, func(want launch) bool { return want != l })
 		cancel()
 	}()
 	late := time.AfterFunc(sl.s.sup.files.slowStart, func() { sl.fallBack(ctx, l, sl.isLate(l)) })
@@ -310,35 +319,16 @@ func (sl *slot) replace(ctx context.Context, l launch) error {
 	return err
 }
 
-// awaitOutdated waits until something else than a launch is wanted.
-func (sl *slot) awaitOutdated(ctx context.Context, l launch) {
-	for {
-		sl.mu.Lock()
-		changed := sl.changed
-		sl.mu.Unlock()
-		b, newer := sl.s.sup.build(sl.kind)
-		if sl.wanted(b) != l {
-			return
-		}
-		select {
-		case <-newer:
-		case <-changed:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // isLate reports that a server takes long to start. Calls that wait for it fail.
 func (sl *slot) isLate(l launch) error {
 	err := fmt.Errorf("%s was started %v ago and has not answered yet. It blocks, or it replays a long event log", sl.folder(), sl.s.sup.files.slowStart)
 	sl.s.say("warning", err.Error()+". The last good build answers meanwhile, read-only, if there is one.")
-	sl.update(func() { sl.late, sl.down = attempt{l, err}, err })
+	sl.s.sup.update(func() { sl.late, sl.down = attempt{l, err}, err })
 	return err
 }
 
-// fallBack makes the running build read-only while a newer one takes long to start: events that it writes may
-// be unreadable for the newer one. If it does not start again, it is stopped.
+// fallBack makes the running build read-only while a newer one takes long to start: events that it
+// writes may be unreadable for the newer one. If it does not start again, it is stopped.
 func (sl *slot) fallBack(ctx context.Context, l launch, late error) {
 	running := sl.current.Load()
 	if sl.kind != serverKind || running == nil || running.launch.readOnly != "" || l.readOnly != "" {
@@ -359,7 +349,7 @@ func (sl *slot) fallBack(ctx context.Context, l launch, late error) {
 // swap makes a server, or none, the current one and retires the one before.
 func (sl *slot) swap(p *peer) {
 	var before, oldest *peer
-	sl.update(func() {
+	sl.s.sup.update(func() {
 		before = sl.current.Swap(p)
 		sl.down = nil
 		sl.old = slices.DeleteFunc(slices.Clone(sl.old), (*peer).hasEnded)
@@ -380,8 +370,8 @@ func (sl *slot) swap(p *peer) {
 
 // all returns the running servers: the current one and those before it.
 func (sl *slot) all() []*peer {
-	sl.mu.Lock()
-	defer sl.mu.Unlock()
+	sl.s.sup.mu.Lock()
+	defer sl.s.sup.mu.Unlock()
 	all := sl.old
 	if p := sl.current.Load(); p != nil {
 		all = append(slices.Clip(all), p)

@@ -149,8 +149,8 @@ func ChangeModules(goMod, goSum []byte, before, after, imported []string) (newMo
 	return newMod, formatSums(sums), err == nil, err
 }
 
-// MergeTidied merges the result of go mod tidy into the go.mod and go.sum of a project whose parts have
-// changed. It keeps unused requirements of the user, and ignores new ones that no part needs.
+// MergeTidied merges the result of go mod tidy into the go.mod and go.sum of a project whose parts
+// have changed. It keeps unused requirements of the user, and ignores new ones that no part needs.
 func MergeTidied(goMod, goSum, tidyMod, tidySum []byte, before, after []string) (newMod, newSum []byte, err error) {
 	was, err := requirementsOf(before)
 	if err != nil {

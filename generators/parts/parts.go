@@ -1,6 +1,6 @@
-// Package parts describes the optional code of projects. A part is petrock code that not every project
-// needs: packages below core and the modules that they require. A project that does not use a part has
-// its code as an archive, generators/parts/NAME.txtar, which Go does not compile.
+// Package parts describes the optional code of projects. A part is petrock code that not every
+// project needs: packages below core and the modules that they require. A project that does not use
+// a part has its code as an archive, generators/parts/NAME.txtar, which Go does not compile.
 package parts
 
 import (
@@ -85,8 +85,8 @@ func (p Part) Archive() string { return path.Join(Folder, p.Name+".txtar") }
 // Holds reports whether a file or folder of a project belongs to the part.
 func (p Part) Holds(file string) bool { return isBelow(file, p.Folders) && !isBelow(file, p.Except) }
 
-// IsUsedBy reports whether a file of the user needs the part: it imports one of the part's packages,
-// or is in a folder that needs it.
+// IsUsedBy reports whether a file of the user needs the part: it imports one of the part's
+// packages, or is in a folder that needs it.
 func (p Part) IsUsedBy(file, module string, importPaths []string) bool {
 	if isBelow(file, p.For) {
 		return true
@@ -116,8 +116,8 @@ func (p Part) Pack(module string, files map[string][]byte) []byte {
 	return txtar.Format(archive)
 }
 
-// Unpack returns the files of the part's archive by path, with imports rewritten to module. It refuses
-// files that do not belong to the part.
+// Unpack returns the files of the part's archive by path, with imports rewritten to module. It
+// refuses files that do not belong to the part.
 func (p Part) Unpack(module string, text []byte) (map[string][]byte, error) {
 	archive := txtar.Parse(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
 	from := ""

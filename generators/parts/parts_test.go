@@ -73,8 +73,8 @@ func TestPartsAreOptional(t *testing.T) {
 	}
 }
 
-// Unpacking an archive gives the packed bytes, with imports rewritten for another module. Packing those
-// and unpacking them for the first module gives the original bytes.
+// Unpacking an archive gives the packed bytes, with imports rewritten for another module. Packing
+// those and unpacking them for the first module gives the original bytes.
 func TestPack(t *testing.T) {
 	if !slices.IsSorted(parts.Names()) {
 		t.Errorf("the parts are %q", parts.Names())
@@ -222,8 +222,8 @@ func TestChangeEditedModules(t *testing.T) {
 	}
 }
 
-// The result of go mod tidy applies to modules of parts. Unused requirements of the user stay, and new
-// ones that no part needs are ignored.
+// The result of go mod tidy applies to modules of parts. Unused requirements of the user stay, and
+// new ones that no part needs are ignored.
 func TestMergeTidied(t *testing.T) {
 	goMod, goSum, err := parts.NewModules("hello", []string{"app"})
 	if err != nil {

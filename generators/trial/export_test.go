@@ -7,7 +7,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// RunTest runs a test of a package confined, and returns its report; nil if the package does not build.
+// RunTest runs a test of a package confined, and returns its report; nil if the package does not
+// build.
 func RunTest(ctx context.Context, o Options, dir, test string, l Limits) (*Report, []typecheck.Diagnostic, error) {
 	s, err := Packages(ctx, o, Selection{Dirs: map[string]string{"weather/" + dir: dir}, Run: "^" + test + "$", Examples: Examples{dir, []string{test}}}, l)
 	if err != nil || len(s.Examples) == 0 {

@@ -32,14 +32,14 @@ type Selection struct {
 	Run      string            // selects tests by name, as go test -run does; empty means all
 	Examples Examples
 
-	// First are folders that are tested first. Once they are, the others have LaterTime all together, if it
-	// is not 0.
+	// First are folders that are tested first. Once they are, the others have LaterTime all
+	// together, if it is not 0.
 	First     []string
 	LaterTime time.Duration
 }
 
-// Examples are tests of a package that run confined, each with its subtests in a process of its own. If one
-// fails, no other tests run.
+// Examples are tests of a package that run confined, each with its subtests in a process of its
+// own. If one fails, no other tests run.
 type Examples struct {
 	Dir   string // folder of the package
 	Tests []string
@@ -69,11 +69,12 @@ type TestFailure struct {
 	Exceeded bool `json:"-"` // whether the package exceeded a limit in this test
 }
 
-// Packages runs go test, without vet, with the planned files. Apart from examples, the tests are not confined, and
-// have the environment of this process. They run in the package's folder or, if files are planned, in a copy of
-// it (see [SeesPlanned]). The time limit applies to each package. If a package exceeds another limit, all tests
-// are killed. Failures of the code are in the summary. Packages returns an error if the go command or the system
-// fails, ctx is done, or an example does not exist.
+// Packages runs go test, without vet, with the planned files. Apart from examples, the tests are
+// not confined, and have the environment of this process. They run in the package's folder or, if
+// files are planned, in a copy of it (see [SeesPlanned]). The time limit applies to each package.
+// If a package exceeds another limit, all tests are killed. Failures of the code are in the
+// summary. Packages returns an error if the go command or the system fails, ctx is done, or an
+// example does not exist.
 func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Summary, error) {
 	l = l.withDefaults()
 	for _, test := range selected.Examples.Tests {
@@ -93,6 +94,23 @@ func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Su
 		return nil, err
 	}
 	o.step(fmt.Sprintf("testing %s, %d in all", strings.Join(dirs[:min(len(dirs), 3)], ", "), len(dirs)))
+	args, err := b.testArgs(o, selected, dirs, l)
+	if err != nil {
+		return nil, err
+	}
+	s, err := b.test(ctx, o, selected, args, l)
+	if err != nil {
+		return nil, err
+	}
+	if s.Examples, err = b.readReports(); err == nil && len(s.Examples) == 0 && len(selected.Examples.Tests) > 0 && len(s.Diagnostics) == 0 {
+		err = fmt.Errorf("package %s has no tests", selected.Examples.Dir)
+	}
+	return s, err
+}
+
+// testArgs returns the arguments of go test for the packages in folders, and writes the files that
+// they name.
+func (b buildDir) testArgs(o Options, selected Selection, dirs []string, l Limits) ([]string, error) {
 	args := append([]string{"test", "-buildvcs=false", "-json", "-vet=off", "-timeout=" + l.Time.String()}, o.Flags...)
 	if len(o.Planned) > 0 {
 		args = append(args, "-overlay="+b.overlayFile())
@@ -128,6 +146,12 @@ func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Su
 	for _, dir := range dirs {
 		args = append(args, "./"+dir)
 	}
+	return args, nil
+}
+
+// test runs go test and summarizes its output. It kills all tests if a package exceeds a limit, or
+// if an example fails.
+func (b buildDir) test(ctx context.Context, o Options, selected Selection, args []string, l Limits) (*Summary, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	out := &testEvents{
@@ -140,7 +164,7 @@ func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Su
 	process.SetGroup(cmd)
 	cmd.Cancel = func() error { process.Kill(cmd); return nil }
 	cmd.WaitDelay = drainTimeout
-	err = cmd.Run()
+	err := cmd.Run()
 	if cmd.Process != nil {
 		process.Kill(cmd) // processes that tests have left
 	}
@@ -153,11 +177,7 @@ func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Su
 	case failed && len(out.packages) == 0 && !exceeded:
 		return nil, fmt.Errorf("run go test: %w\n%s", err, bytes.TrimSpace(errOut.Bytes()))
 	}
-	s := out.summarize(limit)
-	if s.Examples, err = b.readReports(); err == nil && len(s.Examples) == 0 && len(selected.Examples.Tests) > 0 && len(s.Diagnostics) == 0 {
-		err = fmt.Errorf("package %s has no tests", selected.Examples.Dir)
-	}
-	return s, err
+	return out.summarize(limit), nil
 }
 
 // A limitError means that a package, or all of them together if pkg is empty, exceeded a limit.
@@ -165,7 +185,8 @@ type limitError struct{ pkg, message string }
 
 func (e *limitError) Error() string { return e.pkg + " " + e.message }
 
-// goTestLine matches the lines of the testing package or the go command, which are not those of a test.
+// goTestLine matches the lines of the testing package or the go command, which are not those of a
+// test.
 var goTestLine = regexp.MustCompile(`^ *(=== (RUN|PAUSE|CONT|NAME) |--- (PASS|FAIL|SKIP): |(FAIL|ok  |\?   )\t|(PASS|FAIL)\n|exit status )`)
 
 // testEvents collects the events that go test -json prints.
@@ -241,8 +262,8 @@ func (t *testEvents) read(line []byte) {
 	}
 }
 
-// endPackage kills all tests if a package has ended whose examples failed. Once all packages that are tested
-// first have ended, it limits the time of the others.
+// endPackage kills all tests if a package has ended whose examples failed. Once all packages that
+// are tested first have ended, it limits the time of the others.
 func (t *testEvents) endPackage(name string) {
 	t.step("tested " + t.selected.Dirs[name])
 	if t.selected.Dirs[name] == t.selected.Examples.Dir && len(t.selected.Examples.Tests) > 0 {
@@ -266,7 +287,8 @@ func (t *testEvents) endPackage(name string) {
 	}
 }
 
-// summarize returns the summary. exceeded is the limit for which the tests were killed; nil if none.
+// summarize returns the summary. exceeded is the limit for which the tests were killed; nil if
+// none.
 func (t *testEvents) summarize(exceeded *limitError) *Summary {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -331,7 +353,8 @@ func (p *testedPackage) running() string {
 	return ""
 }
 
-// count adds a test to the summary. Of a test whose subtests failed, only messages of its own count.
+// count adds a test to the summary. Of a test whose subtests failed, only messages of its own
+// count.
 func (t *testEvents) count(s *Summary, dir string, pkg *testedPackage, test *record) {
 	switch {
 	case test.result == "pass" && !test.hasSubtests:
@@ -373,8 +396,8 @@ func (r *record) failure(b buildDir, dir string, l Limits) TestFailure {
 // stackPosition matches the file and line of a call in a stack.
 var stackPosition = regexp.MustCompile(`(?m)^\t(.+\.go):(\d+)(?: \+0x|$)`)
 
-// CrashPlace returns the file and line of the innermost call of a crash that is in the project in root,
-// without petrock's own folders if possible. The output contains the stack.
+// CrashPlace returns the file and line of the innermost call of a crash that is in the project in
+// root, without petrock's own folders if possible. The output contains the stack.
 func CrashPlace(root, output string) (file string, line int) {
 	for _, found := range stackPosition.FindAllStringSubmatch(output, -1) {
 		inside, err := filepath.Rel(root, found[1])
@@ -394,12 +417,12 @@ func CrashPlace(root, output string) (file string, line int) {
 	return file, line
 }
 
-// SeesPlanned reports whether tests that [Packages] runs see all planned files when they open files of the
-// project by a relative path. On Windows they see those on disk.
+// SeesPlanned reports whether tests that [Packages] runs see all planned files when they open files
+// of the project by a relative path. On Windows they see those on disk.
 func SeesPlanned() bool { return runtime.GOOS != "windows" }
 
-// mirror creates a copy of the project with the planned files, of symbolic links: only the folders of planned
-// files and of tested packages are real.
+// mirror creates a copy of the project with the planned files, of symbolic links: only the folders
+// of planned files and of tested packages are real.
 func (b buildDir) mirror(copied string, planned map[string][]byte, tested []string) (err error) {
 	real := map[string]bool{".": true} // folders
 	add := func(dir string) {

@@ -152,8 +152,8 @@ func TestPackages(t *testing.T) {
 	})
 }
 
-// Examples run first, confined. If one fails, or the packages that are not tested first take too long, the rest is
-// killed and named.
+// Examples run first, confined. If one fails, or the packages that are not tested first take too
+// long, the rest is killed and named.
 func TestPackagesWithExamples(t *testing.T) {
 	const example = "package sun\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestExample(t *testing.T) {\n\tfiles, err := os.ReadDir(\".\")\n\tif Rise() != 6 || len(files) > 0 || err != nil {\n\t\tt.Errorf(\"%d %v %v\", Rise(), files, err)\n\t}\n}\n"
 	const endless = "package moon\n\nimport (\n\t\"testing\"\n\n\t_ \"weather/sun\"\n)\n\nfunc TestMoon(t *testing.T) { select {} }\n"

@@ -71,8 +71,8 @@ func testBehaviour(t *testing.T, program *trial.Program) {
 	}
 }
 
-// A test that does not end is killed. On a busy machine it may be killed before it starts; then the next
-// limit is tried.
+// A test that does not end is killed. On a busy machine it may be killed before it starts; then the
+// next limit is tried.
 func testLoops(t *testing.T, program *trial.Program) {
 	for _, limit := range []string{"300ms", "3s", "30s"} {
 		d, err := time.ParseDuration(limit)

@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// Supervise returns true after it has done the work of a process that a trial started. A program that runs
-// trials must call it first, and exit if it returns true.
+// Supervise returns true after it has done the work of a process that a trial started. A program
+// that runs trials must call it first, and exit if it returns true.
 func Supervise() bool {
 	if !isRunner() {
 		return supervisesTest()
@@ -28,12 +28,14 @@ func Supervise() bool {
 	return true
 }
 
-// runnerName is the first argument of this program if go test -exec starts it to run the tests of a package.
+// runnerName is the first argument of this program if go test -exec starts it to run the tests of a
+// package.
 const runnerName = "petrock-run-tests"
 
 func isRunner() bool { return len(os.Args) > 3 && os.Args[1] == runnerName }
 
-// A runner runs the tests of one package for go test -exec: examples first, confined, then the others.
+// A runner runs the tests of one package for go test -exec: examples first, confined, then the
+// others.
 type runner struct {
 	Root     string // of the project
 	Dir      string // the temporary folder
@@ -83,8 +85,8 @@ func (b buildDir) readReports() ([]*Report, error) {
 	return all.Reports, err
 }
 
-// runProgram runs the tests of a program, a command line of the go command, in the package's folder. It returns
-// the exit code. After an example that fails, other tests do not run.
+// runProgram runs the tests of a program, a command line of the go command, in the package's
+// folder. It returns the exit code. After an example that fails, other tests do not run.
 func runProgram(config string, program []string) (status int, err error) {
 	var r runner
 	text, err := os.ReadFile(config)

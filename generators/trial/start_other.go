@@ -26,8 +26,8 @@ func start(cmd *exec.Cmd, _ string, _ Limits) (*testProcess, error) {
 // kill ends the test and, on Unix, the children in its process group.
 func (p *testProcess) kill() { process.Kill(p.cmd) }
 
-// wait waits for the test, and returns its exit status. On Unix it then ends the children in the test's
-// process group.
+// wait waits for the test, and returns its exit status. On Unix it then ends the children in the
+// test's process group.
 func (p *testProcess) wait() (status int, description string) {
 	p.cmd.Wait()
 	p.kill()

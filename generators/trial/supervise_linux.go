@@ -102,8 +102,8 @@ func supervisesTest() bool {
 	return true
 }
 
-// waitFor waits for a child. Meanwhile it reaps orphans, which would otherwise count as processes of the
-// test.
+// waitFor waits for a child. Meanwhile it reaps orphans, which would otherwise count as processes
+// of the test.
 func waitFor(child int) (status syscall.WaitStatus) {
 	for {
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
@@ -127,8 +127,9 @@ func prctl(operation, value uintptr) error {
 	return nil
 }
 
-// mountReadOnly makes all mounts in this mount namespace read-only, except a folder, which becomes the
-// working directory. If the system permits, /proc shows only the processes of this PID namespace.
+// mountReadOnly makes all mounts in this mount namespace read-only, except a folder, which becomes
+// the working directory. If the system permits, /proc shows only the processes of this PID
+// namespace.
 func mountReadOnly(folder string) error {
 	const readOnly, recursive = 1, 0x8000
 	setAttributes := func(path string, flags uintptr, set, clear uint64) error {
@@ -159,8 +160,8 @@ func mountReadOnly(folder string) error {
 	return os.Chdir(folder)
 }
 
-// dropCapabilities drops the capabilities of this thread and of programs that it executes. Other threads
-// keep theirs, so it also prevents other processes from tracing this one.
+// dropCapabilities drops the capabilities of this thread and of programs that it executes. Other
+// threads keep theirs, so it also prevents other processes from tracing this one.
 func dropCapabilities() error {
 	if err := errors.Join(prctl(setDumpable, 0), prctl(setNoNewPrivs, 1)); err != nil {
 		return err
@@ -263,9 +264,9 @@ func landlockVersion() int {
 }
 
 // confine prevents this thread and the processes that it starts from writing outside a folder, and
-// from sending signals to other processes. It returns the version of Landlock, 0 if none. Before version
-// 3 files can be truncated, before version 6 signals can be sent. Modes, owners and times of files can
-// always be changed.
+// from sending signals to other processes. It returns the version of Landlock, 0 if none. Before
+// version 3 files can be truncated, before version 6 signals can be sent. Modes, owners and times
+// of files can always be changed.
 //
 // The restriction cannot be lifted: the thread must be locked, and must end afterwards.
 func confine(folder string) int {
@@ -322,8 +323,8 @@ func allow(ruleset int, path string, access uint64) bool {
 	return errno == 0
 }
 
-// ownTimeout returns the value of -test.timeout: none, because the test ends with this process. Without
-// a timer, the runtime detects deadlocks.
+// ownTimeout returns the value of -test.timeout: none, because the test ends with this process.
+// Without a timer, the runtime detects deadlocks.
 func ownTimeout(time.Duration) time.Duration { return 0 }
 
 // startTimeout limits how long a supervisor may take to start the test.
@@ -415,13 +416,13 @@ func (p *testProcess) wait() (status int, description string) {
 	return e.Status, e.Description
 }
 
-// exceeds describes the limit that the test and its children exceed. It is empty if they exceed none.
+// exceeds describes the limit that the test and its children exceed. It is empty if they exceed
+// none.
 func (p *testProcess) exceeds(l Limits) string {
 	processes := descendants(p.supervisor.Process.Pid)
 	memory := int64(0)
-	counted := map[uint64]bool{} // memfds by inode
 	for _, pid := range processes {
-		memory += resident(pid) + memfds(pid, counted)
+		memory += resident(pid)
 	}
 	wasBig := p.wasBig
 	p.wasBig = memory > l.Memory
@@ -443,21 +444,6 @@ func resident(pid int) (size int64) {
 			kilobytes, _ := strconv.ParseInt(fields[1], 10, 64)
 			size += kilobytes << 10
 		}
-	}
-	return size
-}
-
-// memfds returns the memory of the open memfds of a process, without those that were already counted.
-func memfds(pid int, counted map[uint64]bool) (size int64) {
-	dir := fmt.Sprintf("/proc/%d/fd/", pid)
-	files, _ := os.ReadDir(dir)
-	for _, file := range files {
-		var stat syscall.Stat_t
-		if target, _ := os.Readlink(dir + file.Name()); !strings.HasPrefix(target, "/memfd:") || syscall.Stat(dir+file.Name(), &stat) != nil || counted[stat.Ino] {
-			continue
-		}
-		counted[stat.Ino] = true
-		size += stat.Blocks * 512
 	}
 	return size
 }

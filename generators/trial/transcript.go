@@ -54,7 +54,8 @@ func (l *testLog) parent(name string) *record {
 	return nil
 }
 
-// add adds a line, or a part of one, to the output of a test. It returns the part that is not a message.
+// add adds a line, or a part of one, to the output of a test. It returns the part that is not a
+// message.
 func (l *testLog) add(r *record, line []byte) (printed []byte) {
 	if r.inMessage {
 		last := &r.messages[len(r.messages)-1]
@@ -170,9 +171,9 @@ func (o *output) end(test string) *transcript {
 	return t
 }
 
-// A transcript is the output of a test with -test.v=test2json: lines of the testing package, which start
-// with a marker, messages of the test, and the output of its code. Code can imitate the testing package,
-// so a pass counts only together with the exit code.
+// A transcript is the output of a test with -test.v=test2json: lines of the testing package, which
+// start with a marker, messages of the test, and the output of its code. Code can imitate the
+// testing package, so a pass counts only together with the exit code.
 type transcript struct {
 	testLog
 	test       string  // the test that ran
@@ -338,8 +339,8 @@ func (t *transcript) subtestsPassed() bool {
 	return true
 }
 
-// cases returns the subtests. It includes the test if it has messages or no subtests, or if it failed
-// although its subtests passed.
+// cases returns the subtests. It includes the test if it has messages or no subtests, or if it
+// failed although its subtests passed.
 func (t *transcript) cases() []Case {
 	var cases []Case
 	for _, r := range t.records {

@@ -1,17 +1,17 @@
-// Package trial runs the tests of packages with planned files, without writing them to the project. Examples,
-// which are tests of code that was just written, run confined: each in a process of its own, in an empty
-// temporary folder, with limits on time, memory and output.
+// Package trial runs the tests of packages with planned files, without writing them to the project.
+// Examples, which are tests of code that was just written, run confined: each in a process of its
+// own, in an empty temporary folder, with limits on time, memory and output.
 //
 // On Linux a supervisor, which is another process of the calling program, starts the test in user,
-// mount, PID and IPC namespaces. Only the temporary folder is writable, and all processes end with the
-// supervisor. Without namespaces, Landlock refuses writes, and the supervisor kills orphans, but modes,
-// owners and times of files can be changed. On other Unix systems only the processes in the test's
-// process group end with it; on Windows only the test ends. [Report] lists the limits that were not
-// enforced.
+// mount, PID and IPC namespaces. Only the temporary folder is writable, and all processes end with
+// the supervisor. Without namespaces, Landlock refuses writes, and the supervisor kills orphans,
+// but modes, owners and times of files can be changed. On other Unix systems only the processes in
+// the test's process group end with it; on Windows only the test ends. [Report] lists the limits
+// that were not enforced.
 //
-// The package protects against mistakes, not against malicious code. The test can read files, connect
-// to Unix sockets and, without [Limits.NoNet], use the network. The size of each file is limited, but
-// not the total size.
+// The package protects against mistakes, not against malicious code. The test can read files,
+// connect to Unix sockets and, without [Limits.NoNet], use the network. The size of each file is
+// limited, but not the total size.
 package trial
 
 import (
@@ -44,8 +44,8 @@ type Options struct {
 type Report struct {
 	Passed bool
 
-	// Cases are the started subtests. The test itself is a case if it has messages or no subtests, or
-	// failed although its subtests passed.
+	// Cases are the started subtests. The test itself is a case if it has messages or no subtests,
+	// or failed although its subtests passed.
 	Cases []Case
 
 	Printed    string   // standard output and standard error, including crash messages
@@ -56,7 +56,8 @@ type Report struct {
 // IsConfined reports whether the system prevented writes outside the test's temporary folder.
 func (r *Report) IsConfined() bool { return !slices.Contains(r.Unenforced, limitWrites) }
 
-// A Case is a subtest. Underscores in its name are shown as spaces: the testing package replaces spaces.
+// A Case is a subtest. Underscores in its name are shown as spaces: the testing package replaces
+// spaces.
 type Case struct {
 	Name     string
 	Passed   bool
@@ -73,8 +74,8 @@ func (o Options) step(text string) {
 // Limits are the resources of a test. Zero fields mean the defaults.
 //
 // On Linux a test that uses more memory, or more than 512 processes, is killed. Memory includes the
-// resident memory and open memfds of child processes, and is also the maximum size of a file. On other
-// systems Memory is a soft limit (GOMEMLIMIT), and the number of processes is not limited.
+// resident memory of child processes, and is also the maximum size of a file. On
+// other systems Memory is a soft limit (GOMEMLIMIT), and the number of processes is not limited.
 type Limits struct {
 	Time   time.Duration // default 10 s
 	Memory int64         // in bytes; default 1 GiB
@@ -133,8 +134,8 @@ func environ(folder string, l Limits) []string {
 	return append(env, fmt.Sprintf("GOMEMLIMIT=%d", l.Memory/8*7))
 }
 
-// A buildDir is a temporary folder with the planned files and the overlay file for the go command. Its
-// paths are absolute and without symbolic links, as the go command prints them.
+// A buildDir is a temporary folder with the planned files and the overlay file for the go command.
+// Its paths are absolute and without symbolic links, as the go command prints them.
 type buildDir struct {
 	root string // of the project
 	dir  string // the temporary folder
@@ -174,7 +175,8 @@ func realPath(name string) (string, error) {
 func (b buildDir) files() string       { return filepath.Join(b.dir, "files") }
 func (b buildDir) overlayFile() string { return filepath.Join(b.dir, "overlay.json") }
 
-// options returns the options of the go command. Diagnostics name planned files by their path in the project.
+// options returns the options of the go command. Diagnostics name planned files by their path in
+// the project.
 func (b buildDir) options() typecheck.BuildOptions {
 	return typecheck.BuildOptions{
 		Dir:   b.root,
@@ -183,8 +185,8 @@ func (b buildDir) options() typecheck.BuildOptions {
 	}
 }
 
-// remove removes a temporary folder that tests have written to. If that fails, it makes folders writable and
-// retries. Windows keeps a program open for a moment after it ends.
+// remove removes a temporary folder that tests have written to. If that fails, it makes folders
+// writable and retries. Windows keeps a program open for a moment after it ends.
 func remove(dir string) {
 	err := os.RemoveAll(dir)
 	for pause := time.Millisecond; err != nil && pause < time.Second; pause *= 2 {
@@ -223,7 +225,8 @@ func (b buildDir) run(ctx context.Context, program, test string, limits Limits) 
 		return nil, fmt.Errorf("create a folder for %s: %w", test, err)
 	}
 	defer remove(outer)
-	// It is several levels deep, so that files which the test writes to parent folders are removed too.
+	// It is several levels deep, so that files which the test writes to parent folders are removed
+	// too.
 	scratch := filepath.Join(outer, "x", "x", "x", "x")
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
 		return nil, fmt.Errorf("create a folder for %s: %w", test, err)

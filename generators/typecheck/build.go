@@ -21,8 +21,8 @@ import (
 	"github.com/petrock/petrock/core/process"
 )
 
-// Build runs a go command that builds, such as go build or go test -c, and returns compile errors. The
-// error is about the go command itself.
+// Build runs a go command that builds, such as go build or go test -c, and returns compile errors.
+// The error is about the go command itself.
 func Build(ctx context.Context, o BuildOptions, command ...string) ([]Diagnostic, error) {
 	o = o.withDefaults()
 	_, errOut, err := o.run(ctx, slices.Concat(command, o.Flags), o.Patterns)
@@ -59,8 +59,8 @@ type BuildResult struct {
 	Diagnostics []Diagnostic // compile and link errors
 }
 
-// CheckPackages lists and compiles packages, tests included, and links programs if that succeeds. The
-// error is about the go command itself; compile errors are in the result.
+// CheckPackages lists and compiles packages, tests included, and links programs if that succeeds.
+// The error is about the go command itself; compile errors are in the result.
 func CheckPackages(ctx context.Context, o BuildOptions) (*BuildResult, error) {
 	o = o.withDefaults()
 	if flags, _, err := o.run(ctx, []string{"env", "GOFLAGS"}, nil); err == nil && bytes.Contains(flags, []byte("-mod=mod")) {
@@ -96,8 +96,8 @@ func (o BuildOptions) withDefaults() BuildOptions {
 	return o
 }
 
-// diagnoseFailure returns the errors of a failed go command. They are diagnostics of the project if one of
-// them names a package or a file, such as go.mod.
+// diagnoseFailure returns the errors of a failed go command. They are diagnostics of the project if
+// one of them names a package or a file, such as go.mod.
 func (o BuildOptions) diagnoseFailure(err error, stderr []byte) (*BuildResult, error) {
 	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 		return nil, err
@@ -128,8 +128,9 @@ func DecodeList[T any](out []byte) ([]T, error) {
 	}
 }
 
-// WriteOverlay writes an overlay for the go command that adds files to the project in root. It writes
-// overlay.json and the folder files to dir, and returns the path of the overlay. A nil text removes a file.
+// WriteOverlay writes an overlay for the go command that adds files to the project in root. It
+// writes overlay.json and the folder files to dir, and returns the path of the overlay. A nil text
+// removes a file.
 func WriteOverlay(dir, root string, files map[string][]byte) (overlay string, err error) {
 	replace := map[string]string{}
 	for name, text := range files {
@@ -145,8 +146,9 @@ func WriteOverlay(dir, root string, files map[string][]byte) (overlay string, er
 	return overlay, errors.Join(err, jsonErr, os.WriteFile(overlay, text, 0o600))
 }
 
-// MakeFolders creates the folders of planned packages in the project, because the go command starts the
-// assembler, cgo, vet and tests in them. It returns a function that removes those that it has created.
+// MakeFolders creates the folders of planned packages in the project, because the go command starts
+// the assembler, cgo, vet and tests in them. It returns a function that removes those that it has
+// created.
 func MakeFolders(root string, dirs []string) (remove func(), err error) {
 	var made []string
 	remove = func() {
@@ -235,8 +237,8 @@ func (r *BuildResult) normalize() {
 	r.Diagnostics = slices.Compact(r.Diagnostics)
 }
 
-// A Diagnostic is an error or a warning about the project's code. File, line and column are set if it
-// has a position; the file is relative to the project, with slashes.
+// A Diagnostic is an error or a warning about the project's code. File, line and column are set if
+// it has a position; the file is relative to the project, with slashes.
 type Diagnostic struct {
 	Package string `json:"package,omitempty"`
 	File    string `json:"file,omitempty"`
@@ -306,8 +308,8 @@ var (
 	filePosition     = regexp.MustCompile(`^(.*?)(?::(\d+))?(?::(\d+))?$`)         // tools/add.go:3:14
 )
 
-// diagnose parses the error of a package, or of a package that it imports. Compiler output has a line that
-// names the package, then a line for each error, which indented lines continue.
+// diagnose parses the error of a package, or of a package that it imports. Compiler output has a
+// line that names the package, then a line for each error, which indented lines continue.
 func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
 	if len(f.ImportStack) > 0 {
 		pkg = f.ImportStack[len(f.ImportStack)-1]

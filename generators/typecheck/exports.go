@@ -89,21 +89,23 @@ const (
 	cacheFile = cacheDir + "/exports.json"
 )
 
-// An ExportCache finds the export data of packages that one project imports. It caches the answers of
-// the go command, in memory and in the project's .petrock folder. It is not safe for concurrent use.
+// An ExportCache finds the export data of packages that one project imports. It caches the answers
+// of the go command, in memory and in the project's .petrock folder. It is not safe for concurrent
+// use.
 type ExportCache struct {
 	root    *os.Root
 	known   *answers          // nil before the first call
 	edition int               // increases when earlier answers become invalid
 	planned map[string][]byte // module files to use instead of those on disk; nil deletes a file
 
-	// Lenient makes the cache work in a project that the go command cannot load. It then uses the go.mod and
-	// go.sum of the last time that the go command could, and neither go.work nor the folder vendor.
+	// Lenient makes the cache work in a project that the go command cannot load. It then uses the
+	// go.mod and go.sum of the last time that the go command could, and neither go.work nor the
+	// folder vendor.
 	Lenient bool
 }
 
-// answers are answers of the go command. Those about packages in local folders are valid for one call, and
-// are not saved.
+// answers are answers of the go command. Those about packages in local folders are valid for one
+// call, and are not saved.
 type answers struct {
 	Key     string // see ExportCache.state
 	System  System
@@ -138,8 +140,8 @@ func (s System) Context() *build.Context {
 // NewExportCache returns a cache for the project in root.
 func NewExportCache(root *os.Root) *ExportCache { return &ExportCache{root: root} }
 
-// PlanModules makes the cache use the module files among planned files instead of those on disk. A nil text
-// deletes a file. Answers stay valid when the planned files are written.
+// PlanModules makes the cache use the module files among planned files instead of those on disk. A
+// nil text deletes a file. Answers stay valid when the planned files are written.
 func (c *ExportCache) PlanModules(files map[string][]byte) {
 	c.planned = map[string][]byte{}
 	for _, name := range []string{"go.mod", "go.sum", "go.work", "go.work.sum"} {
@@ -165,8 +167,8 @@ func (c *ExportCache) System(ctx context.Context) (System, error) {
 	return c.known.System, nil
 }
 
-// state identifies the inputs of the go command's answers, except the contents of local modules: the go
-// command, its environment, and the modules of the project. It starts no process.
+// state identifies the inputs of the go command's answers, except the contents of local modules:
+// the go command, its environment, and the modules of the project. It starts no process.
 func (c *ExportCache) state() string {
 	hash := sha256.New()
 	fmt.Fprintln(hash, "format 6")
@@ -286,8 +288,8 @@ type listedExport struct {
 	Error      *struct{ Err string }
 }
 
-// askExports asks the go command for the export data of packages, which it compiles if needed. If an answer
-// differs from an earlier one, all packages that were read become invalid.
+// askExports asks the go command for the export data of packages, which it compiles if needed. If
+// an answer differs from an earlier one, all packages that were read become invalid.
 func (c *ExportCache) askExports(ctx context.Context, paths []string) error {
 	listed, err := c.list(ctx, c.planned, c.known.System.Flags, c.known.System.Env, paths)
 	isStale := c.Lenient && isExit(err)

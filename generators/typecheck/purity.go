@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// A PurityCheck finds code that makes replay of the event log non-deterministic. It follows Apply of
-// commands, Upgrade of older versions, Map, functions with //petrock:map and NewState into all functions
-// that they call.
+// A PurityCheck finds code that makes replay of the event log non-deterministic. It follows Apply
+// of commands, Upgrade of older versions, Map, functions with //petrock:map and NewState into all
+// functions that they call.
 type PurityCheck struct {
 	Core    string // the import path of core
 	Checker *Checker
@@ -68,7 +68,8 @@ type inspected struct {
 	variables map[string]ast.Expr      // initial values of function variables, by full name
 }
 
-// pkg returns the package of an import path. It returns nil for packages of core and of other modules.
+// pkg returns the package of an import path. It returns nil for packages of core and of other
+// modules.
 func (f *finder) pkg(path string) *inspected {
 	known, ok := f.packages[path]
 	if ok {
@@ -156,7 +157,8 @@ func (f *finder) followRoot(object *types.Func, name string) {
 	f.followFunction(object, name)
 }
 
-// isReplayMethod reports whether replay calls a method: Apply of a command, or Upgrade of an older version.
+// isReplayMethod reports whether replay calls a method: Apply of a command, or Upgrade of an older
+// version.
 func (f *finder) isReplayMethod(method *types.Func) bool {
 	s := method.Signature()
 	for v := range s.Params().Variables() {
@@ -390,7 +392,8 @@ type impureRule struct {
 	remedy string
 }
 
-// impureRules returns the rules. The first match applies; a rule without a remedy allows its package.
+// impureRules returns the rules. The first match applies; a rule without a remedy allows its
+// package.
 func impureRules() []impureRule {
 	return []impureRule{
 		{"time", []string{"Now", "Since", "Until"}, useEvent},
@@ -418,8 +421,8 @@ func impureRules() []impureRule {
 	}
 }
 
-// remedyFor returns the remedy for an impure function or variable of another package. It is empty for
-// pure objects.
+// remedyFor returns the remedy for an impure function or variable of another package. It is empty
+// for pure objects.
 func (f *finder) remedyFor(object types.Object) string {
 	name, where := object.Name(), object.Pkg().Path()
 	function, isFunction := object.(*types.Func)

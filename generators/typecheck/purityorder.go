@@ -47,9 +47,9 @@ func (w walker) isFunctionOf(e ast.Expr, pkg, prefix string) bool {
 	return object != nil && object.Pkg() != nil && object.Pkg().Path() == pkg && strings.HasPrefix(object.Name(), prefix)
 }
 
-// orderDependence describes how the result of a loop depends on its order: it returns or keeps the element
-// at which it ends, or appends to a slice or string that is not sorted afterwards. It is empty if the
-// result does not depend on the order.
+// orderDependence describes how the result of a loop depends on its order: it returns or keeps the
+// element at which it ends, or appends to a slice or string that is not sorted afterwards. It is
+// empty if the result does not depend on the order.
 func (w walker) orderDependence(loop *ast.RangeStmt) string {
 	element := map[types.Object]bool{} // variables that hold the current key or value
 	for _, e := range []ast.Expr{loop.Key, loop.Value} {
@@ -113,8 +113,8 @@ func (w walker) isWithin(loop *ast.RangeStmt, target ast.Expr) bool {
 	return object != nil && loop.Body.Pos() <= object.Pos() && object.Pos() < loop.Body.End()
 }
 
-// isAppend reports whether an assignment appends to a slice or a string, or adds floats, whose sum depends
-// on the order.
+// isAppend reports whether an assignment appends to a slice or a string, or adds floats, whose sum
+// depends on the order.
 func (w walker) isAppend(assign token.Token, value ast.Expr) bool {
 	if call, ok := ast.Unparen(value).(*ast.CallExpr); ok {
 		name, ok := call.Fun.(*ast.Ident)

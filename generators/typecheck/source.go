@@ -66,8 +66,8 @@ func (f *File) UsesCgo() bool {
 // compilerDirective matches the comments that only the go command obeys, except go:generate.
 var compilerDirective = regexp.MustCompile(`(?m)^[ \t]*//(line |[ \t]*\+build|go:(?:[^g\s]|g[^e\s]))|/\*line `)
 
-// NeedsCompiler reports whether only the go command can tell if the file compiles: it uses cgo, has a
-// directive, a function without a body, or a test with an unusual signature.
+// NeedsCompiler reports whether only the go command can tell if the file compiles: it uses cgo, has
+// a directive, a function without a body, or a test with an unusual signature.
 func (f *File) NeedsCompiler() bool {
 	return f.UsesCgo() || compilerDirective.Match(f.Text) || slices.ContainsFunc(f.Syntax.Decls, func(decl ast.Decl) bool {
 		function, ok := decl.(*ast.FuncDecl)
@@ -75,7 +75,8 @@ func (f *File) NeedsCompiler() bool {
 	})
 }
 
-// isUnusualTest reports whether a function has the name of a test or a benchmark, but not its signature.
+// isUnusualTest reports whether a function has the name of a test or a benchmark, but not its
+// signature.
 func isUnusualTest(function *ast.FuncDecl) bool {
 	for prefix, parameter := range map[string]string{"Test": "*testing.T", "Benchmark": "*testing.B"} {
 		if function.Name.Name == "TestMain" {
@@ -89,7 +90,8 @@ func isUnusualTest(function *ast.FuncDecl) bool {
 	return false
 }
 
-// Names returns the package-level names that the file declares, without methods. Callers must not change it.
+// Names returns the package-level names that the file declares, without methods. Callers must not
+// change it.
 func (f *File) Names() []string { return f.names }
 
 // DeclaredNames returns the package-level names that a file declares, without methods.
@@ -128,8 +130,8 @@ func (f *File) IsDerived() bool { return IsDerived(f.Path, f.Text) }
 // Imports returns the imports of the file, "C" included. Callers must not change it.
 func (f *File) Imports() []Import { return f.imports }
 
-// IsDerived reports whether a file is derived: its name ends in _gen.go, and a line before the package
-// clause begins with [DerivedMark].
+// IsDerived reports whether a file is derived: its name ends in _gen.go, and a line before the
+// package clause begins with [DerivedMark].
 func IsDerived(file string, text []byte) bool {
 	if !strings.HasSuffix(file, "_gen.go") {
 		return false
@@ -238,7 +240,8 @@ func isIgnoredName(dir string) bool {
 	return base != "." && strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || dir == "vendor"
 }
 
-// isInPackage reports whether a file is a Go file, and not in or below a folder that the go command ignores.
+// isInPackage reports whether a file is a Go file, and not in or below a folder that the go command
+// ignores.
 func isInPackage(name string) bool {
 	for dir := path.Dir(name); dir != "." && dir != "/"; dir = path.Dir(dir) {
 		if isIgnoredName(dir) {
@@ -316,8 +319,8 @@ func newView(s *Store, files map[string]*File) *View {
 	return v
 }
 
-// With returns the view with planned files over it: texts by path, nil for a deleted file. Files that
-// are not Go, and those in folders such as testdata, are ignored.
+// With returns the view with planned files over it: texts by path, nil for a deleted file. Files
+// that are not Go, and those in folders such as testdata, are ignored.
 func (v *View) With(planned map[string][]byte) *View {
 	files := maps.Clone(v.files)
 	for name, text := range planned {
@@ -346,7 +349,8 @@ func (v *View) FileAt(pos token.Pos) *File {
 	return nil
 }
 
-// Enclosing returns the innermost node of a type at a position in a file, which may be nil, or the zero value.
+// Enclosing returns the innermost node of a type at a position in a file, which may be nil, or the
+// zero value.
 func Enclosing[N ast.Node](file *File, pos token.Pos) (none N) {
 	if file == nil {
 		return none

@@ -14,7 +14,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// openStore writes an archive into a folder, with old modification times, and returns a store for it.
+// openStore writes an archive into a folder, with old modification times, and returns a store for
+// it.
 func openStore(t *testing.T, archive string) (*typecheck.Store, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -95,7 +96,8 @@ func TestEditsOfTheSameSizeAndTime(t *testing.T) {
 	}
 }
 
-// A file that was read just after its modification is read again, and reused if its text is the same.
+// A file that was read just after its modification is read again, and reused if its text is the
+// same.
 func TestSameTextIsTheSameFile(t *testing.T) {
 	s, dir := openStore(t, two)
 	writeAt(t, dir, "a/a.go", "package a\n", time.Now())

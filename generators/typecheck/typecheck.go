@@ -1,10 +1,11 @@
-// Package typecheck reads and type-checks the Go of a project, with planned files over those on disk.
+// Package typecheck reads and type-checks the Go of a project, with planned files over those on
+// disk.
 //
-// A [Store] parses the project's files and caches them. A [View] is the project's files, on disk or planned.
-// A [Checker] type-checks packages of a view in memory: packages of the project from source, all others from
-// the compiler's export data, which an [ExportCache] finds. go/types is not the compiler: cgo, embedded
-// files and the linker are not checked, see [File.NeedsCompiler]. [CheckPackages] and [Build] use the go
-// command instead.
+// A [Store] parses the project's files and caches them. A [View] is the project's files, on disk or
+// planned. A [Checker] type-checks packages of a view in memory: packages of the project from
+// source, all others from the compiler's export data, which an [ExportCache] finds. go/types is not
+// the compiler: cgo, embedded files and the linker are not checked, see [File.NeedsCompiler].
+// [CheckPackages] and [Build] use the go command instead.
 //
 // A [PurityCheck] finds code that makes replaying the event log non-deterministic.
 package typecheck
@@ -26,7 +27,8 @@ import (
 	"strings"
 )
 
-// A Checker type-checks the packages of one project, and caches them. It is not safe for concurrent use.
+// A Checker type-checks the packages of one project, and caches them. It is not safe for concurrent
+// use.
 type Checker struct {
 	module  Module
 	cache   *ExportCache
@@ -166,8 +168,8 @@ func (p *Pass) config(importing *imports, errs *[]error) *types.Config {
 	}
 }
 
-// key identifies the inputs of a check: files, whether their bodies are checked, and imported packages of
-// the project. NewPass handles changes of packages from outside the project.
+// key identifies the inputs of a check: files, whether their bodies are checked, and imported
+// packages of the project. NewPass handles changes of packages from outside the project.
 func (p *Pass) key(files []*File, importing *imports) string {
 	var key strings.Builder
 	for _, file := range files {
@@ -244,8 +246,8 @@ func MayImport(path, other string) bool {
 	return !internal || path == parent || strings.HasPrefix(path, parent+"/") || strings.TrimSuffix(path, "_test") == parent
 }
 
-// ParentOfInternal returns the parent of the folder "internal" in an import path. Only packages at or below
-// the parent may import it.
+// ParentOfInternal returns the parent of the folder "internal" in an import path. Only packages at
+// or below the parent may import it.
 func ParentOfInternal(path string) (string, bool) {
 	at := strings.LastIndex("/"+path+"/", "/internal/")
 	if at < 0 {
@@ -254,7 +256,8 @@ func ParentOfInternal(path string) (string, bool) {
 	return path[:max(0, at-1)], true
 }
 
-// withoutBodies returns a copy of a file without function bodies, except those that go/types requires.
+// withoutBodies returns a copy of a file without function bodies, except those that go/types
+// requires.
 func withoutBodies(file *ast.File) *ast.File {
 	bare := *file
 	bare.Decls = make([]ast.Decl, len(file.Decls))

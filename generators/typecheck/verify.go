@@ -69,8 +69,8 @@ func compare(earlier, found []Diagnostic) Verdict {
 	return v
 }
 
-// Test type-checks the packages in folders, with all their tests. It checks only the declarations of the
-// packages that they import.
+// Test type-checks the packages in folders, with all their tests. It checks only the declarations
+// of the packages that they import.
 func (c *Checker) Test(ctx context.Context, view *View, dirs []string) ([]Diagnostic, error) {
 	pass, err := c.NewPass(ctx, view, dirs, PassOptions{Bodies: func(file *File) bool { return slices.Contains(dirs, file.Dir()) }})
 	if err != nil {
@@ -114,8 +114,8 @@ func (p *Pass) CheckWithTests(dir string) []Diagnostic {
 	return found
 }
 
-// Importers returns folders, and the folders whose packages or tests import one of them, directly or
-// indirectly, sorted.
+// Importers returns folders, and the folders whose packages or tests import one of them, directly
+// or indirectly, sorted.
 func (c *Checker) Importers(view *View, dirs ...string) []string {
 	importers := map[string][]string{} // by folder, the folders whose packages import it
 	testers := map[string][]string{}   // by folder, the folders whose tests import it
@@ -149,8 +149,9 @@ func (c *Checker) Importers(view *View, dirs ...string) []string {
 	return slices.Sorted(maps.Keys(targets))
 }
 
-// Imports returns the folders of the module's packages that the package in a folder imports, directly or
-// indirectly, sorted. It leaves out imports of tests, of derived files, and of packages for which isLeaf is true.
+// Imports returns the folders of the module's packages that the package in a folder imports,
+// directly or indirectly, sorted. It leaves out imports of tests, of derived files, and of packages
+// for which isLeaf is true.
 func (c *Checker) Imports(view *View, dir string, isLeaf func(dir string) bool) []string {
 	found := map[string]bool{}
 	var add func(dir string)
@@ -174,8 +175,8 @@ func (c *Checker) Imports(view *View, dir string, isLeaf func(dir string) bool) 
 	return slices.Sorted(maps.Keys(found))
 }
 
-// Package returns the package in a folder, without its tests, and its errors. It returns nil for a folder
-// without a package.
+// Package returns the package in a folder, without its tests, and its errors. It returns nil for a
+// folder without a package.
 func (p *Pass) Package(dir string) (*types.Package, []Diagnostic) {
 	pkg := p.pkg(dir)
 	if pkg == nil || len(pkg.Files) == 0 {
@@ -215,7 +216,8 @@ func (p *Pass) Dir(imported string) (dir string, ok bool) {
 	return dir, ok && len(p.view.Files(dir)) > 0
 }
 
-// outside returns the packages from outside the project that packages import, directly or indirectly, sorted.
+// outside returns the packages from outside the project that packages import, directly or
+// indirectly, sorted.
 func (p *Pass) outside(dirs []string) []string {
 	paths, seen := map[string]bool{}, map[string]bool{}
 	var visit func(dir string, tests bool)
@@ -298,8 +300,8 @@ func (p *Pass) importOutside(path string) (*types.Package, error) {
 	return nil, err
 }
 
-// importChain returns the import paths from a package of the project to another that it imports, directly
-// or indirectly. It returns nil if there is no such chain.
+// importChain returns the import paths from a package of the project to another that it imports,
+// directly or indirectly. It returns nil if there is no such chain.
 func (p *Pass) importChain(path, other string) []string {
 	seen := map[string]bool{}
 	var visit func(path string) []string
@@ -349,8 +351,8 @@ type InspectedPackage struct {
 	err    error // the first type error
 }
 
-// Inspect type-checks the package in a folder, without its tests, with full type information. It returns
-// nil for a folder without a package.
+// Inspect type-checks the package in a folder, without its tests, with full type information. It
+// returns nil for a folder without a package.
 func (p *Pass) Inspect(dir string) *InspectedPackage {
 	pkg := p.pkg(dir)
 	if pkg == nil || len(pkg.Files) == 0 {
@@ -402,14 +404,15 @@ func (p *Pass) inspect(path string, files []*File, v *variant) *InspectedPackage
 // VetMark starts the message of a finding of go vet. Compile errors do not have it.
 const VetMark = "vet: "
 
-// Vet runs the checks of go vet that go test runs, on the packages in folders with their tests. It skips
-// packages that do not compile or use cgo, and returns their folders. Calls of wrappers of fmt.Printf in other packages
-// are not checked.
+// Vet runs the checks of go vet that go test runs, on the packages in folders with their tests. It
+// skips packages that do not compile or use cgo, and returns their folders. Calls of wrappers of
+// fmt.Printf in other packages are not checked.
 func (c *Checker) Vet(ctx context.Context, view *View, dirs []string) (found []Diagnostic, skipped []string, err error) {
 	return c.vet(ctx, view, dirs, "atomic bools buildtag directive errorsas ifaceassert nilfunc printf stringintconv tests")
 }
 
-// VetAll is [Checker.Vet] with all checks of go vet that need no facts about other packages, and no assembly or cgo.
+// VetAll is [Checker.Vet] with all checks of go vet that need no facts about other packages, and no
+// assembly or cgo.
 func (c *Checker) VetAll(ctx context.Context, view *View, dirs []string) (found []Diagnostic, skipped []string, err error) {
 	return c.vet(ctx, view, dirs, `appends assign atomic bools buildtag composites copylocks defers directive errorsas hostport
 		httpresponse ifaceassert loopclosure nilfunc printf shift sigchanyzer slog stdmethods stringintconv structtag

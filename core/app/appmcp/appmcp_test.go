@@ -109,7 +109,7 @@ func TestTools(t *testing.T) {
 		client.CheckTool(t, example.tool, example.Example)
 	}
 	if got := client.CallTool("posts_title", map[string]any{"id": "id2"}); len(got.Content) != 1 || got.Text() != "two" {
-		t.Errorf("a string is sent as %+v", got)
+		t.Errorf("a string is sent as %+v, want len(got.Content) = 1, got.Text() = \"two\"", got)
 	}
 }
 
@@ -132,11 +132,11 @@ func TestOtherTools(t *testing.T) {
 	for _, revision := range []mcp.Revision{mcp.LatestHandshake, mcp.Latest} {
 		other := client.Connect(mcptest.Options{Revision: revision})
 		if got := other.CallTool("twice", create{string(revision)}).Text(); !strings.HasSuffix(got, fmt.Sprintf("%s, %[1]s again, zero", revision)) {
-			t.Errorf("in revision %s it says %s", revision, got)
+			t.Errorf("in revision %s: got %s, want %[1]s, %[1]s again, zero last", revision, got)
 		}
 	}
 	if got := client.CallTool("twice", create{"zero"}); !got.IsError || !strings.Contains(got.Text(), "already") {
-		t.Errorf("what is refused gives %+v", got)
+		t.Errorf("what is refused: got %+v, want \"already\" in it", got)
 	}
 }
 
@@ -151,21 +151,21 @@ func TestKey(t *testing.T) {
 	}
 	first, err := call("k1")
 	if err != nil || !strings.Contains(first, `"id1"`) {
-		t.Fatalf("the first says %s, %v", first, err)
+		t.Fatalf("the first: got %s, %v, want %q in it", first, err, `"id1"`)
 	}
 	if again, err := call("k1"); err != nil || again != first {
-		t.Errorf("the second says %s, %v", again, err)
+		t.Errorf("the second: got %s, %v, want %v", again, err, first)
 	}
 	if other, err := call("k2"); err != nil || !strings.Contains(other, "already") {
-		t.Errorf("another key says %s, %v", other, err)
+		t.Errorf("another key: got %s, %v, want \"already\" in it", other, err)
 	}
 	for _, key := range []any{7, nil, "", []string{"k1"}} {
 		if _, err := call(key); !errors.Is(err, jsonrpc.InvalidParams) || !strings.Contains(err.Error(), "_meta.idempotencyKey") {
-			t.Errorf("the key %v says %v", key, err)
+			t.Errorf("the key %v: got %v, want jsonrpc.InvalidParams, \"_meta.idempotencyKey\" in it", key, err)
 		}
 	}
 	if page := readLog(t, client, "app://log"); len(page.Events) != 1 {
-		t.Errorf("the log has %+v", page.Events)
+		t.Errorf("the log has %+v, want len(page.Events) = 1", page.Events)
 	}
 }
 
@@ -180,7 +180,7 @@ func readLog(t *testing.T, client *apptest.Client, uri string) (p page) {
 	t.Helper()
 	contents := client.ReadResource(uri)
 	if len(contents) != 1 || contents[0].MIMEType != "application/json" {
-		t.Fatalf("%s is %+v", uri, contents)
+		t.Fatalf("%s is %+v, want len(contents) = 1, contents[0].MIMEType = \"application/json\"", uri, contents)
 	}
 	if err := json.Unmarshal([]byte(contents[0].Text), &p); err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func readLog(t *testing.T, client *apptest.Client, uri string) (p page) {
 func TestLog(t *testing.T) {
 	client := apptest.Serve(t, posts())
 	if p := readLog(t, client, "app://log"); p.Events == nil || len(p.Events) != 0 || p.Last != 0 || p.Next != "app://log?after=0" {
-		t.Errorf("the empty log is %+v", p)
+		t.Errorf("the empty log is %+v, want p.Events not nil, len(p.Events) = 0, p.Last = 0, p.Next = \"app://log?after=0\"", p)
 	}
 	for i := range 130 {
 		client.Given("posts_create", fmt.Sprintf(`{"title":"post %d"}`, i))
@@ -208,11 +208,11 @@ func TestLog(t *testing.T) {
 	} {
 		p := readLog(t, client, test.uri)
 		if n := len(p.Events); n == 0 || p.Events[0].Seq != test.first || p.Events[n-1].Seq != test.last || p.Last != 130 || p.Next != test.next {
-			t.Errorf("%s has %d events, of %d, and next is %s", test.uri, n, p.Last, p.Next)
+			t.Errorf("%s has %d events, of %d, and next is %s, want p.Events[0].Seq = %v, p.Events[n-1].Seq = %v, p.Last = 130, p.Next = %v", test.uri, n, p.Last, p.Next, test.first, test.last, test.next)
 		}
 	}
 	if event := readLog(t, client, "app://log?after=129").Events[0]; event.Type != "posts/create" || event.Version != 1 || string(event.Data) != `{"title":"post 129"}` || event.ID != "id130" {
-		t.Errorf("the last event is %+v", event)
+		t.Errorf("the last event is %+v, want event.Type = \"posts/create\", event.Version = 1, string(event.Data) = %q, event.ID = \"id130\"", event, `{"title":"post 129"}`)
 	}
 	for uri, want := range map[string]string{
 		"app://log?after=x":           `after must be an integer of at least 0, got "x"`,
@@ -225,7 +225,7 @@ func TestLog(t *testing.T) {
 	} {
 		err := client.Call("resources/read", map[string]any{"uri": uri}, nil)
 		if !errors.Is(err, jsonrpc.InvalidParams) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s says %v", uri, err)
+			t.Errorf("%s: got %v, want jsonrpc.InvalidParams, %q in it", uri, err, want)
 		}
 	}
 }
@@ -237,7 +237,7 @@ func TestBigLog(t *testing.T) {
 		client.Given("posts_create", fmt.Sprintf(`{"title":"%d%s"}`, i, strings.Repeat("x", 400_000)))
 	}
 	if p := readLog(t, client, "app://log"); len(p.Events) != 3 || p.Last != 5 || p.Next != "app://log?after=3" {
-		t.Errorf("the page has %d events, and next is %s", len(p.Events), p.Next)
+		t.Errorf("the page has %d events, and next is %s, want len(p.Events) = 3, p.Last = 5, p.Next = \"app://log?after=3\"", len(p.Events), p.Next)
 	}
 }
 
@@ -249,20 +249,20 @@ func TestResources(t *testing.T) {
 		listed = append(listed, r.URI)
 	}
 	if got := strings.Join(listed, " "); got != "app://features app://log app://workers" {
-		t.Errorf("the resources are %s", got)
+		t.Errorf("the resources are %s, want \"app://features app://log app://workers\"", got)
 	}
 	if templates := client.ResourceTemplates(); len(templates) != 1 || templates[0].URITemplate != "app://log{?after,limit}" {
-		t.Errorf("the templates are %+v", templates)
+		t.Errorf("the templates are %+v, want len(templates) = 1, templates[0].URITemplate = \"app://log{?after,limit}\"", templates)
 	}
 	var features app.Status
 	if err := json.Unmarshal([]byte(client.ReadResource("app://features")[0].Text), &features); err != nil {
 		t.Fatal(err)
 	}
 	if features.Seq != 1 || len(features.Features) != 1 || features.Features[0].Name != "posts" || strings.Join(features.Features[0].Commands, " ") != "create" {
-		t.Errorf("the features are %+v", features)
+		t.Errorf("the features are %+v, want features.Seq = 1, len(features.Features) = 1, features.Features[0].Name = \"posts\"", features)
 	}
 	if text := client.ReadResource("app://workers")[0].Text; text != `{"workers":[]}` {
-		t.Errorf("the workers are %s", text)
+		t.Errorf("the workers are %s, want %q", text, `{"workers":[]}`)
 	}
 }
 
@@ -342,7 +342,7 @@ func TestScopes(t *testing.T) {
 	s := newServer(t, appmcp.Options{RemoteResources: true})
 	all := &auth.Identity{Issuer: "i", Subject: "ann", Scopes: []string{"posts:write", "posts:read"}}
 	if status, text := as(t, s, all, "tools/call", "posts_create", `"name":"posts_create","arguments":{"title":"secret"}`); status != http.StatusOK || strings.Contains(text, "isError") {
-		t.Fatalf("a command gives %d %s", status, text)
+		t.Fatalf("a command: got %d %s, want status = %v, no \"isError\"", status, text, http.StatusOK)
 	}
 	for _, test := range []struct {
 		id     *auth.Identity
@@ -361,7 +361,7 @@ func TestScopes(t *testing.T) {
 	} {
 		status, text := as(t, s, test.id, "resources/read", test.uri, `"uri":"`+test.uri+`"`)
 		if status != test.status || status != http.StatusOK && strings.Contains(text, "secret") {
-			t.Errorf("%+v reads %s: %d %s", test.id, test.uri, status, text)
+			t.Errorf("%+v reads %s: %d %s, want %v", test.id, test.uri, status, text, test.status)
 		}
 	}
 }
@@ -377,13 +377,13 @@ func TestKeysOfCallers(t *testing.T) {
 	}
 	first := write("ann", "one")
 	if again := write("ann", "one"); again != first {
-		t.Errorf("the same caller has %s, and then %s", first, again)
+		t.Errorf("the same caller has %s, and then %s, want %v", first, again, first)
 	}
 	if other := write("eve", "one"); !strings.Contains(other, "already") {
-		t.Errorf("another caller has %s", other)
+		t.Errorf("another caller has %s, want \"already\" in it", other)
 	}
 	if wrong := write("ann", "two"); !strings.Contains(wrong, `idempotency key \"1\" was used for another command`) {
-		t.Errorf("another command with the key says %s", wrong)
+		t.Errorf("another command with the key: got %s, want %q in it", wrong, `idempotency key \"1\" was used for another command`)
 	}
 }
 
@@ -398,7 +398,7 @@ func TestNewerEvent(t *testing.T) {
 	client := mcptest.Serve(t, func(s *mcp.Server) error { return appmcp.Register(s, a, appmcp.Options{}, posts()) })
 	client.CallTool("posts_create", map[string]string{"title": "first"})
 	if result := client.CallTool("posts_list", nil); result.Meta["petrock/stale"] != nil {
-		t.Errorf("posts_list returns the _meta %v", result.Meta)
+		t.Errorf("posts_list returns the _meta %v, want result.Meta[\"petrock/stale\"] = nil", result.Meta)
 	}
 	err = store.Share().Write(t.Context(), func(tx app.Tx) error {
 		return tx.Append(app.Record{Event: app.Event{Seq: 2, ID: "a"}, Type: "posts/create", Version: 1, Data: json.RawMessage(`{"title":"a","draft":true}`)})
@@ -409,7 +409,7 @@ func TestNewerEvent(t *testing.T) {
 	const says = "the event log is newer than this process; restart it"
 	result := client.CallTool("posts_create", map[string]string{"title": "b"})
 	if text := result.Text(); !result.IsError || !strings.HasPrefix(text, says) || !strings.Contains(text, `field "draft" is unknown`) || !strings.Contains(text, "hello log show 2") {
-		t.Errorf("posts_create returns %s", text)
+		t.Errorf("posts_create returns %s, want %q first, %q in it, \"hello log show 2\" in it", text, says, `field "draft" is unknown`)
 	}
 	result = client.CallTool("posts_list", nil)
 	meta, err := json.Marshal(result.Meta["petrock/stale"])
@@ -417,10 +417,10 @@ func TestNewerEvent(t *testing.T) {
 		t.Errorf("posts_list returns %s, marked with %s, want %s", result.Text(), meta, want)
 	}
 	if text := client.ReadResource("app://features")[0].Text; !strings.Contains(text, `"stuck":"`+says) || !strings.Contains(text, `"stale":true`) {
-		t.Errorf("the features are %s", text)
+		t.Errorf("the features are %s, want %q in it, %q in it", text, `"stuck":"`+says, `"stale":true`)
 	}
 	if text := client.ReadResource("app://log")[0].Text; !strings.Contains(text, `"draft":true`) {
-		t.Errorf("the log is %s", text)
+		t.Errorf("the log is %s, want %q in it", text, `"draft":true`)
 	}
 }
 
@@ -459,7 +459,7 @@ func TestActors(t *testing.T) {
 		actors = append(actors, r.Actor)
 		var cause app.Cause
 		if err := json.Unmarshal(r.Cause, &cause); err != nil || cause.Request == "" || requests[cause.Request] || cause.Tool != "posts_create" || (cause.Traceparent == trace) != (r.Seq == 1) || strings.Contains(string(r.Cause), "title") {
-			t.Errorf("the cause of event %d is %s: %v", r.Seq, r.Cause, err)
+			t.Errorf("the cause of event %d is %s, want cause.Tool = \"posts_create\", (cause.Traceparent == trace) = %v, no \"title\": %v", r.Seq, r.Cause, r.Seq == 1, err)
 		}
 		requests[cause.Request] = true
 	}
@@ -467,7 +467,7 @@ func TestActors(t *testing.T) {
 		t.Errorf("the actors are %s, want %s", got, want)
 	}
 	if text := client.ReadResource("app://log?after=1&limit=1")[0].Text; !strings.Contains(text, `"actor":"ada"`) {
-		t.Errorf("the log is %s", text)
+		t.Errorf("the log is %s, want %q in it", text, `"actor":"ada"`)
 	}
 }
 

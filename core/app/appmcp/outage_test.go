@@ -83,10 +83,10 @@ func TestErrorsForClients(t *testing.T) {
 			_, id, _ := strings.Cut(text, "(request ID: ")
 			id, _, _ = strings.Cut(id, ")")
 			if !strings.Contains(text, want) || id == "" || strings.Contains(text, "secret") {
-				t.Errorf("%s: got %s", call[1], text)
+				t.Errorf("%s: got %s, want %q in it, no \"secret\"", call[1], text, want)
 			}
 			if line := logged.String(); !strings.Contains(line, "request="+id+" ") || !strings.Contains(line, "secret") {
-				t.Errorf("%s: the log has %s", call[1], line)
+				t.Errorf("%s: the log has %s, want %q in it, \"secret\" in it", call[1], line, "request="+id+" ")
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func TestErrorsForClients(t *testing.T) {
 	store.err = fmt.Errorf("%s: %w", details, app.ErrUnavailable)
 	calls("the data is not available right now")
 	if text := mcptest.Connect(t, s).CallTool("posts_list", map[string]string{}).Text(); !strings.Contains(text, details) {
-		t.Errorf("a local client gets %s", text)
+		t.Errorf("a local client gets %s, want %q in it", text, details)
 	}
 	store.err = fmt.Errorf("%s: %w", details, app.ErrFull)
 	calls("the server has no space for more data")

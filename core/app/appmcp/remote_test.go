@@ -84,7 +84,7 @@ func TestRemoteResources(t *testing.T) {
 				t.Helper()
 				answer := client.send(method, name, params)
 				if strings.Contains(answer, shown) != offered || answer == "" {
-					t.Errorf("offered %t, sessions %t: %s %s gives %s", offered, sessions, method, params, answer)
+					t.Errorf("offered %t, sessions %t: %s %s: got %s, want strings.Contains(answer, shown) = %v", offered, sessions, method, params, answer, offered)
 				}
 			}
 			check("resources/list", "", "", `"app://log"`)

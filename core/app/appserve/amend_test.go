@@ -24,16 +24,16 @@ func TestAmendmentIsTried(t *testing.T) {
 			before := must(t, dir, "log")
 			_, err := run(t, dir, strings.Fields(line)...)
 			if terminal.ExitCode(err) != terminal.ExitFailure || !strings.HasPrefix(err.Error(), "with this amendment, event ") || !strings.Contains(err.Error(), "to record the change anyway, add --force") {
-				t.Errorf("got error %v", err)
+				t.Errorf("got error %v, want exit code %v, \"with this amendment, event \" first, %q in it", err, terminal.ExitFailure, "to record the change anyway, add --force")
 			}
 			if strings.Contains(err.Error(), "NAME log") {
-				t.Errorf("the error does not name the program: %v", err)
+				t.Errorf("the error does not name the program: %v, want no \"NAME log\"", err)
 			}
 			if after := must(t, dir, "log"); after != before {
-				t.Errorf("the log is\n%s", after)
+				t.Errorf("the log is\n%s, want %v", after, before)
 			}
 			if out := must(t, dir, append(strings.Fields(line), "--force")...); !strings.Contains(out, "weather replay") {
-				t.Errorf("by force it says\n%s", out)
+				t.Errorf("by force it says\n%s, want \"weather replay\" in it", out)
 			}
 			if out := must(t, dir, "log", "--type", "app/amended"); out == "" {
 				t.Error("--force recorded nothing")
@@ -49,7 +49,7 @@ func TestRestore(t *testing.T) {
 	must(t, dir, "log", "map", "1", "--type", "posts/drop", "--input", "{}", "--reason", "wrong", "--force")
 	for _, line := range []string{"log restore 1", "log restore 1 --reason"} {
 		if _, err := run(t, dir, strings.Fields(line)...); err == nil {
-			t.Errorf("%s says nothing", line)
+			t.Errorf("%s says nothing, want an error", line)
 		}
 	}
 	wantLog(t, dir,
@@ -59,11 +59,11 @@ func TestRestore(t *testing.T) {
 		`app/amended event 1 is read as posts/drop: wrong`)
 	for _, seq := range []string{"1", "2"} {
 		if out := must(t, dir, "log", "restore", seq, "--reason", "right"); !strings.Contains(out, "Event "+seq+", posts/create, is read as it was recorded from now on.") {
-			t.Errorf("got output\n%s", out)
+			t.Errorf("got output\n%s, want %q in it", out, "Event "+seq+", posts/create, is read as it was recorded from now on.")
 		}
 		_, err := run(t, dir, "log", "restore", seq, "--reason", "right")
 		if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "event "+seq+" has no amendment to undo") {
-			t.Errorf("once more it says %v", err)
+			t.Errorf("once more: got %v, want exit code %v, %q in it", err, terminal.ExitFailure, "event "+seq+" has no amendment to undo")
 		}
 	}
 	wantLog(t, dir,
@@ -76,7 +76,7 @@ func TestRestore(t *testing.T) {
 	client, end := serve(t, dir)
 	defer end()
 	if got := client.CallTool("posts_list", nil).Text(); got != "a, <b>" {
-		t.Errorf("the posts are %s", got)
+		t.Errorf("the posts are %s, want \"a, <b>\"", got)
 	}
 }
 
@@ -86,10 +86,10 @@ func TestRestoreIsTried(t *testing.T) {
 	add(t, dir, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})
 	must(t, dir, "log", "skip", "2", "--reason", "never used")
 	if _, err := run(t, dir, "log", "restore", "2", "--reason", "x"); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "posts/write") || !strings.Contains(err.Error(), "--force") {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want exit code %v, \"posts/write\" in it, \"--force\" in it", err, terminal.ExitFailure)
 	}
 	if _, err := run(t, dir, "log", "restore", "1", "--reason", "x"); err == nil || !strings.Contains(err.Error(), "no amendment to undo") {
-		t.Errorf("of an event that was not amended it says %v", err)
+		t.Errorf("of an event that was not amended: got %v, want \"no amendment to undo\" in it", err)
 	}
 	must(t, dir, "replay")
 	must(t, dir, "log", "restore", "2", "--reason", "x", "--force")
@@ -106,7 +106,7 @@ func wantLog(t *testing.T, dir string, want ...string) {
 		got = append(got, strings.Join(strings.Fields(line)[4:], " "))
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("the log is\n%s", strings.Join(got, "\n"))
+		t.Errorf("the log is\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -122,7 +122,7 @@ func TestLogAmendment(t *testing.T) {
 		got = append(got, event.Amendment)
 	}
 	if len(got) != 3 || got[0] != nil || got[2] != nil || got[1] == nil || !got[1].Skip || got[1].Reason != "never <used>" {
-		t.Errorf("the amendments are %v", got)
+		t.Errorf("the amendments are %v, want three, of which the second skips its event", got)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestSameJSON(t *testing.T) {
 		{`{`, `{}`, false},
 	} {
 		if got := sameJSON([]byte(test.one), []byte(test.other)); got != test.want {
-			t.Errorf("%s and %s: %t", test.one, test.other, got)
+			t.Errorf("%s and %s: %t, want %v", test.one, test.other, got, test.want)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func TestUsage(t *testing.T) {
 		"workers retry posts/digest 1 --all":                 "or --all",
 	} {
 		if _, err := run(t, dir, strings.Fields(line)...); terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s says %v", line, err)
+			t.Errorf("%s: got %v, want exit code %v, %q in it", line, err, terminal.ExitUsage, want)
 		}
 	}
 	for line, want := range map[string]string{
@@ -76,7 +76,7 @@ func TestUsage(t *testing.T) {
 		"backup " + filepath.Join(dir, "no", "file"): "does not exist; create it first",
 	} {
 		if _, err := run(t, dir, strings.Fields(line)...); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s says %v", line, err)
+			t.Errorf("%s: got %v, want exit code %v, %q in it", line, err, terminal.ExitFailure, want)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func TestLog(t *testing.T) {
 	out := must(t, dir, "log")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) != 4 || !strings.HasPrefix(lines[0], "1 ") || !strings.Contains(lines[0], "posts/create") || !strings.HasSuffix(lines[0], `{"title":"a"}`) || !strings.HasSuffix(lines[3], `{"name":"<é>"}`) {
-		t.Errorf("the log is\n%s", out)
+		t.Errorf("the log is\n%s, want four lines with the data of the events", out)
 	}
 	for args, want := range map[string]string{
 		"": "1 2 3 4", "--after 1": "2 3 4", "--limit 2": "1 2", "--after 1 --limit 1": "2", "--type posts": "1 2 3", "--type posts/create --limit 2": "1 2",
@@ -102,29 +102,29 @@ func TestLog(t *testing.T) {
 			got = append(got, fmt.Sprint(record.Seq))
 		}
 		if strings.Join(got, " ") != want {
-			t.Errorf("log %s shows %v", args, got)
+			t.Errorf("log %s shows %v, want strings.Join(got, \" \") = %v", args, got, want)
 		}
 	}
 	actor := appmcp.Actor(t.Context())
 	if !strings.Contains(lines[0], "  "+actor+" ") || !strings.Contains(lines[3], "  - ") {
-		t.Errorf("the log lacks the actor %s:\n%s", actor, out)
+		t.Errorf("the log lacks the actor %s:\n%s, want %q in it, \"  - \" in it", actor, out, "  "+actor+" ")
 	}
 	if out := must(t, dir, "log", "--actor", actor, "--after", "1"); strings.Count(out, "\n") != 2 || strings.Contains(out, "users/invite") {
-		t.Errorf("log --actor %s shows\n%s", actor, out)
+		t.Errorf("log --actor %s shows\n%s, want 2 lines, no \"users/invite\"", actor, out)
 	}
 	if out := must(t, dir, "log", "--actor", "eve", "--type", "posts"); out != "no events of type posts of actor eve\n" {
-		t.Errorf("log --actor eve shows %s", out)
+		t.Errorf("log --actor eve shows %s, want %q", out, "no events of type posts of actor eve\n")
 	}
 	must(t, dir, "log", "skip", "4", "--reason", "wrong")
 	if out := must(t, dir, "log", "show", "5"); !strings.Contains(out, `"actor": "`+actor+`"`) {
-		t.Errorf("the amendment is %s", out)
+		t.Errorf("the amendment is %s, want %q in it", out, `"actor": "`+actor+`"`)
 	}
 	var shown, notice bytes.Buffer
 	cmd := command(New("weather", posts()), "log", "--json", "--type", "post", "--data", dir)
 	cmd.SetOut(&shown)
 	cmd.SetErr(&notice)
 	if err := cmd.Execute(); err != nil || shown.String() != "" || notice.String() != "no events of type post\n" {
-		t.Errorf("log --type post: %v, stdout %q, stderr %q", err, &shown, &notice)
+		t.Errorf("log --type post: %v, stdout %q, stderr %q, want shown.String() = %q, notice.String() = %q", err, &shown, &notice, "", "no events of type post\n")
 	}
 }
 
@@ -143,17 +143,17 @@ func TestFollow(t *testing.T) {
 	}()
 	lines := bufio.NewReader(in)
 	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, `"a"`) {
-		t.Fatalf("first line: %s, %v", line, err)
+		t.Fatalf("first line: %s, %v, want %q in it", line, err, `"a"`)
 	}
 	client, end := serve(t, dir)
 	defer end()
 	client.CallTool("posts_create", create{"b"})
 	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, `"b"`) {
-		t.Fatalf("next line: %s, %v", line, err)
+		t.Fatalf("next line: %s, %v, want %q in it", line, err, `"b"`)
 	}
 	stop()
 	if err := <-done; err != nil {
-		t.Errorf("log --follow ended with %v", err)
+		t.Errorf("log --follow ended with %v, want no error", err)
 	}
 }
 
@@ -177,24 +177,24 @@ func TestAmend(t *testing.T) {
 			add(t, dir, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)}, app.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"z"}`)})
 			var stuck *app.StuckError
 			if _, err := run(t, dir, "replay"); !errors.As(err, &stuck) || stuck.Record.Seq != 2 || !strings.Contains(err.Error(), "weather log skip 2") {
-				t.Fatalf("replay says %v", err)
+				t.Fatalf("replay: got %v, want stuck.Record.Seq = 2, \"weather log skip 2\" in it", err)
 			}
 			if out := must(t, dir, "log", "show", "2"); !strings.Contains(out, "posts/write") || strings.Contains(out, "amendment") {
-				t.Errorf("the event is shown as\n%s", out)
+				t.Errorf("the event is shown as\n%s, want \"posts/write\" in it, no \"amendment\"", out)
 			}
 			if out := must(t, dir, test.args...); !strings.Contains(out, "weather replay") {
-				t.Errorf("got output\n%s", out)
+				t.Errorf("got output\n%s, want \"weather replay\" in it", out)
 			}
 			if out := must(t, dir, "log", "show", "2"); !strings.Contains(out, "posts/write") || !strings.Contains(out, `"amendment": {`) || !strings.Contains(out, test.args[len(test.args)-1]) {
-				t.Errorf("the event is shown as\n%s", out)
+				t.Errorf("the event is shown as\n%s, want \"posts/write\" in it, %q in it, %q in it", out, `"amendment": {`, test.args[len(test.args)-1])
 			}
 			if out := must(t, dir, "replay"); !strings.Contains(out, "4 events in ") {
-				t.Errorf("replay says %s", out)
+				t.Errorf("replay: got %s, want \"4 events in \" in it", out)
 			}
 			client, end := serve(t, dir)
 			defer end()
 			if got := client.CallTool("posts_list", nil).Text(); got != test.want {
-				t.Errorf("the posts are %s", got)
+				t.Errorf("the posts are %s, want %v", got, test.want)
 			}
 		})
 	}
@@ -211,15 +211,15 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if report.Events != 2 || report.Seconds <= 0 || report.PerSecond <= 0 || !report.Snapshot {
-		t.Errorf("got report %+v", report)
+		t.Errorf("got report %+v, want report.Events = 2, report.Seconds above 0, report.PerSecond above 0", report)
 	}
 	client, end := serve(t, dir)
 	defer end()
 	if text := client.ReadResource("app://features")[0].Text; !strings.Contains(text, `"snapshot":2`) {
-		t.Errorf("the features are %s", text)
+		t.Errorf("the features are %s, want %q in it", text, `"snapshot":2`)
 	}
 	if got := client.CallTool("posts_list", nil).Text(); got != "a, b" {
-		t.Errorf("from a snapshot the posts are %s", got)
+		t.Errorf("from a snapshot the posts are %s, want \"a, b\"", got)
 	}
 }
 
@@ -249,12 +249,12 @@ func TestSnapshotFlag(t *testing.T) {
 		}
 		if err != nil {
 			if err.Error() != test.want {
-				t.Errorf("%s %s: %v", test.command, test.args, err)
+				t.Errorf("%s %s, want err.Error() = %v: %v", test.command, test.args, test.want, err)
 			}
 			continue
 		}
 		if text := mcptest.Connect(t, server).ReadResource("app://features")[0].Text; !strings.Contains(text, test.want) {
-			t.Errorf("%s %s: the features are %s", test.command, test.args, text)
+			t.Errorf("%s %s: the features are %s, want %q in it", test.command, test.args, text, test.want)
 		}
 		if err := end(); err != nil {
 			t.Error(err)
@@ -273,7 +273,7 @@ func editSnapshot(t *testing.T, dir, old, new string, sealed bool) {
 	names, err := store.Names(t.Context(), "snapshot/posts/")
 	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, "/head") })
 	if err != nil || len(names) != 1 {
-		t.Fatalf("%v, %v", names, err)
+		t.Fatalf("%v, %v, want len(names) = 1", names, err)
 	}
 	err = store.Write(t.Context(), func(tx app.Tx) error {
 		document, err := tx.Get(names[0])
@@ -282,7 +282,7 @@ func editSnapshot(t *testing.T, dir, old, new string, sealed bool) {
 		}
 		changed := strings.Replace(string(document), old, new, 1)
 		if changed == string(document) {
-			t.Errorf("%s is not in %s", old, document)
+			t.Errorf("the document is %s, want %s in it", document, old)
 		}
 		if sealed {
 			_, content, _ := strings.Cut(changed, "\n")
@@ -308,25 +308,25 @@ func TestReplayVerifiesSnapshots(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			dir := filled(t, "a", "b")
 			if out := must(t, dir, "replay"); !strings.Contains(out, "\nsnapshot of posts: none\n") {
-				t.Errorf("without a snapshot it says %s", out)
+				t.Errorf("without a snapshot: got %s, want %q in it", out, "\nsnapshot of posts: none\n")
 			}
 			must(t, dir, "replay", "--snapshot")
 			if out := must(t, dir, "replay"); !strings.Contains(out, "\nsnapshot of posts at event 2: matches\n") {
-				t.Errorf("got output %s", out)
+				t.Errorf("got output %s, want %q in it", out, "\nsnapshot of posts at event 2: matches\n")
 			}
 			editSnapshot(t, dir, `["a","b"]`, `["a","c"]`, test.sealed)
 			for _, args := range [][]string{{"replay"}, {"replay", "--json"}} {
 				out, err := run(t, dir, args...)
 				if terminal.ExitCode(err) != terminal.ExitFailure || err.Error() != "wrong snapshots: posts; run weather replay --snapshot to replace them" {
-					t.Errorf("%v: %v", args, err)
+					t.Errorf("%v, want exit code %v, err.Error() = %q: %v", args, terminal.ExitFailure, "wrong snapshots: posts; run weather replay --snapshot to replace them", err)
 				}
 				if len(args) == 1 && !strings.Contains(out, test.says) {
-					t.Errorf("got output %s", out)
+					t.Errorf("got output %s, want %q in it", out, test.says)
 				}
 			}
 			must(t, dir, "replay", "--snapshot")
 			if out := must(t, dir, "replay"); !strings.Contains(out, "\nsnapshot of posts at event 2: matches\n") {
-				t.Errorf("then it says %s", out)
+				t.Errorf("then: got %s, want %q in it", out, "\nsnapshot of posts at event 2: matches\n")
 			}
 		})
 	}
@@ -340,21 +340,21 @@ func TestTruncatedLog(t *testing.T) {
 	}
 	for _, line := range []string{"replay", "log", "workers"} {
 		if _, err := run(t, dir, line); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "the file is empty; restore a backup") {
-			t.Errorf("%s says %v", line, err)
+			t.Errorf("%s: got %v, want exit code %v, \"the file is empty; restore a backup\" in it", line, err, terminal.ExitFailure)
 		}
 	}
 	d := New("weather", posts())
 	d.dir = dir
 	_, err := d.Open(t.Context(), mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{}), slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "but event 1 was committed") {
-		t.Errorf("the server starts with %v", err)
+		t.Errorf("the server starts with %v, want \"but event 1 was committed\" in it", err)
 	}
 	if err := os.Remove(filepath.Join(dir, fileName)); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{"replay", "log", "workers"} {
 		if _, err := run(t, dir, line); err == nil || !strings.Contains(err.Error(), "but event 1 was committed") {
-			t.Errorf("without the file, %s says %v", line, err)
+			t.Errorf("without the file, %s: got %v, want \"but event 1 was committed\" in it", line, err)
 		}
 	}
 }
@@ -363,7 +363,7 @@ func TestPrintReplay(t *testing.T) {
 	for events, want := range map[int64]string{0: "0 events in 2 seconds, 3 a second.\n", 1: "1 event in 2 seconds, 3 a second.\n", 2: "2 events in 2 seconds, 3 a second.\n"} {
 		var out strings.Builder
 		if err := (replayReport{Events: events, Seconds: 2, PerSecond: 3}).print(&out); err != nil || out.String() != want {
-			t.Errorf("got output %s, error %v", out.String(), err)
+			t.Errorf("got output %s, error %v, want %v", out.String(), err, want)
 		}
 	}
 }
@@ -387,13 +387,13 @@ func TestLookingWritesNothing(t *testing.T) {
 	} {
 		_, _ = run(t, dir, strings.Fields(line)...) // some cannot be done
 		if after := content(t, dir); after != before {
-			t.Fatalf("after %s the data is\n%s", line, after)
+			t.Fatalf("after %s the data is\n%s, want %v", line, after, before)
 		}
 	}
 	must(t, dir, "log", "skip", "2", "--reason", "x")
 	before = content(t, dir)
 	if must(t, dir, "replay"); content(t, dir) != before {
-		t.Errorf("after replay the data is\n%s", content(t, dir))
+		t.Errorf("after replay the data is\n%s, want %v", content(t, dir), before)
 	}
 }
 
@@ -427,7 +427,7 @@ func content(t *testing.T, dir string) string {
 func TestShort(t *testing.T) {
 	for text, want := range map[string]string{"abc": "abc", "abcdef": "abcdef", "abcdefg": "abcde…", "é\x1b[2J": "é\uFFFD[2J"} {
 		if got := shorten(text, 6); got != want {
-			t.Errorf("%q is shown as %q", text, got)
+			t.Errorf("%q is shown as %q, want %v", text, got, want)
 		}
 	}
 }

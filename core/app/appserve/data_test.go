@@ -31,17 +31,17 @@ func TestOpen(t *testing.T) {
 	one.CallTool("posts_create", create{"a"})
 	two.CallTool("posts_create", create{"b"})
 	if got := one.CallTool("posts_list", nil).Text(); got != "a, b" {
-		t.Errorf("the posts are %s", got)
+		t.Errorf("the posts are %s, want \"a, b\"", got)
 	}
 	endOne()
 	endTwo()
 	again, end := serve(t, dir)
 	defer end()
 	if got := again.CallTool("posts_list", nil).Text(); got != "a, b" {
-		t.Errorf("after a restart the posts are %s", got)
+		t.Errorf("after a restart the posts are %s, want \"a, b\"", got)
 	}
 	if text := again.ReadResource("app://log")[0].Text; !strings.Contains(text, `"last":2`) {
-		t.Errorf("the log is %s", text)
+		t.Errorf("the log is %s, want %q in it", text, `"last":2`)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestUnusableFolder(t *testing.T) {
 		d.dir = dir
 		_, err := d.Open(t.Context(), mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{}), slog.New(slog.NewTextHandler(t.Output(), nil)))
 		if err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "--data DIR") || !strings.Contains(err.Error(), "WEATHER_DATA") {
-			t.Errorf("%s gives %v", dir, err)
+			t.Errorf("%s: got %v, want %q in it, \"--data DIR\" in it, \"WEATHER_DATA\" in it", dir, err, dir)
 		}
 	}
 }
@@ -91,13 +91,13 @@ func TestFingerprint(t *testing.T) {
 			got = f("posts")
 		}
 		if got != test.want {
-			t.Errorf("%q: the fingerprint is %q, not %q", test.value, got, test.want)
+			t.Errorf("%q: the fingerprint is %q, want %q", test.value, got, test.want)
 		}
 		must(t, dir, "replay", "--snapshot")
 		hasMatch := strings.Contains(must(t, dir, "replay"), "matches")
 		t.Setenv("WEATHER_FEATURES", "")
 		if sameProgram := strings.Contains(must(t, dir, "replay"), "matches"); !hasMatch || test.want != "" && sameProgram {
-			t.Errorf("%q: the snapshot is found: %t, and without the variable: %t", test.value, hasMatch, sameProgram)
+			t.Errorf("%q: the snapshot is found: %t, and without the variable: %t, want true and false", test.value, hasMatch, sameProgram)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func TestRemoteResources(t *testing.T) {
 		d.Flags(cmd)
 		err := cmd.ParseFlags([]string{"--app-resources"})
 		if serves := name == "serve"; d.options.RemoteResources != serves || (err == nil) != serves {
-			t.Errorf("%s: %t, %v", name, d.options.RemoteResources, err)
+			t.Errorf("%s: %t, %v, want d.options.RemoteResources = %v, (err == nil) = %v", name, d.options.RemoteResources, err, serves, serves)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func TestFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := New("weather").folder(); err == nil || !strings.Contains(err.Error(), "--data DIR") {
-			t.Errorf("got %s, %v", got, err)
+			t.Errorf("got %s, %v, want \"--data DIR\" in it", got, err)
 		}
 	})
 }
@@ -194,10 +194,10 @@ func TestPasswords(t *testing.T) {
 		err := command(d, test.args...).ExecuteContext(t.Context())
 		says := fmt.Sprint(err)
 		if opened != test.want || strings.Contains(says, "secret") || err == nil {
-			t.Errorf("%s: opened %q, got %v", test.args, opened, err)
+			t.Errorf("%s: opened %q, got %v, want opened = %v, no \"secret\"", test.args, opened, err, test.want)
 		}
 		if hint := "WEATHER_DATA_FILE"; test.want == "" && (!strings.Contains(says, hint) || !strings.Contains(says, "PGPASSFILE") || terminal.ExitCode(err) != terminal.ExitUsage) {
-			t.Errorf("%s: got %v", test.args, err)
+			t.Errorf("%s: got %v, want a usage error with %s and PGPASSFILE", test.args, err, hint)
 		}
 	}
 }
@@ -211,7 +211,7 @@ func TestURL(t *testing.T) {
 	for _, line := range []string{"log", "workers", "replay"} {
 		cmd := command(d, line)
 		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "petrock add postgres") || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v", line, err)
+			t.Errorf("%s, want \"petrock add postgres\" in it, no \"secret\": %v", line, err)
 		}
 	}
 	store := app.NewMemory()
@@ -224,7 +224,7 @@ func TestURL(t *testing.T) {
 		return store.Share(), nil
 	})
 	if err := command(d, "log").ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "no data in postgres://me:xxxxx@db.example.com/shop: weather has not run") {
-		t.Errorf("log: %v", err)
+		t.Errorf("log, want %q in it: %v", "no data in postgres://me:xxxxx@db.example.com/shop: weather has not run", err)
 	}
 	var logged bytes.Buffer
 	server := mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{})
@@ -237,10 +237,10 @@ func TestURL(t *testing.T) {
 		t.Error(err)
 	}
 	if strings.Contains(logged.String(), "secret") || !strings.Contains(logged.String(), "db.example.com") {
-		t.Errorf("logged %s", &logged)
+		t.Errorf("logged %s, want no \"secret\", \"db.example.com\" in it", &logged)
 	}
 	if last, _ := store.Last(t.Context()); last != 1 || !slices.Equal(opened, []string{address + " weather false", address + " weather true"}) {
-		t.Errorf("%d events; opened %q", last, opened)
+		t.Errorf("%d events; opened %q, want 1", last, opened)
 	}
 }
 
@@ -270,7 +270,7 @@ func TestUserData(t *testing.T) {
 		"linux": filepath.Join(home, ".local", "share"), "darwin": filepath.Join(home, "Library", "Application Support"), "windows": filepath.Join(home, "local"),
 	} {
 		if got, err := userData(system, getenv, func() (string, error) { return home, nil }); err != nil || got != want {
-			t.Errorf("on %s it is %s, %v", system, got, err)
+			t.Errorf("on %s it is %s, %v, want %v", system, got, err, want)
 		}
 	}
 	if _, err := userData("linux", getenv, func() (string, error) { return "", errors.New("no home") }); err == nil {
@@ -287,10 +287,10 @@ func TestNothingThere(t *testing.T) {
 		"workers", "workers retry posts/digest 1", "replay", "replay --snapshot", "backup " + filepath.Join(t.TempDir(), "copy"),
 	} {
 		if _, err := run(t, dir, strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), "no data in "+dir) {
-			t.Errorf("%s says %v", line, err)
+			t.Errorf("%s: got %v, want %q in it", line, err, "no data in "+dir)
 		}
 		if _, err := os.Stat(dir); err == nil {
-			t.Fatalf("%s has made the folder", line)
+			t.Fatalf("%s has made the folder, want an error", line)
 		}
 	}
 }
@@ -320,7 +320,7 @@ func TestReadOnly(t *testing.T) {
 		}
 		client := mcptest.Connect(t, server)
 		if got := client.CallTool("posts_list", list{}).Text(); !strings.Contains(got, "a, b") {
-			t.Errorf("the posts are %s", got)
+			t.Errorf("the posts are %s, want \"a, b\" in it", got)
 		}
 		result := client.CallTool("posts_create", create{"c"})
 		if want := "execute posts/create: the server is read-only: the new build does not start"; !result.IsError || result.Text() != want {
@@ -330,14 +330,14 @@ func TestReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		if out := must(t, folder, "log"); strings.Count(out, "\n") != 2 {
-			t.Errorf("the log is\n%s", out)
+			t.Errorf("the log is\n%s, want 2 lines", out)
 		}
 	}
 	if _, _, err := open(none); err == nil || !strings.Contains(err.Error(), "has not run with it yet") {
-		t.Errorf("without data: %v", err)
+		t.Errorf("without data: %v, want \"has not run with it yet\" in it", err)
 	}
 	if _, err := os.Stat(none); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the folder was created: %v", err)
+		t.Errorf("the folder was created: %v, want fs.ErrNotExist", err)
 	}
 }
 
@@ -352,13 +352,13 @@ func TestHealth(t *testing.T) {
 		t.Fatal(err)
 	}
 	if unready, degraded := d.Health(); len(unready)+len(degraded) > 0 {
-		t.Errorf("got %q and %q", unready, degraded)
+		t.Errorf("got %q and %q, want len(unready)+no degraded", unready, degraded)
 	}
 	add(t, dir, app.Record{Type: "posts/unknown", Data: []byte(`{}`)})
 	mcptest.Connect(t, server).CallTool("posts_list", list{}) // reads the log first
 	unready, degraded := d.Health()
 	if len(unready) > 0 || len(degraded) != 1 || !strings.HasPrefix(degraded[0], "feature posts: ") {
-		t.Errorf("got %q and %q", unready, degraded)
+		t.Errorf("got %q and %q, want no unready, len(degraded) = 1, \"feature posts: \" first", unready, degraded)
 	}
 	if err := end(); err != nil {
 		t.Error(err)

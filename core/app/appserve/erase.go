@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -168,17 +166,6 @@ func findToErase(ctx context.Context, admin *app.Admin, e *erasing, erasure app.
 		return all, err
 	}
 	return all, e.missing(ctx, admin, func(seq int64) bool { return named[seq] }, "cannot be erased")
-}
-
-// everySecond returns a function that prints its argument and the total at most once a second.
-func everySecond(out io.Writer, format string, total int64) func(int64) {
-	next := time.Now().Add(time.Second)
-	return func(done int64) {
-		if now := time.Now(); now.After(next) {
-			next = now.Add(time.Second)
-			fmt.Fprintf(out, format, done, total)
-		}
-	}
 }
 
 // confirm asks whether to erase events.

@@ -9,10 +9,8 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +37,7 @@ func (d *Data) newLog() *cobra.Command {
 		Long: `Show the event log, oldest first: the number, time, actor, type, data and amendment of each event.
 The actor is the caller: the subject of a token, the name of an API key, local:USER, worker:WORKER,
 anonymous, or - if the event has none. On a terminal the data is shortened; log show prints all of
-it. The output is text, also in a file or a pipe, unless --json is given. With --json, and in log
+it. The output is text, even in a file or a pipe, unless --json is given. With --json, and in log
 show, an event has its cause: the worker and the event that the worker handled, or the request, its
 tool, session and traceparent.
 
@@ -67,7 +65,7 @@ log downgrade.`,
 	return cmd
 }
 
-// print writes the events to out. If no event matches, it says so on errOut.
+// print writes the events to out. If no event matches, it writes a message to errOut.
 func (v logView) print(ctx context.Context, store app.Store, out, errOut io.Writer) error {
 	lines := bufio.NewWriter(out)
 	write := v.writer(lines, terminal.IsTerminal(out))
@@ -179,6 +177,73 @@ type shownEvent struct {
 	Amendment *app.Amendment `json:"amendment,omitempty"`
 }
 
+// text returns the data of an event, or the description of an amendment.
+func (e shownEvent) text() string {
+	var set app.Amended
+	if e.Type != amendedType || json.Unmarshal(e.Data, &set) != nil {
+		return string(e.Data)
+	}
+	return withReason(describeEvents(set)+" "+describe(set.Amendment, set.Fallback), set.Amendment)
+}
+
+// note returns the amendment of an event as text, for the end of its line.
+func (e shownEvent) note() string {
+	if e.Amendment == nil {
+		return ""
+	}
+	how := describe(*e.Amendment, false)
+	if restores(*e.Amendment, e.Record) {
+		how = "restored"
+	}
+	return "  (" + withReason(how, *e.Amendment) + ")"
+}
+
+// causeNote returns the event that a worker handled as text, for the end of a line.
+func (e shownEvent) causeNote() string {
+	var cause app.Cause
+	if e.Cause == nil || json.Unmarshal(e.Cause, &cause) != nil || cause.Event == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  (by event %d)", cause.Event)
+}
+
+// describeEvents names the events of a set, with a verb.
+func describeEvents(set app.Amended) string {
+	if set.Events() == 1 {
+		return fmt.Sprintf("event %d is", set.Seq)
+	}
+	return fmt.Sprintf("%d events from %d to %d are", set.Events(), set.Seq, set.Last)
+}
+
+// describe returns how an amended event is read, by all builds, or only by those that cannot read
+// the event otherwise.
+func describe(am app.Amendment, isFallback bool) string {
+	switch {
+	case am.Erased && am.By != "":
+		return "erased by " + shorten(am.By, 60)
+	case am.Erased:
+		return "erased"
+	case am.Skip:
+		return "skipped"
+	case isFallback:
+		return fmt.Sprintf("read as %s, version %d, by older builds", shorten(am.Type, 60), am.Version)
+	case am.Type == "":
+		return "changed"
+	}
+	return "read as " + shorten(am.Type, 60)
+}
+
+// withReason adds the reason of an amendment, if it has one, to its description.
+func withReason(text string, am app.Amendment) string {
+	if am.Reason == "" {
+		return text
+	}
+	return text + ": " + shorten(am.Reason, 300)
+}
+
+// amendedType is the type of events that amend others.
+const amendedType = "app/amended"
+
 func (d *Data) newShow() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show SEQ",
@@ -205,32 +270,6 @@ func (d *Data) newShow() *cobra.Command {
 			})
 		},
 	}
-}
-
-func (d *Data) examples(lines ...string) string {
-	return "  " + d.program + " " + strings.Join(lines, "\n  "+d.program+" ")
-}
-
-// shorten returns at most limit characters of a text, without control characters.
-func shorten(text string, limit int) string {
-	runes := []rune(text)
-	if len(runes) > limit {
-		runes = append(runes[:limit-1], '…')
-	}
-	for i, r := range runes {
-		if !unicode.IsPrint(r) {
-			runes[i] = '\uFFFD'
-		}
-	}
-	return string(runes)
-}
-
-func parseSeq(text string) (int64, error) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 {
-		return 0, terminal.Usagef("%q is not the number of an event, such as 17; run log for the numbers", text)
-	}
-	return n, nil
 }
 
 // restores reports whether an amendment reads a record as it was recorded.

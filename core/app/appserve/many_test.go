@@ -95,11 +95,11 @@ func TestManyEvents(t *testing.T) {
 		cmd.SetOut(&out)
 		cmd.SetErr(t.Output())
 		if err := cmd.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), test.want) {
-			t.Errorf("%s: got output\n%s%v", test.line, &out, err)
+			t.Errorf("%s: got output\n%s%v, want %q in it", test.line, &out, err, test.want)
 		}
 		t.Logf("%s: %v", test.line, time.Since(begin).Round(time.Millisecond))
 	}
 	if found := filesWith(t, dir, "secret"); len(found) > 0 {
-		t.Errorf("the content is in %q", found)
+		t.Errorf("the content is in %q, want none", found)
 	}
 }

@@ -35,11 +35,11 @@ func TestSets(t *testing.T) {
 		t.Run(test.line, func(t *testing.T) {
 			dir := filled(t, "a", "b", "c", "d", "e")
 			if out := must(t, dir, strings.Fields(test.line)...); !strings.Contains(out, test.says) {
-				t.Errorf("got output\n%s", out)
+				t.Errorf("got output\n%s, want %q in it", out, test.says)
 			}
 			wantPosts(t, dir, test.posts)
 			if out := must(t, dir, "log"); test.tells != "" && !strings.HasSuffix(out, test.tells+"\n") {
-				t.Errorf("the log is\n%s", out)
+				t.Errorf("the log is\n%s, want %q last", out, test.tells)
 			}
 		})
 	}
@@ -68,16 +68,16 @@ func TestSetsWithout(t *testing.T) {
 		"log erase 1-3 --type posts/create --field x=1 --yes": "no event matches",
 	} {
 		if _, err := run(t, dir, strings.Fields(line)...); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got error %v", line, err)
+			t.Errorf("%s: got error %v, want exit code %v, %q in it", line, err, terminal.ExitFailure, want)
 		}
 	}
 	if out := must(t, dir, "log", "skip", "1-3", "--reason", "x"); !strings.HasPrefix(out, "2 events from 1 to 3 ") {
-		t.Errorf("got output\n%s", out)
+		t.Errorf("got output\n%s, want \"2 events from 1 to 3 \" first", out)
 	}
 	var report amendReport
 	out := must(t, dir, "log", "restore", "1-", "--reason", "x", "--json")
 	if err := json.Unmarshal([]byte(out), &report); err != nil || report.Events != 3 || report.First != 1 || report.Last != 3 || !report.Recorded || report.Before != nil || !sameJSON(report.After.Data, []byte(`{"title":"a"}`)) {
-		t.Errorf("got %s: %v", out, err)
+		t.Errorf("got %s, want report.Events = 3, report.First = 1, report.Last = 3, report.Before = nil: %v", out, err)
 	}
 	wantPosts(t, dir, "a, b, c")
 }
@@ -90,14 +90,14 @@ func TestEditField(t *testing.T) {
 	r := app.Record{Type: "t", Version: 1, Data: []byte(`{"gone":1,"old":"<","a":{"b":2,"c":3,"d":4,"f":1.0}}`)}
 	am, ok, err := edits.apply(app.Amendment{Version: 2}, r, nil)
 	if want := `{"a":{"b":{"x":1},"e":4,"f":1.0},"name":"<","new":12345678901234567890}`; err != nil || !ok || !sameJSON(am.Data, []byte(want)) || am.Version != 2 || am.Type != "t" {
-		t.Errorf("got %s: %t, %v", am.Data, ok, err)
+		t.Errorf("got %s: %t, %v, want am.Version = 2, am.Type = \"t\"", am.Data, ok, err)
 	}
 	if got := strings.Join(edits.names(), "; "); got != "set a.b; set new; unset gone; unset a.c; rename old=name; rename a.d=e; rename none=x" {
-		t.Errorf("the edits are %s", got)
+		t.Errorf("the edits are %s, want %q", got, "set a.b; set new; unset gone; unset a.c; rename old=name; rename a.d=e; rename none=x")
 	}
 	am, ok, err = (&fieldEdits{set: []string{"b=2"}}).apply(app.Amendment{}, r, &app.Amendment{Type: "u", Version: 3, Data: []byte(`{"b":1}`)})
 	if err != nil || !ok || am.Type != "u" || am.Version != 3 || string(am.Data) != `{"b":2}` {
-		t.Errorf("on an amended event: %+v, %v", am, err)
+		t.Errorf("on an amended event: %+v, %v, want am.Type = \"u\", am.Version = 3, string(am.Data) = %q", am, err, `{"b":2}`)
 	}
 }
 
@@ -117,17 +117,17 @@ func TestEraseSet(t *testing.T) {
 			}
 			args := append([]string{"log", "erase", "--yes"}, strings.Fields(line)...)
 			if out := must(t, dir, append(args, "--dry-run")...); !strings.Contains(out, "Would erase "+want+". Nothing was erased.") || len(filesWith(t, dir, "secret")) == 0 {
-				t.Errorf("got output %s", out)
+				t.Errorf("got output %s, want %q in it", out, "Would erase "+want+". Nothing was erased.")
 			}
 			if out := must(t, dir, args...); !strings.HasPrefix(out, "Erased "+want+".") {
-				t.Errorf("got output %s", out)
+				t.Errorf("got output %s, want %q first", out, "Erased "+want+".")
 			}
 			if found := filesWith(t, dir, "secret"); len(found) > 0 {
-				t.Errorf("the content is in %q", found)
+				t.Errorf("the content is in %q, want none", found)
 			}
 			wantPosts(t, dir, "b")
 			if out := must(t, dir, "log", "--type", "app/amended"); strings.Count(out, "\n") != 1 || !strings.Contains(out, "2 events from 1 to 2 are erased by ") {
-				t.Errorf("the log has\n%s", out)
+				t.Errorf("the log has\n%s, want 1 line, \"2 events from 1 to 2 are erased by \" in it", out)
 			}
 		})
 	}
@@ -139,7 +139,7 @@ func TestBackupStream(t *testing.T) {
 	dir := filled(t, "a", "secret", "c")
 	var stdout, stderr bytes.Buffer
 	if err := runWith(t, dir, nil, &stdout, &stderr, "backup", "-"); err != nil || !strings.HasPrefix(stderr.String(), "Backed up 3 events to standard output.") {
-		t.Fatalf("got %s: %v", &stderr, err)
+		t.Fatalf("got %s, want \"Backed up 3 events to standard output.\" first: %v", &stderr, err)
 	}
 	if _, err := os.Stat("-"); err == nil {
 		t.Error("there is a file named -")
@@ -150,7 +150,7 @@ func TestBackupStream(t *testing.T) {
 	}
 	other, third := t.TempDir(), t.TempDir()
 	if out := must(t, other, "restore", old); !strings.HasPrefix(out, "Restored 3 events") {
-		t.Errorf("got output %s", out)
+		t.Errorf("got output %s, want \"Restored 3 events\" first", out)
 	}
 	must(t, other, "log", "erase", "--yes", "--field", "title=secret")
 	var cleaned bytes.Buffer
@@ -159,18 +159,18 @@ func TestBackupStream(t *testing.T) {
 	}
 	var out bytes.Buffer
 	if err := runWith(t, third, &cleaned, &out, &stderr, "restore", "-"); err != nil || !strings.HasPrefix(out.String(), "Restored 4 events, of ") {
-		t.Errorf("got %s: %v", &out, err)
+		t.Errorf("got %s, want \"Restored 4 events, of \" first: %v", &out, err)
 	}
 	wantPosts(t, third, "a, c")
 	if found := filesWith(t, third, "secret"); len(found) > 0 {
-		t.Errorf("the content is in %q", found)
+		t.Errorf("the content is in %q, want none", found)
 	}
 	err := runWith(t, t.TempDir(), bytes.NewReader(stdout.Bytes()[:stdout.Len()/2]), &out, &stderr, "restore", "-")
 	if err == nil || !strings.Contains(err.Error(), "was cut off") {
-		t.Errorf("half a backup: %v", err)
+		t.Errorf("half a backup: %v, want \"was cut off\" in it", err)
 	}
 	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "restore-*.jsonl.gz")); len(left) > 0 || err != nil {
-		t.Errorf("temporary files are left: %q, %v", left, err)
+		t.Errorf("temporary files are left: %q, %v, want none", left, err)
 	}
 }
 
@@ -180,17 +180,17 @@ func TestSelection(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(s.ranges); got != "[{5 7} {20 31} {100 0}]" {
-		t.Errorf("the ranges are %s", got)
+		t.Errorf("the ranges are %s, want \"[{5 7} {20 31} {100 0}]\"", got)
 	}
 	for seq, want := range map[int64]bool{1: false, 4: false, 5: true, 7: true, 8: false, 19: false, 20: true, 31: true, 32: false, 99: false, 100: true, 1 << 40: true} {
 		if got := s.includes(app.Record{Event: app.Event{Seq: seq}}, nil); got != want {
-			t.Errorf("event %d: %t", seq, got)
+			t.Errorf("event %d: %t, want %v", seq, got, want)
 		}
 	}
 	for field, want := range map[string]bool{"id=k2": true, "id=k": false, "n=5": true, "n=5.0": false, "b=true": true, "none=": false, "e=": true} {
 		s := selection{fields: []string{field}}
 		if got := s.includes(app.Record{Data: []byte(`{"id":"k2","n": 5,"b":true,"e":""}`)}, nil); got != want {
-			t.Errorf("%s: %t", field, got)
+			t.Errorf("%s: %t, want %v", field, got, want)
 		}
 	}
 }
@@ -201,10 +201,10 @@ func TestLogCause(t *testing.T) {
 	add(t, dir, app.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"b"}`), Cause: json.RawMessage(`{"event":1,"worker":"posts/digest"}`)})
 	var event struct{ Cause app.Cause }
 	if err := json.Unmarshal([]byte(must(t, dir, "log", "show", "1")), &event); err != nil || event.Cause.Tool != "posts_create" || event.Cause.Request == "" {
-		t.Errorf("the cause is %+v: %v", event.Cause, err)
+		t.Errorf("the cause is %+v, want event.Cause.Tool = \"posts_create\": %v", event.Cause, err)
 	}
 	if out := must(t, dir, "log", "--json", "--after", "1"); !strings.Contains(out, `"cause":{"event":1,"worker":"posts/digest"}`) {
-		t.Errorf("the log is %s", out)
+		t.Errorf("the log is %s, want %q in it", out, `"cause":{"event":1,"worker":"posts/digest"}`)
 	}
 	wantLog(t, dir, `posts/create {"title":"a"}`, `posts/create {"title":"b"} (by event 1)`)
 }

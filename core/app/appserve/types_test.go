@@ -53,10 +53,10 @@ func TestTypes(t *testing.T) {
 	}
 	sample := must(t, dir, "log", "sample", "posts/create", "--limit", "3")
 	if lines := strings.Split(sample, "\n"); len(lines) != 4 || !strings.Contains(lines[0], `"seq":2,`) || !strings.Contains(lines[2], `"data":{"title":"was gone"}`) {
-		t.Errorf("got sample\n%s", sample)
+		t.Errorf("got sample\n%s, want len(lines) = 4, %q in it, %q in it", sample, `"seq":2,`, `"data":{"title":"was gone"}`)
 	}
 	if out := must(t, dir, "log", "sample", "posts/create", "--version", "2"); out != "" {
-		t.Errorf("got sample %s", out)
+		t.Errorf("got sample %s, want %q", out, "")
 	}
 	if _, err := run(t, dir, "log", "sample", "posts/create", "--limit", "0"); err == nil {
 		t.Error("got no error for limit 0")
@@ -72,22 +72,22 @@ func TestTypesWithoutData(t *testing.T) {
 	dir := filepath.Join(parent, "data")
 	var got map[string]any
 	if err := json.Unmarshal([]byte(must(t, dir, "log", "types", "--json")), &got); err != nil || fmt.Sprint(got) != fmt.Sprintf("map[data:%s types:[]]", dir) {
-		t.Errorf("got %v: %v", got, err)
+		t.Errorf("got %v, want no error: %v", got, err)
 	}
 	if out := must(t, dir, "log", "types"); out != "no events in "+dir+"\n" {
-		t.Errorf("got %s", out)
+		t.Errorf("got %s, want %v", out, "no events in "+dir+"\n")
 	}
 	if out := must(t, dir, "log", "sample", "posts/create"); out != "" {
-		t.Errorf("got sample %s", out)
+		t.Errorf("got sample %s, want %q", out, "")
 	}
 	if files := contents(t, parent); files != parent+"\n" {
-		t.Errorf("got files %s", files)
+		t.Errorf("got files %s, want %v", files, parent+"\n")
 	}
 	if err := os.WriteFile(filepath.Join(parent, fileName), []byte("something else, which is longer than nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := run(t, parent, "log", "types"); err == nil {
-		t.Errorf("got %s for a file that is not a store", out)
+		t.Errorf("got %s for a file that is not a store, want an error", out)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestTypesWhileServing(t *testing.T) {
 			t.Fatal(result.Text())
 		}
 		if out := must(t, dir, "log", "types"); !strings.Contains(out, fmt.Sprintf("posts/create  1        %d       1      %[1]d\n", i+1)) {
-			t.Errorf("got\n%s", out)
+			t.Errorf("got\n%s, want %d events of posts/create", out, i+1)
 		}
 	}
 }
@@ -111,14 +111,14 @@ func TestSkip(t *testing.T) {
 	dir := filled(t, "a")
 	add(t, dir, app.Record{Type: "scratch/poke", Data: json.RawMessage(`{}`)})
 	if _, err := run(t, dir, "replay"); err == nil || !strings.Contains(err.Error(), "//petrock:map scratch/poke") {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want \"//petrock:map scratch/poke\" in it", err)
 	}
 	for _, line := range []string{"replay", "log skip 1 --reason x", "log restore 1 --reason x", "backup " + filepath.Join(t.TempDir(), "b.jsonl.gz")} {
 		cmd := command(New("weather", posts()).Skip("scratch/poke"), append(strings.Fields(line), "--data", dir)...)
 		var out strings.Builder
 		cmd.SetOut(&out)
 		if err := cmd.ExecuteContext(t.Context()); err != nil || strings.Contains(out.String(), "cannot be applied") {
-			t.Errorf("%s: got %s%v", line, out.String(), err)
+			t.Errorf("%s: got %s%v, want no \"cannot be applied\"", line, out.String(), err)
 		}
 	}
 }

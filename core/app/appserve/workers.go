@@ -111,9 +111,6 @@ func (d *Data) printFailures(out io.Writer, w shownWorker) error {
 	return err
 }
 
-// oneLine joins the lines of an error, and shortens it.
-func oneLine(text string) string { return shorten(strings.ReplaceAll(text, "\n", "; "), 300) }
-
 func (d *Data) newRetry() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{

@@ -19,10 +19,10 @@ func TestWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out := must(t, dir, "workers"); out != "No worker has run on this data.\n" {
-		t.Errorf("got output %s", out)
+		t.Errorf("got output %s, want %q", out, "No worker has run on this data.\n")
 	}
 	if out := must(t, dir, "workers", "--json"); out != "[]\n" {
-		t.Errorf("got output %s", out)
+		t.Errorf("got output %s, want %q", out, "[]\n")
 	}
 	a, err := New("weather", posts()).app(t.Context(), store, app.Options{Tries: 1, Backoff: func(int) time.Duration { return 0 }})
 	if err != nil {
@@ -42,19 +42,19 @@ func TestWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(all) != 1 || all[0].Name != "posts/digest" || all[0].Position != 3 || all[0].Behind != 0 || len(all[0].Aside) != 3 || all[0].Unknown {
-		t.Errorf("the workers are %+v", all)
+		t.Errorf("the workers are %+v, want posts/digest at event 3, with three events aside", all)
 	}
 	if out := must(t, dir, "workers"); !strings.Contains(out, "digest service is down") || !strings.Contains(out, "weather workers retry posts/digest 1") {
-		t.Errorf("got output\n%s", out)
+		t.Errorf("got output\n%s, want \"digest service is down\" in it, \"weather workers retry posts/digest 1\" in it", out)
 	}
 	for args, want := range map[string]string{"1": "event 1", "3 2": "events 3, 2", "--all": "events 1, 2, 3"} {
 		if out := must(t, dir, append([]string{"workers", "retry", "posts/digest"}, strings.Fields(args)...)...); !strings.HasPrefix(out, "posts/digest retries "+want+" as soon as ") {
-			t.Errorf("%s says\n%s", args, out)
+			t.Errorf("%s says\n%s, want %q first", args, out, "posts/digest retries "+want+" as soon as ")
 		}
 	}
 	out, err := run(t, dir, "workers", "retry", "posts/digest", "7", "2")
 	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "has not set event 7 aside") || !strings.HasPrefix(out, "posts/digest retries event 2 as soon") {
-		t.Errorf("got output %s, error %v", out, err)
+		t.Errorf("got output %s, error %v, want exit code %v, \"has not set event 7 aside\" in it, \"posts/digest retries event 2 as soon\" first", out, err, terminal.ExitFailure)
 	}
 	removed(t, dir)
 }
@@ -72,20 +72,20 @@ func removed(t *testing.T, dir string) {
 		return out.String(), err
 	}
 	if out, err := said("workers"); err != nil || !strings.Contains(out, "-  (not in this program: renamed or removed)\n") || strings.Contains(out, "workers retry") {
-		t.Errorf("got error %v, output\n%s", err, out)
+		t.Errorf("got error %v, output\n%s, want %q in it, no \"workers retry\"", err, out, "-  (not in this program: renamed or removed)\n")
 	}
 	if out, err := said("workers", "--json"); err != nil || !strings.Contains(out, `"unknown": true`) {
-		t.Errorf("got error %v, output\n%s", err, out)
+		t.Errorf("got error %v, output\n%s, want %q in it", err, out, `"unknown": true`)
 	}
 	if _, err := said("workers", "retry", "posts/digest", "--all"); err == nil || err.Error() != "worker posts/digest was renamed or removed; the workers are: none" {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want err.Error() = %q", err, "worker posts/digest was renamed or removed; the workers are: none")
 	}
 }
 
 // A worker that has never failed has nothing to retry.
 func TestRetryNothing(t *testing.T) {
 	if out := must(t, filled(t, "a"), "workers", "retry", "posts/digest", "--all"); out != "posts/digest has set nothing aside.\n" {
-		t.Errorf("got output %s", out)
+		t.Errorf("got output %s, want %q", out, "posts/digest has set nothing aside.\n")
 	}
 }
 
@@ -107,7 +107,7 @@ func TestResetWorker(t *testing.T) {
 			out = err.Error()
 		}
 		if out != test.says {
-			t.Errorf("%s says %s", test.args, out)
+			t.Errorf("%s: got %s, want %v", test.args, out, test.says)
 		}
 	}
 	before := posts()
@@ -125,13 +125,13 @@ func TestResetWorker(t *testing.T) {
 	}
 	_, err = New("weather", posts()).app(t.Context(), store, app.Options{})
 	if err == nil || !strings.Contains(err.Error(), `field "sent" is unknown`) || !strings.HasSuffix(err.Error(), "weather workers reset posts/digest") {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want %q in it, \"weather workers reset posts/digest\" last", err, `field "sent" is unknown`)
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if out := must(t, dir, "workers", "reset", "posts/digest"); out != "Discarded the saved fields of posts/digest: {\"sent\":7}\nIt continues after event 1.\n" {
-		t.Errorf("got output %s", out)
+		t.Errorf("got output %s, want %q", out, "Discarded the saved fields of posts/digest: {\"sent\":7}\nIt continues after event 1.\n")
 	}
 	_, end := serve(t, dir)
 	end()
@@ -188,6 +188,6 @@ posts/digest has set event 5 aside after 5 tries: no such user
 posts/old has set event 5 aside after 5 tries: no
 `
 	if out.String() != want {
-		t.Errorf("got output\n%s", out.String())
+		t.Errorf("got output\n%s, want %v", out.String(), want)
 	}
 }

@@ -7,8 +7,8 @@
 //		Output: posts.Post{ID: "id1", Title: "Hello"},
 //	})
 //
-// When the test ends, its log is replayed, also from a snapshot. The test fails if replay leads to
-// a different state.
+// When the test ends, its log is replayed, from the first event and from a snapshot. The test fails
+// if replay leads to a different state.
 package apptest
 
 import (
@@ -50,8 +50,8 @@ type Client struct {
 // further one is a second later; see [Time] and [Client.Advance]. The actor of calls is [Actor];
 // for another one, use [mcptest.Client.As]. Workers run only in [Client.Work].
 //
-// When the test ends, the log is replayed, also from a snapshot. The test fails if replay leads to
-// a different state.
+// When the test ends, the log is replayed, from the first event and from a snapshot. The test fails
+// if replay leads to a different state.
 func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	t.Helper()
 	store := app.NewMemory()

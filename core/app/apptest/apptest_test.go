@@ -148,10 +148,10 @@ func TestServeUsedFeatures(t *testing.T) {
 	})
 	client.Work(t.Context())
 	if got, err := client.App.Dump(t.Context()); err != nil || !strings.Contains(string(got["sums"]), `"Sum":1,"Doubled":0`) {
-		t.Errorf("the states are %s (%v)", got, err)
+		t.Errorf("the states are %s (%v), want %q in it", got, err, `"Sum":1,"Doubled":0`)
 	}
 	if tools := client.Tools(); len(tools) > 0 {
-		t.Errorf("the tools are %v", tools)
+		t.Errorf("the tools are %v, want none", tools)
 	}
 }
 
@@ -160,12 +160,12 @@ func TestServe(t *testing.T) {
 	client.Given("sums_add", `{"n":2}`)
 	client.Given("sums_add", add{N: 3})
 	if got := client.CallTool("sums_sum", nil).Text(); got != "5 and 0" {
-		t.Errorf("the sums are %s", got)
+		t.Errorf("the sums are %s, want \"5 and 0\"", got)
 	}
 	client.Work(t.Context())
 	client.Work(t.Context())
 	if got := client.CallTool("sums_sum", nil).Text(); got != "5 and 5" {
-		t.Errorf("the sums are %s", got)
+		t.Errorf("the sums are %s, want \"5 and 5\"", got)
 	}
 	var times []string
 	for record, err := range client.Store.Records(t.Context(), 0) {
@@ -174,11 +174,11 @@ func TestServe(t *testing.T) {
 		}
 		times = append(times, record.ID+" "+record.Time.Format("15:04:05"))
 		if !record.Time.Equal(apptest.Time(record.Seq)) {
-			t.Errorf("event %d has the time %v, not %v", record.Seq, record.Time, apptest.Time(record.Seq))
+			t.Errorf("event %d has the time %v, want %v", record.Seq, record.Time, apptest.Time(record.Seq))
 		}
 	}
 	if got := strings.Join(times, ", "); got != "id1 00:00:00, id2 00:00:01, id3 00:00:02, id4 00:00:03" {
-		t.Errorf("the log has %s", got)
+		t.Errorf("the log has %s, want %q", got, "id1 00:00:00, id2 00:00:01, id3 00:00:02, id4 00:00:03")
 	}
 }
 
@@ -248,7 +248,7 @@ func TestFails(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			got := why(t, func(tb testing.TB) { test.do(apptest.Serve(tb, sums())) })
 			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
-				t.Errorf("failed with %q", got)
+				t.Errorf("failed with %q, want %q in it", got, test.want)
 			}
 		})
 	}
@@ -269,6 +269,9 @@ func TestActors(t *testing.T) {
 		actors = append(actors, r.Actor)
 	}
 	if got := strings.Join(actors, " "); got != apptest.Actor+" ada worker:sums/double worker:sums/double" {
-		t.Errorf("the actors are %s", got)
+		t.Errorf("the actors are %s, want %v", got, apptest.Actor+" ada worker:sums/double worker:sums/double")
 	}
 }
+
+// The example passes.
+func TestExample(t *testing.T) { testSign(t) }

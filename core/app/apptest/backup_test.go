@@ -86,7 +86,7 @@ func testBackupWhileWriting(t *testing.T, path string) {
 		to := openPath(t, filepath.Join(dir, fmt.Sprint("restored", i), "log.db"))
 		digest, err := app.NewAdmin(to, app.Options{}, tally()).Copy(t.Context(), b)
 		if err != nil || digest.Events < answered.Seq {
-			t.Errorf("after event %d was answered, a backup has %d events; %v", answered.Seq, digest.Events, err)
+			t.Errorf("after event %d was answered, a backup has %d events; %v, want at least %v", answered.Seq, digest.Events, err, answered.Seq)
 		}
 		restored = append(restored, records(t, to))
 	}
@@ -96,7 +96,7 @@ func testBackupWhileWriting(t *testing.T, path string) {
 	all := records(t, s)
 	for i, backup := range restored {
 		if !bytes.HasPrefix(all, backup) {
-			t.Errorf("backup %d is not the beginning of the log", i)
+			t.Errorf("backup %d differs from the log, want its beginning", i)
 		}
 	}
 }
@@ -222,7 +222,7 @@ func testEraseWhileWriting(t *testing.T, path string) {
 	}
 	for _, file := range files {
 		if text, err := os.ReadFile(file); err != nil || bytes.Contains(text, secret) {
-			t.Errorf("%s has the content; %v", filepath.Base(file), err)
+			t.Errorf("%s has the content; %v, want no error", filepath.Base(file), err)
 		}
 	}
 }

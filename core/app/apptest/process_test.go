@@ -130,7 +130,7 @@ func startChild(t testing.TB, kind, path string) child {
 func (c child) line(t testing.TB) string {
 	t.Helper()
 	if !c.out.Scan() {
-		t.Fatalf("the child has ended: %v, %v", c.out.Err(), c.Wait())
+		t.Fatalf("the child has ended: %v, %v, want a line", c.out.Err(), c.Wait())
 	}
 	return c.out.Text()
 }
@@ -142,7 +142,7 @@ func (c child) end(t testing.TB) {
 	for c.out.Scan() {
 	}
 	if err := c.Wait(); err != nil {
-		t.Errorf("the child: %v", err)
+		t.Errorf("the child: %v, want no error", err)
 	}
 }
 
@@ -212,7 +212,7 @@ func testKilledWriters(t *testing.T, path string) {
 			}
 		}
 		if err := writer.Wait(); err == nil || timer == nil {
-			t.Fatalf("the writer has ended by itself: %v", err)
+			t.Fatalf("the writer has ended by itself: %v, want timer not nil", err)
 		}
 	}
 	s, err := openStore(t.Context(), path)
@@ -226,20 +226,20 @@ func testKilledWriters(t *testing.T, path string) {
 			t.Fatal(err)
 		}
 		if seq++; r.Seq != seq {
-			t.Fatalf("event %d comes where %d should", r.Seq, seq)
+			t.Fatalf("event %d comes where %d should, want them equal", r.Seq, seq)
 		}
 		var note Note
 		if err := json.Unmarshal(r.Data, &note); err != nil {
 			t.Fatal(err)
 		}
 		if before, ok := byName[note.Name]; ok {
-			t.Errorf("%s is there twice: %d and %d", note.Name, before.Seq, r.Seq)
+			t.Errorf("%s is in events %d and %d, want one", note.Name, before.Seq, r.Seq)
 		}
 		byName[note.Name] = r
 	}
 	for _, n := range answered {
 		if r := byName[n.Name]; r.Seq != n.Seq || r.ID != n.ID {
-			t.Errorf("%+v was answered, and the log has %+v", n, r.Event)
+			t.Errorf("%+v was answered, and the log has %+v, want r.Seq = %v, r.ID = %v", n, r.Event, n.Seq, n.ID)
 		}
 	}
 	t.Logf("%d commands answered, %d in the log", len(answered), seq)
@@ -250,7 +250,7 @@ func testKilledWriters(t *testing.T, path string) {
 		c.end(t)
 	}
 	if len(slices.Compact(states)) != 1 || !strings.Contains(states[0], fmt.Sprintf(`"count":%d`, seq)) {
-		t.Errorf("the processes have different states, or not those of %d events", seq)
+		t.Errorf("the processes have different states, or not those of %d events, want len(slices.Compact(states)) = 1", seq)
 	}
 }
 
@@ -309,7 +309,7 @@ func TestDatabaseCrashes(t *testing.T) {
 		for range 2 {
 			time.Sleep(300 * time.Millisecond)
 			if out, err := exec.Command(restart, "immediate").CombinedOutput(); err != nil {
-				t.Errorf("restart the database: %v\n%s", err, out)
+				t.Errorf("restart the database: %v\n%s, want no error", err, out)
 			}
 		}
 	})
@@ -326,7 +326,7 @@ func testFourProcesses(t *testing.T, path string, calls int, meanwhile func()) {
 	meanwhile()
 	for _, c := range all {
 		if got := c.line(t); got != "done" {
-			t.Errorf("a child says %s", got)
+			t.Errorf("a child: got %s, want \"done\"", got)
 		}
 	}
 	states := []string{}
@@ -337,6 +337,6 @@ func testFourProcesses(t *testing.T, path string, calls int, meanwhile func()) {
 	}
 	want := fmt.Sprintf(`"count":%d,"sum":%d`, 64*calls, 4*calls*(15*16/2))
 	if len(slices.Compact(states)) != 1 || !strings.Contains(states[0], want) {
-		t.Errorf("the states are %.200s, and not %s", states, want)
+		t.Errorf("the states are %.200s, and not %s, want len(slices.Compact(states)) = 1, %q in it", states, want, want)
 	}
 }

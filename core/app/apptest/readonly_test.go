@@ -41,15 +41,15 @@ func TestReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n, err := app.Query(app.With(t.Context(), reader), Count{}); err != nil || n != 2 {
-			t.Errorf("it has %d notes, %v", n, err)
+			t.Errorf("it has %d notes, %v, want 2", n, err)
 		}
 		if _, err := app.DoRaw(t.Context(), reader, Note{Name: "three"}); err == nil || !strings.Contains(err.Error(), "read-only: maintenance") {
-			t.Errorf("a command: %v", err)
+			t.Errorf("a command: %v, want \"read-only: maintenance\" in it", err)
 		}
 		stop()
 		<-ended
 		if after, err := store.Stamp(t.Context()); err != nil || after != before {
-			t.Errorf("the stamp was %d and is %d, %v", before, after, err)
+			t.Errorf("the stamp was %d and is %d, %v, want %v", before, after, err, before)
 		}
 	})
 }

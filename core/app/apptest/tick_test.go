@@ -58,7 +58,7 @@ func testKilledTick(t *testing.T, path string) {
 		killed := startChild(t, "tick", path)
 		fmt.Fprintln(killed.in, 2*round, true)
 		if got := killed.line(t); got != want {
-			t.Fatalf("its command is event %s, not %s", got, want)
+			t.Fatalf("its command is event %s, want %s", got, want)
 		}
 		if err := killed.Wait(); err == nil {
 			t.Fatal("the process was not killed")
@@ -66,7 +66,7 @@ func testKilledTick(t *testing.T, path string) {
 		again := startChild(t, "tick", path)
 		fmt.Fprintln(again.in, 2*round+1, false)
 		if got := again.line(t); got != want {
-			t.Errorf("after the kill its command is event %s, not %s", got, want)
+			t.Errorf("after the kill its command is event %s, want %s", got, want)
 		}
 		again.end(t)
 	}

@@ -126,7 +126,7 @@ func (r *pair) must(s *Store, after string) {
 	r.Helper()
 	begin := time.Now()
 	if _, err := r.add(s, "later", "", false); err != nil || time.Since(begin) > recovery {
-		r.Errorf("%s: server %d: a command took %v: %v", after, map[*Store]int{r.one: 1, r.two: 2}[s], time.Since(begin), err)
+		r.Errorf("%s: server %d: a command took %v, want at most %v: %v", after, map[*Store]int{r.one: 1, r.two: 2}[s], time.Since(begin), recovery, err)
 	}
 }
 
@@ -140,7 +140,7 @@ func (r *pair) work(s *Store) error {
 		cancel()
 		<-done
 		if took := time.Since(begin); took > time.Second {
-			r.Errorf("the server took %v to stop", took)
+			r.Errorf("the server took %v to stop, want at most %v", took, time.Second)
 		}
 	}()
 	ping, err := r.add(r.two, "ping", "", false)
@@ -212,7 +212,7 @@ func (r *pair) after(fault string, err error) {
 	r.Helper()
 	r.faults++
 	if err != nil {
-		r.Errorf("%s: %v", fault, err)
+		r.Errorf("%s, want no error: %v", fault, err)
 	}
 	r.must(r.one, fault)
 	r.must(r.two, fault)
@@ -289,12 +289,12 @@ func (r *pair) check() {
 	}
 	for _, name := range r.answered {
 		if count[name] != 1 {
-			r.Errorf("the log has the acknowledged entry %q %d times", name, count[name])
+			r.Errorf("the log has the acknowledged entry %q %d times, want 1", name, count[name])
 		}
 	}
 	for _, name := range r.unanswered {
 		if count[name] > 1 {
-			r.Errorf("the log has entry %q %d times", name, count[name])
+			r.Errorf("the log has entry %q %d times, want at most 1", name, count[name])
 		}
 	}
 	r.Logf("%d faults; %d commands were acknowledged, %d failed", r.faults, len(r.answered), len(r.unanswered))
@@ -380,7 +380,7 @@ func TestCopyIsInterrupted(t *testing.T) {
 		r.p.losesAnswer.Store(0)
 		last, lastErr := to.Last(t.Context())
 		if lastErr != nil || (last > 0) != (err == nil) {
-			t.Errorf("copy %d returned %v, and has %d events", n, err, last)
+			t.Errorf("copy %d returned %v, and has %d events, want (last > 0) = %v", n, err, last, err == nil)
 		}
 		r.after("log copy", nil)
 	}
@@ -402,7 +402,7 @@ func interruptCopy(t *testing.T, backup *app.Memory, events int64, lose func(*pr
 	last, lastErr := r.two.Last(t.Context())
 	old, oldErr := r.two.Get(t.Context(), "old")
 	if complete := last == events && string(old) == "1"; lastErr != nil || oldErr != nil || !complete && (last > 0 || old != nil) || complete != (err == nil) && !errors.Is(err, app.ErrOutcomeUnknown) {
-		t.Errorf("message %d: the copy returned %v, and the log has %d events and the document %q; %v, %v", n, err, last, old, lastErr, oldErr)
+		t.Errorf("message %d: the copy returned %v, and the log has %d events and the document %q; %v, %v, want no error", n, err, last, old, lastErr, oldErr)
 	}
 	r.after(fmt.Sprintf("copy, message %d", n), nil)
 	r.check()

@@ -134,7 +134,7 @@ func TestOpenWaits(t *testing.T) {
 	p.starting.Store(8) // a client tries twice, with and without TLS
 	open(t, p.address)
 	if n := p.starting.Load(); n >= 0 {
-		t.Errorf("the database has refused too few connections: %d are left", n+1)
+		t.Errorf("the database has refused too few connections: %d are left, want n below 0", n+1)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestBigWrite(t *testing.T) {
 				}
 			}
 			if names, err := tx.Names("a/"); last != events || len(names) != events-1 || err != nil {
-				t.Errorf("%d events, %d names: %v", last, len(names), err)
+				t.Errorf("%d events, %d names, want last = %v, len(names) = %v: %v", last, len(names), events, events-1, err)
 			}
 			return end(tx)
 		})
@@ -227,18 +227,18 @@ func TestBigWrite(t *testing.T) {
 		"lost request": lose(&p.losesRequest),
 	} {
 		if err := write(end); err == nil || errors.Is(err, app.ErrOutcomeUnknown) {
-			t.Errorf("%s: got error %v", name, err)
+			t.Errorf("%s: got error %v, want an error", name, err)
 		}
 		waitFor(t, "notifications", s.listening.Load)
 		if err := storetest.Check(s, 1); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s, want no error: %v", name, err)
 		}
 	}
 	if err := write(lose(&p.losesAnswer)); err != nil {
-		t.Errorf("lost answer: %v", err)
+		t.Errorf("lost answer: %v, want no error", err)
 	}
 	if last, err := more(s, 1); last != events+1 || err != nil {
-		t.Errorf("got event %d, %v", last, err)
+		t.Errorf("got event %d, %v, want %v", last, err, events+1)
 	}
 }
 
@@ -276,18 +276,18 @@ func (o *outcomes) check(t testing.TB, s *Store) {
 			t.Fatal(err)
 		}
 		if last++; r.Seq != last {
-			t.Fatalf("event %d follows event %d", r.Seq, last-1)
+			t.Fatalf("event %d follows event %d, want %v", r.Seq, last-1, last)
 		}
 		if seqs[r.ID] != 0 {
-			t.Errorf("%s is in the log twice: %d and %d", r.ID, seqs[r.ID], r.Seq)
+			t.Errorf("%s is in the log twice: %d and %d, want 0", r.ID, seqs[r.ID], r.Seq)
 		}
 		if seqs[r.ID] = r.Seq; o.failed[r.ID] {
-			t.Errorf("%s failed, and is in the log", r.ID)
+			t.Errorf("%s failed, and is in the log, want it only in one of them", r.ID)
 		}
 	}
 	for id, seq := range o.answered {
 		if seqs[id] != seq {
-			t.Errorf("%s was answered with %d, and the log has it at %d", id, seq, seqs[id])
+			t.Errorf("%s was answered with %d, and the log has it at %d, want %v", id, seq, seqs[id], seq)
 		}
 	}
 	t.Logf("%d events; %d answered, %d failed, %d unknown", last, len(o.answered), len(o.failed), len(o.unknown))
@@ -354,7 +354,7 @@ func TestCut(t *testing.T) {
 	group.Wait()
 	all.check(t, open(t, address))
 	if len(all.unknown) > 0 {
-		t.Errorf("%d outcomes are not known, although the database was available", len(all.unknown))
+		t.Errorf("%d outcomes are not known, although the database was available, want at most 0", len(all.unknown))
 	}
 }
 
@@ -366,7 +366,7 @@ func restart(t testing.TB, mode string) {
 		t.Skip("needs PETROCK_POSTGRES_RESTART; run .ci/postgres go test ./core/app/postgres")
 	}
 	if out, err := exec.Command(program, mode).CombinedOutput(); err != nil {
-		t.Fatalf("restart the database: %v\n%s", err, out)
+		t.Fatalf("restart the database: %v\n%s, want no error", err, out)
 	}
 }
 
@@ -396,7 +396,7 @@ func TestRestart(t *testing.T) {
 		all.check(t, s)
 	}
 	if len(all.failed)+len(all.unknown) > 0 {
-		t.Errorf("%d writes failed although the database came back", len(all.failed)+len(all.unknown))
+		t.Errorf("%d writes failed although the database came back, want at most 0", len(all.failed)+len(all.unknown))
 	}
 }
 
@@ -413,17 +413,17 @@ func TestUnavailable(t *testing.T) {
 	p.cut(nil)
 	waitFor(t, "the store notices the outage", func() bool { return !s.listening.Load() })
 	if _, err := more(s, 1); err == nil || !strings.Contains(err.Error(), "timeout after 300ms") || !strings.Contains(err.Error(), "failed to connect") || errors.Is(err, app.ErrOutcomeUnknown) {
-		t.Errorf("write: %v", err)
+		t.Errorf("write: %v, want \"timeout after 300ms\" in it, \"failed to connect\" in it", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), s.timeout)
 	defer cancel()
 	if _, err := s.Last(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("read: %v", err)
+		t.Errorf("read: %v, want context.DeadlineExceeded", err)
 	}
 	p.isDown.Store(false)
 	s.timeout = 10 * time.Second
 	if last, err := more(s, 1); last != 2 || err != nil {
-		t.Errorf("got %d, %v", last, err)
+		t.Errorf("got %d, %v, want 2", last, err)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestTimeouts(t *testing.T) {
 					start := time.Now()
 					err := f()
 					if took := time.Since(start); took > limit || !errors.Is(err, app.ErrUnavailable) {
-						t.Errorf("%s: %v after %v", name, err, took)
+						t.Errorf("%s: %v after %v, want took at most %v, app.ErrUnavailable", name, err, took, limit)
 					}
 				}
 				var group sync.WaitGroup
@@ -71,7 +71,7 @@ func TestTimeouts(t *testing.T) {
 				ended, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				if _, err := s.Last(ended); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, app.ErrUnavailable) {
-					t.Errorf("a caller that has given up gets %v", err)
+					t.Errorf("a caller that has given up gets %v, want context.DeadlineExceeded", err)
 				}
 				time.Sleep(time.Minute) // pgx closes connections in the background
 			})
@@ -84,7 +84,7 @@ func TestMarked(t *testing.T) {
 		err := marked(fmt.Errorf("write: %w", &pgconn.PgError{Code: code}))
 		for _, kind := range []error{app.ErrFull, app.ErrUnavailable} {
 			if errors.Is(err, kind) != (kind == want) {
-				t.Errorf("%s: got %v", code, err)
+				t.Errorf("%s: got %v, want errors.Is(err, kind) = %v", code, err, kind == want)
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func TestNoticesOutage(t *testing.T) {
 			start := time.Now()
 			waitFor(t, "health changes", func() bool { return (a.Health().Store != "") == down })
 			if took := time.Since(start); took > 2*time.Second {
-				t.Errorf("down %t: noticed after %v", down, took)
+				t.Errorf("down %t: noticed after %v, want at most %v", down, took, 2*time.Second)
 			}
 		}
 		if got := strings.Count(log.String(), "\n"); got != before+2 {
@@ -162,20 +162,20 @@ func TestFullDatabase(t *testing.T) {
 	}
 	for range 3 {
 		if _, err := app.Do(ctx, add{1}); !errors.Is(err, app.ErrFull) || errors.Is(err, app.ErrOutcomeUnknown) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want app.ErrFull", err)
 		}
 		if got, err := app.Query(ctx, sum{}); got != 0 || err != nil {
-			t.Errorf("got %d, %v", got, err)
+			t.Errorf("got %d, %v, want 0", got, err)
 		}
 	}
 	time.Sleep(2500 * time.Millisecond) // two probes
 	if got := a.Health().Store; got != "full" || strings.Count(log.String(), "\n") != 1 {
-		t.Errorf("health %q, log:\n%s", got, log)
+		t.Errorf("health %q, log:\n%s, want got = \"full\", strings.Count(log.String(), \"\n\") = 1", got, log)
 	}
 	admin(t, address, "DROP FUNCTION "+schema+".refuse() CASCADE")
 	waitFor(t, "the store works", func() bool { return a.Health().Store == "" })
 	if got, err := app.Do(ctx, add{1}); got != 1 || err != nil {
-		t.Errorf("got %d, %v", got, err)
+		t.Errorf("got %d, %v, want 1", got, err)
 	}
 	if got := strings.Count(log.String(), "\n"); got != 2 {
 		t.Errorf("%d lines, want 2:\n%s", got, log)

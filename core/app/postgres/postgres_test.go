@@ -162,7 +162,7 @@ func TestRefused(t *testing.T) {
 		return err
 	}
 	if err := refuse(address, app.OpenExisting, "no log in schema"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%v is not fs.ErrNotExist", err)
+		t.Errorf("%v is not fs.ErrNotExist, want fs.ErrNotExist", err)
 	}
 	open(t, address).Close()
 	admin(t, address, "UPDATE "+schemaOf(t, address)+".head SET version = 99")
@@ -186,7 +186,7 @@ func TestPrivileges(t *testing.T) {
 	t.Cleanup(func() { admin(t, server(t), "DROP OWNED BY "+user+" CASCADE; DROP ROLE "+user) })
 	limited := strings.Replace(address, "petrock@", user+"@", 1)
 	if _, err := Open(t.Context(), limited, "unused", app.OpenOrCreate); err == nil || !strings.Contains(err.Error(), "CREATE SCHEMA "+schema+" AUTHORIZATION") {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want %q in it", err, "CREATE SCHEMA "+schema+" AUTHORIZATION")
 	}
 	admin(t, address, "CREATE SCHEMA "+schema+" AUTHORIZATION "+user)
 	if _, err := more(open(t, limited), 1); err != nil {
@@ -285,11 +285,11 @@ func TestEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := ended(); got != "none" {
-		t.Errorf("ended: %s", got)
+		t.Errorf("ended: %s, want \"none\"", got)
 	}
 	admin(t, address, "SELECT pg_terminate_backend($1)", other.writer.PgConn().PID())
 	if got := ended(); got != "none" {
-		t.Errorf("without its writer, ended: %s", got)
+		t.Errorf("without its writer, ended: %s, want \"none\"", got)
 	}
 	other.Close()
 	waitFor(t, "the session ends", func() bool { return ended() == "none other" })
@@ -306,10 +306,10 @@ func TestEnded(t *testing.T) {
 		}) == nil
 	}
 	if !row() || session == s.Session() {
-		t.Fatalf("the last writer is %s", session)
+		t.Fatalf("the last writer is %s, want the session of another store", session)
 	}
 	if list, err := s.Ended(t.Context(), []string{session}); len(list) > 0 || err != nil {
-		t.Errorf("a running process: ended %v, %v", list, err)
+		t.Errorf("a running process: ended %v, %v, want none", list, err)
 	}
 	begin := time.Now()
 	cmd.Process.Kill()
@@ -341,7 +341,7 @@ func TestLostCommits(t *testing.T) {
 		_, readErr := s.Last(t.Context())
 		for _, err := range []error{err, readErr} {
 			if err == nil || !strings.Contains(err.Error(), "has seen event 5 (id5)") || !strings.Contains(err.Error(), "restart this process") {
-				t.Errorf("got error %v", err)
+				t.Errorf("got error %v, want \"has seen event 5 (id5)\" in it, \"restart this process\" in it", err)
 			}
 		}
 	}
@@ -417,7 +417,7 @@ func TestLostLock(t *testing.T) {
 				}
 			}
 			if _, err := app.DoRaw(t.Context(), a, Number{2}); err == nil || !errors.Is(err, app.ErrRefused) {
-				t.Errorf("a command that must be refused: %v", err)
+				t.Errorf("a command that must be refused: %v, want app.ErrRefused", err)
 			}
 			execute(a, 3)
 
@@ -463,7 +463,7 @@ func TestRestoredLog(t *testing.T) {
 			_, readErr := a.Status(t.Context())
 			for _, err := range []error{err, readErr} {
 				if err == nil || !strings.Contains(err.Error(), "restart this process") {
-					t.Errorf("%d events, %s: got error %v", events, name, err)
+					t.Errorf("%d events, %s: got error %v, want \"restart this process\" in it", events, name, err)
 				}
 			}
 		}
@@ -520,7 +520,7 @@ func TestScrub(t *testing.T) {
 		return n
 	}
 	if n := filesWith(); n < 3 {
-		t.Fatalf("%d files have the content", n)
+		t.Fatalf("%d files have the content, want at least 3", n)
 	}
 	err = s.Write(t.Context(), func(tx app.Tx) error {
 		return errors.Join(tx.Replace(storetest.Record(1)), tx.Put("a", nil), tx.Put("big", nil))
@@ -536,7 +536,7 @@ func TestScrub(t *testing.T) {
 		return s.Scrub(t.Context())
 	})
 	if err == nil || !strings.Contains(err.Error(), "another transaction of the database reads them; retry") {
-		t.Errorf("during a View: %v", err)
+		t.Errorf("during a View, want %q in it: %v", "another transaction of the database reads them; retry", err)
 	}
 	s.timeout = 10 * time.Second
 	s.asked.Store(time.Now().Add(time.Minute).UnixNano()) // so that writes are transactions
@@ -556,7 +556,7 @@ func TestScrub(t *testing.T) {
 		}
 	}
 	if n := filesWith(); n > 0 {
-		t.Errorf("%d files have the content", n)
+		t.Errorf("%d files have the content, want at most 0", n)
 	}
 	if err := storetest.Check(s, 2); err != nil {
 		t.Error(err)
@@ -594,12 +594,12 @@ func TestMigrate(t *testing.T) {
 	err = old.View(t.Context(), func(v app.View) error {
 		types, err := app.StoredTypes(v.(app.TypeView))
 		if fmt.Sprint(types) != "[{things/make 1 2 1 3}]" {
-			t.Errorf("the types are %v", types)
+			t.Errorf("the types are %v, want \"[{things/make 1 2 1 3}]\"", types)
 		}
 		return err
 	})
 	if names, namesErr := old.Names(t.Context(), ""); err != nil || namesErr != nil || strings.Join(names, " ") != "amendments" {
-		t.Errorf("after a read, the documents are %q: %v, %v", names, err, namesErr)
+		t.Errorf("after a read, the documents are %q: %v, %v, want strings.Join(names, \" \") = \"amendments\"", names, err, namesErr)
 	}
 	if err := old.Write(t.Context(), func(tx app.Tx) error { return tx.Append(storetest.Record(4)) }); err != nil {
 		t.Fatal(err)
@@ -610,14 +610,14 @@ func TestMigrate(t *testing.T) {
 	}
 	for r, err := range fresh.Records(t.Context(), 3) {
 		if want := storetest.Record(r.Seq); err != nil || string(r.Cause) != string(want.Cause) {
-			t.Errorf("event %d has the cause %s: %v", r.Seq, r.Cause, err)
+			t.Errorf("event %d has the cause %s, want %v: %v", r.Seq, r.Cause, string(want.Cause), err)
 		}
 	}
 	if am, err := app.NewAdmin(fresh, app.Options{}).FindAmendment(t.Context(), 2); err != nil || am == nil || !am.Skip || fresh.isOld || old.isOld {
-		t.Errorf("the amendment is %+v: %v", am, err)
+		t.Errorf("the amendment is %+v, want a value: %v", am, err)
 	}
 	admin(t, address, "UPDATE "+schema+".head SET version = 3")
 	if _, err := Open(t.Context(), address, "unused", app.OpenOrCreate); err == nil || !strings.Contains(err.Error(), "version 3, but this build knows versions up to 2; use the newer build") {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want %q in it", err, "version 3, but this build knows versions up to 2; use the newer build")
 	}
 }

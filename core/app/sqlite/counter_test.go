@@ -22,7 +22,7 @@ func TestCountedByHalf(t *testing.T) {
 	}
 	settled := stamp()
 	if again := stamp(); again != settled {
-		t.Fatalf("nothing has changed, and the stamp is %d and then %d", settled, again)
+		t.Fatalf("nothing has changed, and the stamp is %d and then %d, want %v", settled, again, settled)
 	}
 	if err := dying.count.begin(); err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestCountedByHalf(t *testing.T) {
 	seen := map[int64]bool{settled: true}
 	for range 3 { // and it is dead
 		if n := stamp(); seen[n] {
-			t.Errorf("the stamp %d was there before", n)
+			t.Errorf("got the stamp %d twice, want a new one", n)
 		} else {
 			seen[n] = true
 		}
@@ -43,10 +43,10 @@ func TestCountedByHalf(t *testing.T) {
 	}
 	after := stamp()
 	if seen[after] || stamp() != after {
-		t.Errorf("after a write of its own, the stamp is %d and then %d, and was %d at first", after, stamp(), settled)
+		t.Errorf("after a write of its own, the stamp is %d and then %d, and was %d at first, want %v", after, stamp(), settled, after)
 	}
 	if last, err := living.Last(t.Context()); err != nil || last != 1 {
-		t.Errorf("the last record is %d, %v", last, err)
+		t.Errorf("the last record is %d, %v, want 1", last, err)
 	}
 	dying.count.mu.Unlock() // for Close
 }

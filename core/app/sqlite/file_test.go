@@ -76,7 +76,7 @@ func TestOddFiles(t *testing.T) {
 				s.Close()
 			}
 			if err == nil || s != nil && test.want != "" || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) && s == nil {
-				t.Fatalf("got error %v", err)
+				t.Fatalf("got error %v, want %q in it", err, test.want)
 			}
 			t.Log(err)
 			if after, _ := os.ReadFile(path); string(after) != string(before) {
@@ -117,7 +117,7 @@ func TestModes(t *testing.T) {
 	filepath.WalkDir(dir, func(path string, entry fs.DirEntry, _ error) error {
 		info, err := entry.Info()
 		if err != nil || info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+			t.Errorf("%s: %v, %v, want info.Mode().Perm()&0o077 = 0", path, info.Mode(), err)
 		}
 		return nil
 	})
@@ -154,7 +154,7 @@ func TestOpenAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 	if left, _ := filepath.Glob(path + "-*"); len(left) != 2 {
-		t.Errorf("other files: %q", left)
+		t.Errorf("other files: %q, want len(left) = 2", left)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestClosed(t *testing.T) {
 		}
 	}
 	if left, _ := filepath.Glob(s.path + "-*"); len(left) > 0 {
-		t.Errorf("files are left: %q", left)
+		t.Errorf("files are left: %q, want none", left)
 	}
 	_, stampErr := s.Stamp(t.Context())
 	_, getErr := s.Get(t.Context(), "a")
@@ -181,7 +181,7 @@ func TestClosed(t *testing.T) {
 	}
 	for _, err := range []error{stampErr, getErr, readErr, s.Scrub(t.Context()), s.View(t.Context(), nil), s.Write(t.Context(), func(app.Tx) error { return nil })} {
 		if !errors.Is(err, errClosed) {
-			t.Errorf("after Close: %v", err)
+			t.Errorf("after Close: %v, want errClosed", err)
 		}
 	}
 }
@@ -198,7 +198,7 @@ func TestOwnStamp(t *testing.T) {
 			t.Fatal(err)
 		}
 		if after, err := s.Stamp(t.Context()); after != before || err != nil {
-			t.Fatalf("the stamp was %d and is %d; %v", before, after, err)
+			t.Fatalf("the stamp was %d and is %d; %v, want %v", before, after, err, before)
 		}
 		for _, err := range s.Records(t.Context(), 0) { // a reader that does not continue
 			if err != nil {
@@ -208,7 +208,7 @@ func TestOwnStamp(t *testing.T) {
 		}
 	}
 	if info, err := os.Stat(s.path + "-wal"); err != nil || info.Size() > 8<<20 {
-		t.Errorf("the WAL has %v bytes; %v", info.Size(), err)
+		t.Errorf("the WAL has %v bytes; %v, want at most %v", info.Size(), err, 8<<20)
 	}
 }
 
@@ -261,7 +261,7 @@ func TestScrub(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found := filesWith(t, dir, "secret"); len(found) > 0 {
-		t.Errorf("the content is in %q", found)
+		t.Errorf("the content is in %q, want none", found)
 	}
 	if err := errors.Join(storetest.Check(other, last+3), storetest.Check(s, last+3)); err != nil {
 		t.Error(err)
@@ -274,7 +274,7 @@ func TestScrub(t *testing.T) {
 		return s.Scrub(t.Context())
 	})
 	if err == nil || !strings.Contains(err.Error(), "another process reads it; retry when it has finished") {
-		t.Errorf("while another store reads: %v", err)
+		t.Errorf("while another store reads, want %q in it: %v", "another process reads it; retry when it has finished", err)
 	}
 	if err := s.Scrub(t.Context()); err != nil {
 		t.Error(err)
@@ -330,7 +330,7 @@ func TestSwap(t *testing.T) {
 			}
 			if test.kept > 0 {
 				if err := Swap(t.Context(), path, with, kept); err == nil || !strings.Contains(err.Error(), "another process has it open; stop all servers") {
-					t.Errorf("while it is open: %v", err)
+					t.Errorf("while it is open, want %q in it: %v", "another process has it open; stop all servers", err)
 				}
 			}
 			if err := old.Close(); err != nil {
@@ -406,7 +406,7 @@ func TestMigrate(t *testing.T) {
 		err = ReadOnly(t.Context(), path, func(v app.TypeView) error {
 			types, err := app.StoredTypes(v)
 			if fmt.Sprint(types) != "[{things/make 1 1 1 1}]" {
-				t.Errorf("before the migration, the types are %v", types)
+				t.Errorf("before the migration, the types are %v, want \"[{things/make 1 1 1 1}]\"", types)
 			}
 			return err
 		})
@@ -430,7 +430,7 @@ func TestMigrate(t *testing.T) {
 			t.Fatal("the older build:", err)
 		}
 		if version, err := old.value("PRAGMA user_version"); version != 2 || err != nil {
-			t.Errorf("the version is %d, so that the older build can open the file: %v", version, err)
+			t.Errorf("the version is %d, so that the older build can open the file, want 2: %v", version, err)
 		}
 		s := open(t, path)
 		if _, err := more(s, 1); err != nil {
@@ -444,17 +444,17 @@ func TestMigrate(t *testing.T) {
 			want := storetest.Record(r.Seq)
 			actors = append(actors, r.Actor)
 			if r.ID != want.ID || string(r.Data) != string(want.Data) || r.Time != want.Time {
-				t.Errorf("got %+v", r)
+				t.Errorf("got %+v, want r.ID = %v, string(r.Data) = %v, r.Time = %v", r, want.ID, string(want.Data), want.Time)
 			}
 		}
 		if got := strings.Join(actors, ","); got != ",,,ada" {
-			t.Errorf("the actors are %s", got)
+			t.Errorf("the actors are %s, want \",,,ada\"", got)
 		}
 		if names, err := s.Names(t.Context(), ""); err != nil || strings.Join(names, " ") != "amended amendment/0000000000000000002" {
-			t.Errorf("the documents are %q: %v", names, err)
+			t.Errorf("the documents are %q, want strings.Join(names, \" \") = \"amended amendment/0000000000000000002\": %v", names, err)
 		}
 		if am, err := app.NewAdmin(s, app.Options{}).FindAmendment(t.Context(), 2); err != nil || am == nil || !am.Skip {
-			t.Errorf("the amendment is %+v: %v", am, err)
+			t.Errorf("the amendment is %+v, want a value: %v", am, err)
 		}
 	}
 }

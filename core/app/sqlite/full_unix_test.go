@@ -26,7 +26,7 @@ func TestFull(t *testing.T) {
 		return
 	}
 	if out, err := child(t, "full", "-test.run=^TestFull$", "-test.v").Output(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("%v\n%s, want no error", err, out)
 	}
 }
 

@@ -168,11 +168,11 @@ func TestTwoProcesses(t *testing.T) {
 			least = r.Writes
 		}
 		if r.P99 > 5*time.Second {
-			t.Errorf("a write waited for %v", r.P99)
+			t.Errorf("a write waited for %v, want at most %v", r.P99, 5*time.Second)
 		}
 	}
 	if least < sum/4 {
-		t.Errorf("one of them had %d of %d turns", least, sum)
+		t.Errorf("one of them had %d of %d turns, want at least %v", least, sum, sum/4)
 	}
 	if err := storetest.Check(open(t, path), int64(sum)); err != nil {
 		t.Error(err)
@@ -267,7 +267,7 @@ func TestHeld(t *testing.T) {
 	for range calls {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Microsecond)
 		if err := write(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("a call that gives up ends with %v", err)
+			t.Fatalf("a call that gives up ends with %v, want context.DeadlineExceeded", err)
 		}
 		cancel()
 	}
@@ -285,7 +285,7 @@ func TestHeld(t *testing.T) {
 	for range 2 {
 		err := <-queued
 		if want := fmt.Sprintf("process %d (", cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "stop it") {
-			t.Errorf("a patient call ends with %v", err)
+			t.Errorf("a patient call ends with %v, want %q in it, \"stop it\" in it", err, want)
 		}
 		t.Log(err)
 	}
@@ -293,7 +293,7 @@ func TestHeld(t *testing.T) {
 	cmd.Wait()
 	s.timeout = lockTimeout
 	if last, err := more(s, 1); last != 4 || err != nil {
-		t.Errorf("when the lock is free: %d, %v", last, err)
+		t.Errorf("when the lock is free: %d, %v, want 4", last, err)
 	}
 }
 
@@ -336,14 +336,14 @@ func TestKill(t *testing.T) {
 		s := open(t, path)
 		last, err := s.Last(t.Context())
 		if err != nil || last < told {
-			t.Fatalf("the log has %d records, and it was told of %d; %v", last, told, err)
+			t.Fatalf("the log has %d records, and it was told of %d; %v, want at least %v", last, told, err, told)
 		}
 		if err := storetest.Check(s, last); err != nil {
 			t.Fatal(err)
 		}
 		noted, err := s.Get(t.Context(), "last")
 		if n, _ := strconv.ParseInt(string(noted), 10, 64); err != nil || n > last || last-n > 71 {
-			t.Fatalf("noted is %q, the log has %d; %v", noted, last, err)
+			t.Fatalf("noted is %q, the log has %d; %v, want n at most %v, last-n at most 71", noted, last, err, last)
 		}
 		if told, err = more(s, 1); err != nil {
 			t.Fatal(err)

@@ -151,7 +151,8 @@ func (v view) Record(seq int64) (app.Record, error) {
 
 // ReadOnly calls f with the store in a file as it is at one moment. It does not wait for writers.
 // It creates and changes nothing, except that SQLite may create its -shm file next to a -wal file.
-// f can be called twice. If the store does not exist, the error matches [fs.ErrNotExist].
+// f can be called twice. If the store does not exist, the error matches [fs.ErrNotExist]. Use it to
+// look at a log that another program owns.
 func ReadOnly(ctx context.Context, path string, f func(app.TypeView) error) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -42,11 +42,11 @@ func TestReadOnlyFolder(t *testing.T) {
 	}
 	defer os.Chmod(dir, 0o700)
 	if got := readTypes(t, path); got != "[{things/make 1 3 1 3}]" {
-		t.Errorf("got types %s", got)
+		t.Errorf("got types %s, want \"[{things/make 1 3 1 3}]\"", got)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
-		t.Errorf("got files %v: %v", entries, err)
+		t.Errorf("got files %v, want len(entries) = 1: %v", entries, err)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestReadOnlyWAL(t *testing.T) {
 			return err
 		}
 		if got := readTypes(t, path); got != "[{things/make 1 2 1 2}]" {
-			t.Errorf("got types %s", got)
+			t.Errorf("got types %s, want \"[{things/make 1 2 1 2}]\"", got)
 		}
 		return errors.Join(s.writer.exec("ROLLBACK"), context.Canceled)
 	})
@@ -87,7 +87,7 @@ func TestReadOnlyWAL(t *testing.T) {
 		}
 	}
 	if got := readTypes(t, killed); got != "[{things/make 1 2 1 2}]" {
-		t.Errorf("got types %s", got)
+		t.Errorf("got types %s, want \"[{things/make 1 2 1 2}]\"", got)
 	}
 	if hash(path) != before || hash(killed) != before {
 		t.Error("the store has changed")
@@ -99,11 +99,11 @@ func TestReadOnlyMissing(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{filepath.Join(dir, "log.db"), filepath.Join(dir, "no", "log.db")} {
 		if err := ReadOnly(t.Context(), path, nil); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: got error %v", path, err)
+			t.Errorf("%s: got error %v, want fs.ErrNotExist", path, err)
 		}
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
-		t.Errorf("got files %v: %v", entries, err)
+		t.Errorf("got files %v, want none: %v", entries, err)
 	}
 }
 
@@ -124,6 +124,6 @@ func TestReadOnlyTwice(t *testing.T) {
 		return err
 	})
 	if err != nil || fmt.Sprint(counts) != "[0 1]" {
-		t.Errorf("got %v types: %v", counts, err)
+		t.Errorf("got %v types, want \"[0 1]\": %v", counts, err)
 	}
 }

@@ -334,8 +334,9 @@ func (s *Store) closeReaders() error {
 	}
 }
 
-// Swap puts the store in the file with in the place of the one in path, which need not be intact,
-// and keeps the old file as old. It fails if a process has the old store open.
+// Swap replaces the store in path, which need not be intact, with the one in the file with, and
+// keeps the old file as old. It is for restoring a backup. It fails if a process has the old store
+// open.
 func Swap(ctx context.Context, path, with, old string) (err error) {
 	defer func() {
 		if err != nil {

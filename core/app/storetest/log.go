@@ -68,7 +68,7 @@ func (s suite) gaps() {
 			return nil
 		})
 		if err == nil || errors.Is(err, app.ErrConflict) != test.taken || errors.Is(err, app.ErrOutcomeUnknown) {
-			s.Errorf("append %d: %v", test.seqs, err)
+			s.Errorf("append %d, want errors.Is(err, app.ErrConflict) = %v: %v", test.seqs, test.taken, err)
 		}
 	}
 	// A failed Append adds none of its records.
@@ -94,22 +94,22 @@ func (s suite) keys() {
 		}
 		found, err := tx.Find("", "b", "c", "a", "A", "a")
 		if err != nil || len(found) != 2 {
-			s.Errorf("found %v, %v", found, err)
+			s.Errorf("found %v, %v, want len(found) = 2", found, err)
 		}
 		for _, want := range []app.Record{keyed(2, "a"), keyed(4, "b")} {
 			if err := compare(found[want.Key], want); err != nil {
-				s.Errorf("key %q: %v", want.Key, err)
+				s.Errorf("key %q, want no error: %v", want.Key, err)
 			}
 		}
 		if found, err := tx.Find(); err != nil || len(found) > 0 {
-			s.Errorf("without keys: found %v, %v", found, err)
+			s.Errorf("without keys: found %v, %v, want none", found, err)
 		}
 		return nil
 	})
 	for _, again := range [][]app.Record{{keyed(5, "a")}, {keyed(5, "c"), keyed(6, "c")}, {Record(5), keyed(6, "b")}} {
 		err := s.first.Write(s.Context(), func(tx app.Tx) error { return tx.Append(again...) })
 		if !errors.Is(err, app.ErrConflict) || errors.Is(err, app.ErrOutcomeUnknown) {
-			s.Errorf("duplicate key: %v", err)
+			s.Errorf("duplicate key: %v, want app.ErrConflict", err)
 		}
 	}
 	s.first.Write(s.Context(), func(tx app.Tx) error { // f ignores the error, so Write must return it
@@ -159,7 +159,7 @@ func (s suite) view() {
 			a, err2 := v.Get("a")
 			c, err3 := v.Get("c")
 			if err := errors.Join(err, err2, err3); err != nil || last != 3 || strings.Join(names, " ") != "a b" || string(a) != "1" || c != nil {
-				s.Errorf("the view has %d records, names %q, a = %q, c = %q: %v", last, names, a, c, err)
+				s.Errorf("the view has %d records, names %q, a = %q, c = %q, want last = 3, strings.Join(names, \" \") = \"a b\", string(a) = \"1\", c = nil: %v", last, names, a, c, err)
 			}
 			s.add(s.first, 1)
 			s.add(s.second, 1)
@@ -172,7 +172,7 @@ func (s suite) view() {
 		return errRefused
 	})
 	if !errors.Is(err, errRefused) {
-		s.Errorf("View returned %v", err)
+		s.Errorf("View returned %v, want errRefused", err)
 	}
 	s.document("a", []byte("3"))
 	s.count(0, 7)
@@ -211,18 +211,18 @@ func (s suite) replace() {
 		}
 		for _, seq := range []int64{0, 6} {
 			if tx.Replace(Record(seq)) == nil {
-				s.Errorf("event %d, which does not exist, was replaced", seq)
+				s.Errorf("event %d, which does not exist, was replaced, want tx.Replace(Record(seq)) = a value", seq)
 			}
 		}
 		if found, err := tx.Find("key"); len(found) > 0 || err != nil {
-			s.Errorf("the key of a replaced record is found; %v", err)
+			s.Errorf("the key of a replaced record is found; %v, want none", err)
 		}
 		seen(tx.Records)
 		return nil
 	})
 	seen(func(after int64) iter.Seq2[app.Record, error] { return s.second.Records(s.Context(), after) })
 	if after, err := s.second.Stamp(s.Context()); after == before || err != nil {
-		s.Errorf("the stamp is still %d; %v", after, err)
+		s.Errorf("the stamp is still %d; %v, want no error", after, err)
 	}
 	if err := s.first.Write(s.Context(), func(tx app.Tx) error { return errors.Join(tx.Replace(Record(1)), errRefused) }); !errors.Is(err, errRefused) {
 		s.Error(err)
@@ -263,7 +263,7 @@ func (s suite) sharedMemory() {
 	r.Key, r.Result = "key", []byte("result")
 	expect := func(r app.Record, value []byte, errs ...error) {
 		if err := errors.Join(errs...); err != nil || string(r.Data)+string(r.Result)+string(value) != `{"n":1}resultvalue` {
-			s.Errorf("%q, %q, %q; %v", r.Data, r.Result, value, err)
+			s.Errorf("%q, %q, %q; %v, want no error", r.Data, r.Result, value, err)
 		}
 		clear(r.Data)
 		clear(r.Result)
@@ -368,7 +368,7 @@ func (s suite) types() {
 			s.Errorf("got types %s, want %s: %v", got, want, err)
 		}
 		if types, err := v.Types(5); err != nil || len(types) != 3 {
-			s.Errorf("after event 5: got types %v: %v", types, err)
+			s.Errorf("after event 5: got types %v, want len(types) = 3: %v", types, err)
 		}
 		var seqs []int64
 		for seq, err := range v.OfType("a/x", 1) {
@@ -434,7 +434,7 @@ func (s suite) sample() {
 			var got []int64
 			for r, err := range app.Sample(v, test.eventType, 1, test.limit) {
 				if err != nil || r.Type != test.eventType || (r.Seq == 700) != (string(r.Data) == `{"n":0}`) {
-					s.Fatalf("got event %+v: %v", r, err)
+					s.Fatalf("got event %+v, want r.Type = %v, (r.Seq == 700) = %v: %v", r, test.eventType, string(r.Data) == `{"n":0}`, err)
 				}
 				got = append(got, r.Seq)
 			}

@@ -20,7 +20,7 @@ func (s suite) addRecordAndDocument(tx app.Tx, seq int64, readBack bool) {
 	err := errors.Join(tx.Append(Record(seq)), tx.Put("a", []byte("b")))
 	if last, lastErr := seq, error(nil); readBack {
 		if last, lastErr = lastOf(tx); last != seq {
-			s.Errorf("last record: %d", last)
+			s.Errorf("last record: %d, want %v", last, seq)
 		}
 		err = errors.Join(err, lastErr)
 	}
@@ -42,7 +42,7 @@ func (s suite) rollback() {
 				return errRefused
 			})
 			if err == nil || i >= 2 && !errors.Is(err, errRefused) || errors.Is(err, app.ErrOutcomeUnknown) {
-				s.Errorf("error: %v", err)
+				s.Errorf("error: %v, want an error", err)
 			}
 		}()
 		s.check(1)
@@ -66,7 +66,7 @@ func (s suite) ownWrites() {
 		}
 		err := tx.Put("n", nil)
 		if got, getErr := tx.Get("n"); got != nil || getErr != nil {
-			s.Errorf("removed document: got %q: %v", got, getErr)
+			s.Errorf("removed document: got %q, want nil: %v", got, getErr)
 		}
 		return err
 	})
@@ -81,7 +81,7 @@ func (s suite) stamp() {
 		outside, err := s.first.Stamp(s.Context())
 		s.write(s.first, func(tx app.Tx) error {
 			if inside, insideErr := tx.Stamp(); inside != outside || err != nil || insideErr != nil {
-				s.Errorf("stamp: %d, in Write: %d: %v, %v", outside, inside, err, insideErr)
+				s.Errorf("stamp: %d, in Write: %d: %v, %v, want %v", outside, inside, err, insideErr, outside)
 			}
 			return nil
 		})
@@ -97,7 +97,7 @@ func (s suite) stamp() {
 		}
 		now := stamp()
 		if slices.Contains(seen, now) {
-			s.Errorf("stamp %d was not changed", now)
+			s.Errorf("got stamp %d again, want a new one", now)
 		}
 		seen = append(seen, now)
 	}
@@ -112,7 +112,7 @@ func (s suite) documents() {
 	}
 	s.write(s.first, func(tx app.Tx) error {
 		if got, err := tx.Get("a"); got == nil || len(got) != 0 || err != nil {
-			s.Errorf("%#v, %v", got, err)
+			s.Errorf("%#v, %v, want got not nil, len(got) = 0", got, err)
 		}
 		return errors.Join(tx.Put("a", []byte("1")), tx.Put("a", []byte("2")), tx.Put("ü/☃", []byte("3")), tx.Put("ü/☃", nil))
 	})
@@ -152,14 +152,14 @@ func (s suite) documentNames(all iter.Seq2[app.Document, error]) (names []string
 	s.Helper()
 	for d, err := range all {
 		if err != nil || string(d.Value) != d.Name {
-			s.Errorf("document %q is %q: %v", d.Name, d.Value, err)
+			s.Errorf("document %q is %q, want %v: %v", d.Name, d.Value, d.Name, err)
 		}
 		names = append(names, d.Name)
 	}
 	return names
 }
 
-// Documents are read in pages, also while a Write changes them.
+// Documents are read in pages, even while a Write changes them.
 func (s suite) manyDocuments() {
 	const n = 3000
 	s.write(s.first, func(tx app.Tx) error {
@@ -172,11 +172,11 @@ func (s suite) manyDocuments() {
 		return nil
 	})
 	if got := s.documentNames(s.second.Documents(s.Context(), "many/", "many/00999")); len(got) != n-1000 || !slices.IsSorted(got) {
-		s.Errorf("got %d documents", len(got))
+		s.Errorf("got %d documents, want %v", len(got), n-1000)
 	}
 	err := s.second.View(s.Context(), func(v app.View) error {
 		if got := s.documentNames(v.Documents("many/", "")); len(got) != n {
-			s.Errorf("the view has %d documents", len(got))
+			s.Errorf("the view has %d documents, want %v", len(got), n)
 		}
 		return nil
 	})
@@ -194,12 +194,12 @@ func (s suite) manyDocuments() {
 			}
 		}
 		if seen != n {
-			s.Errorf("a Write has seen %d documents", seen)
+			s.Errorf("a Write has seen %d documents, want %v", seen, n)
 		}
 		return nil
 	})
 	if names, err := s.first.Names(s.Context(), ""); len(names) > 0 || err != nil {
-		s.Errorf("%d documents are left: %v", len(names), err)
+		s.Errorf("%d documents are left, want at most 0: %v", len(names), err)
 	}
 }
 
@@ -209,7 +209,7 @@ func (s suite) namesInWrite() {
 	s.write(s.second, func(tx app.Tx) error {
 		err := errors.Join(tx.Put("a/1", nil), tx.Put("a/0", []byte{}), tx.Put("b", []byte("b")))
 		if got, namesErr := tx.Names("a/"); err != nil || namesErr != nil || !slices.Equal(got, []string{"a/0", "a/2"}) {
-			s.Errorf("names: %q, %v, %v", got, err, namesErr)
+			s.Errorf("names: %q, %v, %v, want no error", got, err, namesErr)
 		}
 		return nil
 	})
@@ -220,7 +220,7 @@ func (s suite) context() {
 	canceled := func(ctx context.Context, store app.Store) {
 		err := store.Write(ctx, func(app.Tx) error { s.Error("f was called"); return nil })
 		if !errors.Is(err, context.Canceled) {
-			s.Errorf("cancelled Write: %v", err)
+			s.Errorf("cancelled Write: %v, want context.Canceled", err)
 		}
 	}
 	for range 5 {
@@ -242,7 +242,7 @@ func (s suite) context() {
 		for _, err = range s.first.Records(ctx, 0) {
 		}
 		if !errors.Is(err, context.Canceled) {
-			s.Errorf("cancelled Records: %v", err)
+			s.Errorf("cancelled Records: %v, want context.Canceled", err)
 		}
 		s.add(s.second, 1)
 	}

@@ -1,6 +1,6 @@
 // Package oauth adds the --oauth flags to the command serve. With --oauth-issuer, serve accepts the
-// bearer tokens of that OAuth 2.1 authorization server. [New] returns the extension for the Wiring of a
-// program. To check tokens in an HTTP server of your own, use package token.
+// bearer tokens of that OAuth 2.1 authorization server. [New] returns the extension for the Wiring
+// of a program. To check tokens in an HTTP server of your own, use package token.
 package oauth
 
 import (
@@ -61,8 +61,8 @@ func (o *OAuth) Open(context.Context, *mcp.Server, *slog.Logger) (end func() err
 }
 
 // Gate returns a gate for tokens whose audience is resource, the public URL of the server, and the
-// metadata pages for clients. It returns nil without an issuer. It fetches the keys of the issuer in
-// the background, and logs errors.
+// metadata pages for clients. It returns nil without an issuer. It fetches the keys of the issuer
+// in the background, and logs errors.
 func (o *OAuth) Gate(resource string, log *slog.Logger) (gate auth.Gate, pages map[string]http.Handler, err error) {
 	options, err := o.options(resource)
 	if err != nil {

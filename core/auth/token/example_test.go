@@ -8,8 +8,8 @@ import (
 	"github.com/petrock/petrock/core/auth/token"
 )
 
-// A gate for the tokens of one issuer. A client that calls without a token gets the challenge, finds the
-// issuer in the metadata, and gets a token there.
+// A gate for the tokens of one issuer. A client that calls without a token gets the challenge,
+// finds the issuer in the metadata, and gets a token there.
 func ExampleNew() {
 	gate, err := token.New(token.Options{
 		Resource: "https://notes.example.com/mcp",
@@ -22,12 +22,10 @@ func ExampleNew() {
 	fmt.Println(caller == nil, err) // no token, so another gate may accept the request
 	fmt.Println(gate.Challenge("", nil))
 
-	path, metadata := gate.Metadata()
-	w := httptest.NewRecorder()
-	metadata.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
-	fmt.Println(w.Body)
+	path, _ := gate.Metadata() // and the handler for it
+	fmt.Println(path)
 	// Output:
 	// true <nil>
 	// Bearer resource_metadata="https://notes.example.com/.well-known/oauth-protected-resource/mcp"
-	// {"resource":"https://notes.example.com/mcp","authorization_servers":["https://login.example.com"],"bearer_methods_supported":["header"]}
+	// /.well-known/oauth-protected-resource/mcp
 }

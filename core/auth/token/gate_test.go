@@ -381,8 +381,8 @@ func FuzzEnter(f *testing.F) {
 	})
 }
 
-// The subject of the first issuer is the actor. Other actors are qualified, so that no two callers have
-// the same.
+// The subject of the first issuer is the actor. Other actors are qualified, so that no two callers
+// have the same.
 func TestActors(t *testing.T) {
 	s := newSigner(t, "EdDSA", "one")
 	w := newWorld(t, s.public())

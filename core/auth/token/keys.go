@@ -79,8 +79,8 @@ func (iss *issuer) newerKeys(ctx context.Context, known *keySet) (*keySet, error
 	return iss.keys, nil
 }
 
-// startFetch starts a fetch unless one is running or minInterval has not passed. It returns a channel
-// that is closed at the end of the fetch, or nil if none is running. mu is held.
+// startFetch starts a fetch unless one is running or minInterval has not passed. It returns a
+// channel that is closed at the end of the fetch, or nil if none is running. mu is held.
 func (iss *issuer) startFetch() chan struct{} {
 	if iss.pending == nil && (iss.lastFetch.IsZero() || time.Since(iss.lastFetch) >= minInterval) {
 		iss.pending = make(chan struct{})
@@ -202,8 +202,8 @@ const (
 	maxPage      = 1 << 20          // bytes
 )
 
-// restrictRedirects returns a copy of a client that follows at most three redirects, to the same host
-// only, and stores no cookies.
+// restrictRedirects returns a copy of a client that follows at most three redirects, to the same
+// host only, and stores no cookies.
 func restrictRedirects(given *http.Client) *http.Client {
 	c := *cmp.Or(given, &http.Client{})
 	c.Jar = nil
@@ -278,8 +278,8 @@ type jwk struct {
 	Operations []string `json:"key_ops,omitempty"`
 }
 
-// parseKeys parses a JWKS. It skips unknown keys, and keys that are not for signatures. An empty set is
-// valid, because an issuer may revoke all keys.
+// parseKeys parses a JWKS. It skips unknown keys, and keys that are not for signatures. An empty
+// set is valid, because an issuer may revoke all keys.
 func parseKeys(text []byte) (*keySet, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`

@@ -1,6 +1,6 @@
-// Package token authenticates callers by the bearer tokens of an OAuth 2.1 authorization server, the
-// issuer. A token is a JWT in the Authorization header. The issuer must have signed it with a key
-// that it publishes, and the audience must be this server.
+// Package token authenticates callers by the bearer tokens of an OAuth 2.1 authorization server,
+// the issuer. A token is a JWT in the Authorization header. The issuer must have signed it with a
+// key that it publishes, and the audience must be this server.
 //
 // # Checks
 //
@@ -18,11 +18,11 @@
 //
 // # Keys
 //
-// The URL of the keys comes from [Options] or from the issuer's metadata (RFC 8414 or OpenID Connect
-// Discovery). The keys are fetched for the first token, and again in the background when they are
-// older than 15 minutes. After an hour without calls, the next call waits for new keys. An unknown
-// kid triggers a fetch, but at most every 10 seconds. If the issuer cannot be reached, cached keys
-// are used for up to a day.
+// The URL of the keys comes from [Options] or from the issuer's metadata (RFC 8414 or OpenID
+// Connect Discovery). The keys are fetched for the first token, and again in the background when
+// they are older than 15 minutes. After an hour without calls, the next call waits for new keys. An
+// unknown kid triggers a fetch, but at most every 10 seconds. If the issuer cannot be reached,
+// cached keys are used for up to a day.
 //
 // Tokens are never logged.
 package token
@@ -56,8 +56,8 @@ type Options struct {
 	Logger   *slog.Logger // default: slog.Default()
 }
 
-// New returns a gate for the tokens of the issuers. It does not contact them; see [Gate.Prefetch]. The
-// actors of all issuers but the first end with @ISSUER.
+// New returns a gate for the tokens of the issuers. It does not contact them; see [Gate.Prefetch].
+// The actors of all issuers but the first end with @ISSUER.
 func New(o Options) (*Gate, error) {
 	resource, err := checkURL("resource", o.Resource)
 	if err != nil {
@@ -132,8 +132,9 @@ type Gate struct {
 	first       string             // name of the first issuer
 }
 
-// Authenticate implements [auth.Gate]. It ignores credentials that are not a JWT, because they may be
-// an API key. If the error is not an [*auth.Refusal], the keys of the issuer could not be fetched.
+// Authenticate implements [auth.Gate]. It ignores credentials that are not a JWT, because they may
+// be an API key. If the error is not an [*auth.Refusal], the keys of the issuer could not be
+// fetched.
 func (g *Gate) Authenticate(r *http.Request) (*auth.Identity, error) {
 	text, err := bearerToken(r)
 	if err != nil || text == "" {

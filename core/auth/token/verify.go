@@ -126,8 +126,8 @@ func (k key) supports(algorithm string) bool {
 	return false
 }
 
-// claims are the claims of a token that are checked. Decoding is strict: repeated names and names in
-// another case are errors.
+// claims are the claims of a token that are checked. Decoding is strict: repeated names and names
+// in another case are errors.
 type claims struct {
 	Issuer   string     `json:"iss"`
 	Subject  string     `json:"sub"`
@@ -219,8 +219,8 @@ func (c claims) checkTimes(now time.Time) error {
 	return nil
 }
 
-// expiry returns when the token expires, including the leeway; zero, which means never, if that is more
-// than about two thousand years from now.
+// expiry returns when the token expires, including the leeway; zero, which means never, if that is
+// more than about two thousand years from now.
 func (c claims) expiry() time.Time {
 	if *c.Expires > 1<<36 {
 		return time.Time{}

@@ -1,8 +1,9 @@
-// Package clienthttp connects MCP clients to servers over HTTP, in every revision. The client itself is
-// that of package client. It sends headers and bearer tokens, resumes streams after a disconnection, and
-// falls back to the HTTP+SSE transport of revision 2024-11-05.
+// Package clienthttp connects MCP clients to servers over HTTP, in every revision. The client
+// itself is that of package client. It sends headers and bearer tokens, resumes streams after a
+// disconnection, and falls back to the HTTP+SSE transport of revision 2024-11-05.
 //
-//	c, err := clienthttp.Dial(ctx, clienthttp.Server{URL: "http://127.0.0.1:8080/mcp"}, client.Options{})
+//	server := clienthttp.Server{URL: "http://127.0.0.1:8080/mcp"}
+//	c, err := clienthttp.Dial(ctx, server, client.Options{})
 //	…
 //	defer c.Close()
 //	result, err := c.CallTool(ctx, "forecast", map[string]any{"city": "Oslo"})
@@ -28,6 +29,7 @@ import (
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -81,16 +83,16 @@ type httpTransport struct {
 	http   *http.Client
 
 	mu              sync.Mutex
-	token           string                          // last bearer token
-	session         *client.Session                 // current session; nil while connecting
-	endStream       context.CancelFunc              // ends the stream of the session; nil without a session
-	headerArguments map[string][]mcp.HeaderArgument // by tool
+	token           string                                // last bearer token
+	session         *client.Session                       // current session; nil while connecting
+	endStream       context.CancelFunc                    // ends the stream of the session; nil without a session
+	headerArguments map[string][]transport.HeaderArgument // by tool
 
 	unanswered, unansweredBytes int // requests from the server, see reserve
 }
 
 func newHTTPTransport(server Server, u *url.URL) *httpTransport {
-	h := &httpTransport{server: server, url: u, http: server.HTTP, headerArguments: map[string][]mcp.HeaderArgument{}}
+	h := &httpTransport{server: server, url: u, http: server.HTTP, headerArguments: map[string][]transport.HeaderArgument{}}
 	if h.http == nil {
 		h.http = &http.Client{CheckRedirect: refuseOtherOrigins}
 		if t, ok := http.DefaultTransport.(*http.Transport); ok { // the program may have replaced it
@@ -251,7 +253,7 @@ func (h *httpTransport) FilterTools(s *client.Session, all []mcp.Tool) []mcp.Too
 	}
 	usable := all[:0]
 	for _, t := range all {
-		headers, err := mcp.HeaderArguments(t.InputSchema)
+		headers, err := transport.HeaderArguments(t.InputSchema)
 		if err != nil {
 			h.Options.Logger.Warn("skipped a tool with an invalid x-mcp-header", "tool", t.Name, "error", err)
 			continue
@@ -314,8 +316,8 @@ func isDialError(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// retryAfter returns the Retry-After of a response. It reports false if it is missing or longer than 30
-// seconds.
+// retryAfter returns the Retry-After of a response. It reports false if it is missing or longer
+// than 30 seconds.
 func retryAfter(resp *http.Response) (time.Duration, bool) {
 	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
 		return 0, false
@@ -324,8 +326,8 @@ func retryAfter(resp *http.Response) (time.Duration, bool) {
 	return time.Duration(seconds) * time.Second, err == nil && seconds >= 0 && seconds <= 30
 }
 
-// do sends an HTTP request, and sets Authorization in header. If the server refuses the bearer token,
-// do retries with a new one.
+// do sends an HTTP request, and sets Authorization in header. If the server refuses the bearer
+// token, do retries with a new one.
 func (h *httpTransport) do(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
 	for attempt := 1; ; attempt++ {
 		req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
@@ -485,8 +487,8 @@ func (e *HTTPError) isDenied() bool {
 	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 }
 
-// newHTTPError returns the error for a response, and closes its body. If text is empty, the body is the
-// text of the error.
+// newHTTPError returns the error for a response, and closes its body. If text is empty, the body is
+// the text of the error.
 func newHTTPError(resp *http.Response, text string) *HTTPError {
 	defer resp.Body.Close()
 	e := &HTTPError{Status: resp.StatusCode, Challenge: resp.Header.Get("WWW-Authenticate"), Text: text}
@@ -539,7 +541,8 @@ func readBody(resp *http.Response, limit int) ([]byte, error) {
 	return body, err
 }
 
-// discard closes a response. It reads the rest of a short body, so that the connection can be reused.
+// discard closes a response. It reads the rest of a short body, so that the connection can be
+// reused.
 func discard(resp *http.Response) {
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
 	resp.Body.Close()

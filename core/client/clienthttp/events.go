@@ -80,8 +80,8 @@ func (e *eventReader) next() (serverEvent, error) {
 	}
 }
 
-// line returns the next line, which is valid until the next call. Lines end with LF or CRLF. A single
-// CR, which the format allows too, is not supported.
+// line returns the next line, which is valid until the next call. Lines end with LF or CRLF. A
+// single CR, which the format allows too, is not supported.
 func (e *eventReader) line() ([]byte, error) {
 	line, err := e.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {

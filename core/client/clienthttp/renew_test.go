@@ -92,8 +92,9 @@ func TestHTTPClientRenewsInTime(t *testing.T) {
 	}
 }
 
-// A client that only waits for changes keeps receiving them: in a new session if the server has lost the
-// old one, over a new stream if it has lost the events, and after the server was unavailable.
+// A client that only waits for changes keeps receiving them: in a new session if the server has
+// lost the old one, over a new stream if it has lost the events, and after the server was
+// unavailable.
 func TestHTTPClientListensOn(t *testing.T) {
 	t.Parallel()
 	const events = "id: 1\nretry: 1\ndata:\n\n"

@@ -35,8 +35,9 @@ type eventStream struct {
 	retry       time.Duration // requested by the server; 0 if not set
 }
 
-// awaitResponse reads the stream until the response, and delivers it. If the stream ends before that,
-// it resumes the stream, except in stateless revisions. It calls done, which ends ctx, at the end.
+// awaitResponse reads the stream until the response, and delivers it. If the stream ends before
+// that, it resumes the stream, except in stateless revisions. It calls done, which ends ctx, at the
+// end.
 func (e *eventStream) awaitResponse(ctx context.Context, done func(), resp *http.Response) error {
 	for {
 		m, err := e.read(ctx, resp.Body)
@@ -111,8 +112,8 @@ const maxUnanswered = 100
 
 var errUnanswered = errors.New("the server exceeds a limit of this client: too many unanswered requests")
 
-// reserve counts an unanswered request from the server, until unreserve. It returns errUnanswered beyond
-// the limits.
+// reserve counts an unanswered request from the server, until unreserve. It returns errUnanswered
+// beyond the limits.
 func (h *httpTransport) reserve(size int) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -131,8 +132,8 @@ func (h *httpTransport) unreserve(size int) {
 	h.unansweredBytes -= size
 }
 
-// receive handles a message from the server. Requests run concurrently and end with ctx. The error is
-// [errUnanswered].
+// receive handles a message from the server. Requests run concurrently and end with ctx. The error
+// is [errUnanswered].
 func (h *httpTransport) receive(ctx context.Context, m *jsonrpc.Message, size int, out responder) error {
 	switch {
 	case m.Fault() != nil && !m.IsResponse():
@@ -212,8 +213,8 @@ func (e *eventStream) open(ctx context.Context) (*http.Response, error) {
 	return resp, nil
 }
 
-// Begin opens the optional stream for messages that belong to no request. It waits until the stream is
-// open, up to openTimeout, so that no message is missed.
+// Begin opens the optional stream for messages that belong to no request. It waits until the stream
+// is open, up to openTimeout, so that no message is missed.
 func (h *httpTransport) Begin(ctx context.Context, s *client.Session) {
 	life, end := context.WithCancel(h.Life)
 	h.mu.Lock()
@@ -335,7 +336,8 @@ func (t *sseTransport) Open(ctx context.Context, l client.Link) error {
 	return nil
 }
 
-// resolve returns the URL for messages. It must have the same origin, because API keys are sent to it.
+// resolve returns the URL for messages. It must have the same origin, because API keys are sent to
+// it.
 func (t *sseTransport) resolve(endpoint string) (*url.URL, error) {
 	u, err := t.url.Parse(endpoint)
 	if err != nil || !sameOrigin(u, t.url) {

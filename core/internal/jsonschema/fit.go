@@ -19,19 +19,19 @@ const (
 	Exact
 )
 
-// CheckType checks that the schema matches the Go type that is decoded or encoded. Its error has the
-// first difference, such as `SearchInput has "query", its input schema has "qurey"`.
+// CheckType checks that the schema matches the Go type that is decoded or encoded. Its error has
+// the first difference, such as `SearchInput has "query", its input schema has "qurey"`.
 //
 //   - A property that the schema names or requires must be a field of the struct.
-//   - A field must be a property if the schema forbids additional properties, unless the schema is one
-//     of several alternatives.
+//   - A field must be a property if the schema forbids additional properties, unless the schema is
+//     one of several alternatives.
 //   - The schema must allow a JSON type that the Go type decodes or encodes.
 //   - The default in the tag of a field must be the default in the schema.
 //
-// CheckType also checks properties, items and the additional properties of maps. The schema may have
-// other limits than the type and, unless the match is [Exact], other required properties than [Infer]
-// would return. Types with their own JSON encoding or a JSONSchema method, json.RawMessage and
-// interfaces match every schema.
+// CheckType also checks properties, items and the additional properties of maps. The schema may
+// have other limits than the type and, unless the match is [Exact], other required properties than
+// [Infer] would return. Types with their own JSON encoding or a JSONSchema method, json.RawMessage
+// and interfaces match every schema.
 func (s *Schema) CheckType(t reflect.Type, d Direction, m Match) error {
 	in := newInference(d)
 	in.lenient = true
@@ -59,8 +59,8 @@ type typeChecker struct {
 
 type comparison struct{ schema, inferred *node }
 
-// check compares n with the inferred schema of the type or field at, such as ListInput.tags[]. branch
-// reports whether n is one of several alternatives.
+// check compares n with the inferred schema of the type or field at, such as ListInput.tags[].
+// branch reports whether n is one of several alternatives.
 func (c *typeChecker) check(n, inferred *node, at string, branch bool) error {
 	for inferred.ref != nil || inferred.anyOf != nil { // anyOf is a schema or null
 		inferred = append(slices.Clip(inferred.allOf), inferred.anyOf...)[0]
@@ -74,7 +74,7 @@ func (c *typeChecker) check(n, inferred *node, at string, branch bool) error {
 	narrower := c.direction == Input && form == integerKind && n.types&numberKind != 0 ||
 		c.direction == Output && form == numberKind && n.types&(integerKind|numberKind) == integerKind
 	if !n.types.mayInclude(form) || c.match == Exact && narrower {
-		return fmt.Errorf("%s is %s, its %v schema says %s", at, form.names()[0], c.direction, list(n.types.names(), " or "))
+		return fmt.Errorf("%s is %s, its %v schema says %s", at, form.phrases()[0], c.direction, list(n.types.phrases(), " or "))
 	}
 	for _, other := range n.allOf {
 		if err := c.check(other, inferred, at, branch); err != nil {
@@ -106,7 +106,8 @@ func (k kinds) mayInclude(kind kinds) bool {
 	return k == 0 || k&(kind|nullKind) != 0
 }
 
-// checkAlternatives compares the branches of anyOf or oneOf. One of them must allow the inferred kind.
+// checkAlternatives compares the branches of anyOf or oneOf. One of them must allow the inferred
+// kind.
 func (c *typeChecker) checkAlternatives(branches []*node, inferred *node, at string, branch bool) error {
 	var possible []*node
 	for _, n := range branches {
@@ -115,7 +116,7 @@ func (c *typeChecker) checkAlternatives(branches []*node, inferred *node, at str
 		}
 	}
 	if len(possible) == 0 && len(branches) > 0 {
-		return fmt.Errorf("%s is %s, its %v schema has no alternative for it", at, inferred.types.names()[0], c.direction)
+		return fmt.Errorf("%s is %s, its %v schema has no alternative for it", at, inferred.types.phrases()[0], c.direction)
 	}
 	for _, n := range possible {
 		if err := c.check(n, inferred, at, branch || len(possible) > 1); err != nil {
@@ -173,7 +174,8 @@ func (c *typeChecker) checkObject(r, fields *objectRules, at string, branch bool
 	return nil
 }
 
-// checkElements compares schemas with that of the elements of a list or map. Some schemas may be nil.
+// checkElements compares schemas with that of the elements of a list or map. Some schemas may be
+// nil.
 func (c *typeChecker) checkElements(schemas []*node, inferred *node, at string) error {
 	for _, n := range schemas {
 		if n == nil {

@@ -42,8 +42,8 @@ func Infer(t reflect.Type, d Direction) (json.RawMessage, error) {
 	return document, nil
 }
 
-// InferFrom is [Infer] for any implementation of [Type]. It also reports whether a field of the input
-// has a default. Its error is a [*TypeError].
+// InferFrom is [Infer] for any implementation of [Type]. It also reports whether a field of the
+// input has a default. Its error is a [*TypeError].
 func InferFrom(t Type, d Direction) (document json.RawMessage, hasDefaults bool, err error) {
 	in := newInference(d)
 	keywords, err := in.document(t)
@@ -157,7 +157,8 @@ func (in *inference) inline(t Type) (draft, error) {
 	return in.declared(t)
 }
 
-// reference returns a $ref to the definition of a type, and adds the definition if it does not exist.
+// reference returns a $ref to the definition of a type, and adds the definition if it does not
+// exist.
 func (in *inference) reference(t Type) (draft, error) {
 	name := in.definitionName(t)
 	if _, ok := in.defs[name]; !ok {
@@ -187,8 +188,8 @@ func (in *inference) definitionName(t Type) string {
 	}
 }
 
-// definitionName returns the name of a type in $defs: its Go name without packages, with _ in place of
-// characters other than letters and digits. For Page[example.com/model.Item] it is Page_Item.
+// definitionName returns the name of a type in $defs: its Go name without packages, with _ in place
+// of characters other than letters and digits. For Page[example.com/model.Item] it is Page_Item.
 func definitionName(goName string) string {
 	isPart := func(r rune) bool { return !strings.ContainsRune("[]{}(),;* \"`", r) }
 	isWord := func(r rune) bool { return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
@@ -201,8 +202,8 @@ func definitionName(goName string) string {
 	return strings.Join(words, "_")
 }
 
-// declared returns the schema of a declared type: that of the standard library, its own, or that of the
-// underlying type.
+// declared returns the schema of a declared type: that of the standard library, its own, or that of
+// the underlying type.
 func (in *inference) declared(t Type) (draft, error) {
 	if keywords, ok := standardTypes[t.Name()]; ok {
 		return slices.Clip(keywords), nil
@@ -231,8 +232,8 @@ func (in *inference) declared(t Type) (draft, error) {
 	return keywords, nil
 }
 
-// IsStandardType reports whether a type of the standard library, such as time.Time, has its own JSON
-// encoding and a known schema.
+// IsStandardType reports whether a type of the standard library, such as time.Time, has its own
+// JSON encoding and a known schema.
 func IsStandardType(name string) bool { return standardTypes[name] != nil }
 
 var standardTypes = map[string]draft{
@@ -242,8 +243,8 @@ var standardTypes = map[string]draft{
 	"encoding/json.Number":     ofType("number"),
 }
 
-// marshalled returns the schema of a type with a method such as MarshalText. It reports whether the type
-// has one.
+// marshalled returns the schema of a type with a method such as MarshalText. It reports whether the
+// type has one.
 func (in *inference) marshalled(t Type) (draft, bool, error) {
 	names := []string{"UnmarshalJSON", "UnmarshalText"}
 	if in.direction == Output {
@@ -456,8 +457,8 @@ func isKey(name string) bool {
 	})
 }
 
-// defaultOf returns the default of a field as JSON. It is an error if its schema does not allow it, or
-// if it cannot be set before the input is decoded.
+// defaultOf returns the default of a field as JSON. It is an error if its schema does not allow it,
+// or if it cannot be set before the input is decoded.
 func (in *inference) defaultOf(keywords draft, f Field, tag Tag) (string, error) {
 	switch {
 	case f.Quoted:

@@ -6,73 +6,48 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/petrock/petrock/core/internal/decimal"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
 // A Schema is a compiled schema document. It is safe for concurrent use.
 type Schema struct{ root *node }
 
-// Compile compiles a schema document. Its error has a line for each invalid part of the document, such
-// as "properties.age.minimum: must be a number, got a string".
+// Compile compiles a schema document. Its error has a line for each invalid part of the document,
+// such as "properties.age.minimum: must be a number, got a string".
 func Compile(document json.RawMessage) (*Schema, error) {
-	if err := strictjson.Check(document); err != nil {
-		return nil, fmt.Errorf("parse schema: %w", err)
-	}
-	raw := bytes.Clone(bytes.TrimSpace(document)) // the caller may modify document later
-	c := compiler{document: newPart("", raw, ""), anchors: make(map[string]*node)}
-	root := c.compile(c.document)
-	c.resolveAll()
-	for _, n := range c.nodes {
-		c.checkDepth(n)
-	}
-	if err := errors.Join(c.errs...); err != nil {
+	root, err := compile(document)
+	if err != nil {
 		return nil, err
 	}
 	return &Schema{root}, nil
 }
 
+// compile is [Compile]. If only parts of the document are invalid, it returns the root as well.
+func compile(document json.RawMessage) (root *node, err error) {
+	if err := strictjson.Check(document); err != nil {
+		return nil, fmt.Errorf("parse schema: %w", err)
+	}
+	raw := bytes.Clone(bytes.TrimSpace(document)) // the caller may modify document later
+	c := compiler{document: newPart("", raw, ""), anchors: make(map[string]*node)}
+	root = c.compile(c.document)
+	c.resolveAll()
+	for _, n := range c.nodes {
+		c.checkDepth(n)
+	}
+	return root, errors.Join(c.errs...)
+}
+
 // RootIsObject reports whether "type" of the root is "object".
 func (s *Schema) RootIsObject() bool {
 	return s.root.types == objectKind && kindOf(s.root.part.child("type").raw) == stringKind
-}
-
-// A Property is a property of the root of a schema.
-type Property struct {
-	Name        string
-	Description string
-	Required    bool
-	IsString    bool     // the type is string, or string or null
-	Choices     []string // the strings of its enum, in order
-}
-
-// Properties returns the properties of the root, in the order of the document.
-func (s *Schema) Properties() []Property {
-	rules := s.root.object
-	if rules == nil {
-		return nil
-	}
-	var all []Property
-	for _, name := range rules.propertyOrder {
-		n := rules.properties[name]
-		p := Property{Name: name, Required: slices.Contains(rules.required, name), IsString: n.types&^nullKind == stringKind}
-		if description := n.part.child("description"); description != nil {
-			p.Description, _ = strictjson.Unquote(description.raw)
-		}
-		if enum := n.part.child("enum"); enum != nil {
-			for _, value := range enum.children {
-				if choice, ok := strictjson.Unquote(value.raw); ok {
-					p.Choices = append(p.Choices, choice)
-				}
-			}
-		}
-		all = append(all, p)
-	}
-	return all
 }
 
 // Validate validates one JSON value. Its error has a line for each problem, such as
@@ -81,6 +56,12 @@ func (s *Schema) Validate(data json.RawMessage) error {
 	if err := strictjson.Check(data); err != nil {
 		return fmt.Errorf("parse JSON: %w", err)
 	}
+	return s.ValidateChecked(data)
+}
+
+// ValidateChecked is a faster [Schema.Validate] for data that [strictjson.Check] accepts. It may panic on
+// other input.
+func (s *Schema) ValidateChecked(data json.RawMessage) error {
 	v := validation{work: 1<<25 + 64*len(data)}
 	v.check(s.root, bytes.TrimSpace(data), nil)
 	switch {
@@ -92,42 +73,6 @@ func (s *Schema) Validate(data json.RawMessage) error {
 		return nil
 	}
 	return errors.New(strings.Join(v.problems, "\n"))
-}
-
-// A part is a value in a schema document.
-type part struct {
-	name     string // key, or index in an array
-	raw      []byte // without surrounding space
-	path     strictjson.Path
-	children []*part // members of an object, or items of an array
-	node     *node   // set if the part is compiled as a schema
-}
-
-func newPart(name string, raw []byte, path strictjson.Path) *part {
-	p := &part{name: name, raw: raw, path: path}
-	switch kindOf(raw) {
-	case objectKind:
-		_ = strictjson.Members(raw, func(key, value []byte) error {
-			p.children = append(p.children, newPart(string(key), value, path.Key(string(key))))
-			return nil
-		})
-	case arrayKind:
-		_ = strictjson.Elements(raw, func(item []byte) error {
-			i := len(p.children)
-			p.children = append(p.children, newPart(strconv.Itoa(i), item, path.Index(i)))
-			return nil
-		})
-	}
-	return p
-}
-
-func (p *part) child(name string) *part {
-	for _, child := range p.children {
-		if child.name == name {
-			return child
-		}
-	}
-	return nil
 }
 
 // A compiler compiles one document into nodes. It collects all errors.
@@ -349,6 +294,62 @@ func (c *compiler) stringKeyword(n *node, p *part) {
 	}
 }
 
+// types compiles the type keyword, a name or a list of names.
+func (c *compiler) types(p *part) kinds {
+	types := []*part{p}
+	if kindOf(p.raw) == arrayKind {
+		types = c.items(p, 1)
+	}
+	var set kinds
+	for _, one := range types {
+		name, _ := strictjson.Unquote(one.raw)
+		if i := slices.Index(kindNames, name); i >= 0 {
+			set |= 1 << i
+		} else {
+			c.addError(one, "must be "+strings.Join(kindNames[:6], ", ")+" or null, got "+excerpt(one.raw))
+		}
+	}
+	return set
+}
+
+func (c *compiler) pattern(pattern string, p *part) *regexp.Regexp {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		c.addError(p, "invalid pattern: "+err.Error()+
+			"; Go's regular expressions do not support lookaround, backreferences or \\u escapes")
+	}
+	return re
+}
+
+// addLimit adds l to n, with the number of the keyword p.
+func (c *compiler) addLimit(n *node, p *part, l limit) {
+	if !c.requireKind(numberKind, p) {
+		return
+	}
+	l.text, l.number = excerpt(p.raw), decimal.Parse(nil, p.raw)
+	if l.multiple && l.number.Sign <= 0 {
+		c.addError(p, "must be more than 0, got "+l.text)
+	}
+	if digits := len(l.number.Digits); l.multiple && digits > maxDivisor {
+		c.addError(p, fmt.Sprintf("must have at most %d digits, got %d", maxDivisor, digits))
+	}
+	n.number = append(n.number, l)
+}
+
+// setBound compiles a keyword such as minItems or maxItems.
+func (c *compiler) setBound(b *bounds, p *part) {
+	f, _ := strconv.ParseFloat(string(p.raw), 64)
+	if c.requireKind(integerKind, p) && f < 0 {
+		c.addError(p, "must be at least 0, got "+excerpt(p.raw))
+	}
+	n := int(min(f, math.MaxInt32))
+	if strings.HasPrefix(p.name, "min") {
+		b.min = &n
+	} else {
+		b.max = &n
+	}
+}
+
 // ensure returns *p, and allocates it if it is nil.
 func ensure[T any](p **T) *T {
 	if *p == nil {
@@ -402,8 +403,8 @@ func (c *compiler) resolve(ref *part) (target *node, problem string) {
 	return c.compile(p), ""
 }
 
-// checkDepth returns how many nested schemas, including n, apply to one value. It adds an error if they
-// are too many, or if n refers to itself.
+// checkDepth returns how many nested schemas, including n, apply to one value. It adds an error if
+// they are too many, or if n refers to itself.
 func (c *compiler) checkDepth(n *node) int {
 	const visiting = -1
 	switch {

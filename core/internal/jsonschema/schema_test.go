@@ -133,8 +133,8 @@ func TestChoices(t *testing.T) {
 	}
 	want := map[string][]string{"a": {"x", "y"}, "b": nil, "c": nil}
 	for _, p := range s.Properties() {
-		if !slices.Equal(p.Choices, want[p.Name]) {
-			t.Errorf("the choices of %q are %q", p.Name, p.Choices)
+		if !slices.Equal(p.Choices(), want[p.Name]) {
+			t.Errorf("Choices() of %s = %q, want %q", p.Name, p.Choices(), want[p.Name])
 		}
 		delete(want, p.Name)
 	}

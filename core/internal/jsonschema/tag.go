@@ -14,11 +14,11 @@ import (
 	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
-// A Tag is the parsed struct tag "schema" of a field. Settings are separated by commas. Quote a value
-// with a comma in single quotes; double a single quote inside.
+// A Tag is the parsed struct tag "schema" of a field. Settings are separated by commas. Quote a
+// value with a comma in single quotes; double a single quote inside.
 //
 //	Limit int      `json:"limit" schema:"min=1,max=100,default=20"`
-//	Title string   `json:"title" schema:"min=1,pattern='^[A-Z]',description='Shown above the text, in bold.'"`
+//	Title string   `json:"title" schema:"min=1,pattern='^[A-Z]',description='Bold, above the text.'"`
 //	Level string   `json:"level" schema:"enum=low|normal|high"`
 //	Tags  []string `json:"tags" schema:"max=10,unique"`
 type Tag struct {
@@ -268,8 +268,8 @@ func setDefault(v reflect.Value, text string) error {
 	return nil
 }
 
-// SetDefaults sets the fields of v, a settable struct, to the defaults in their schema tags. It also
-// sets those of nested structs, but not behind pointers. It does nothing if v is not a struct.
+// SetDefaults sets the fields of v, a settable struct, to the defaults in their schema tags. It
+// also sets those of nested structs, but not behind pointers. It does nothing if v is not a struct.
 func SetDefaults(v reflect.Value) error {
 	if v.Kind() != reflect.Struct {
 		return nil

@@ -1,19 +1,23 @@
 package jsonschema
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/petrock/petrock/core/internal/decimal"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A validation validates a value against a schema or one of its alternatives. It holds no pointers to
-// locations, which would move them to the heap.
+// A validation validates a value against a schema or one of its alternatives. It holds no pointers
+// to locations, which would move them to the heap.
 type validation struct {
 	quiet    bool // stop at the first problem, without a message
 	failed   bool
@@ -65,7 +69,8 @@ func (v *validation) fail(at *location, message func() string) {
 	})
 }
 
-// problemLine returns the line of a problem. A name or a pattern in the schema may contain a line break.
+// problemLine returns the line of a problem. A name or a pattern in the schema may contain a line
+// break.
 func problemLine(path strictjson.Path, message string) string {
 	if path != "" {
 		message = string(path) + ": " + message
@@ -102,7 +107,7 @@ func (w expectation) message(raw []byte) string {
 	if len(w.values) > 0 || kindOf(raw) == numberKind && w.kinds&integerKind != 0 {
 		got = excerpt(raw) // the kind may be right
 	}
-	names := append(w.kinds.names(), w.values...)
+	names := append(w.kinds.phrases(), w.values...)
 	if w.kinds == 0 && len(names) > 1 {
 		return "must be one of " + list(names, ", ") + ", got " + got
 	}
@@ -140,8 +145,8 @@ func (n *node) sameValueNodes() []*node {
 	return slices.DeleteFunc(all, func(other *node) bool { return other == nil })
 }
 
-// check validates raw, a valid JSON value without surrounding space. For a value of the wrong kind it
-// reports only that.
+// check validates raw, a valid JSON value without surrounding space. For a value of the wrong kind
+// it reports only that.
 func (v *validation) check(n *node, raw []byte, at *location) {
 	if !v.spend(len(raw)) {
 		return
@@ -208,8 +213,9 @@ func (v *validation) checkCombined(n *node, raw []byte, at *location) {
 	}
 }
 
-// failAlternatives reports that no branch accepts the value. If the value is of the wrong kind for all
-// branches, it reports the expected kinds, and otherwise the first problem of the closest branch.
+// failAlternatives reports that no branch accepts the value. If the value is of the wrong kind for
+// all branches, it reports the expected kinds, and otherwise the first problem of the closest
+// branch.
 func (v *validation) failAlternatives(branches []*node, raw []byte, at *location) {
 	v.failed = true
 	if v.quiet {
@@ -247,8 +253,8 @@ const (
 	maxShown    = 60 // bytes of a value or key in a message
 )
 
-// A location is a part of the validated value, linked to its parent. nil is the whole value. Locations
-// stay on the stack; only problems need a path.
+// A location is a part of the validated value, linked to its parent. nil is the whole value.
+// Locations stay on the stack; only problems need a path.
 type location struct {
 	parent *location
 	key    []byte // if index is negative
@@ -453,15 +459,6 @@ type textRules struct {
 	format  string
 }
 
-func (c *compiler) pattern(pattern string, p *part) *regexp.Regexp {
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		c.addError(p, "invalid pattern: "+err.Error()+
-			"; Go's regular expressions do not support lookaround, backreferences or \\u escapes")
-	}
-	return re
-}
-
 func (v *validation) checkString(r *textRules, raw []byte, at *location) {
 	text, _ := strictjson.Unquote(raw)
 	v.checkBounds(r.length, utf8.RuneCountInString(text), at, "character", "characters", nil)
@@ -480,4 +477,90 @@ func (v *validation) checkString(r *textRules, raw []byte, at *location) {
 			})
 		}
 	}
+}
+
+func (v *validation) checkNumber(limits []limit, raw []byte, at *location) {
+	var buf [32]byte
+	d := decimal.Parse(buf[:0], raw)
+	for i := range limits {
+		if l := &limits[i]; !l.allows(d) {
+			v.fail(at, func() string { return "must be " + l.relation + " " + l.text + ", got " + excerpt(raw) })
+		}
+	}
+}
+
+// checkBounds reports a count outside its bounds. one and many are the singular and plural of the
+// counted things. If contains is not nil, only items that match it are counted.
+func (v *validation) checkBounds(b bounds, n int, at *location, one, many string, contains *node) {
+	side, limit := "at least", b.min
+	if b.max != nil && n > *b.max {
+		side, limit = "at most", b.max
+	} else if b.min == nil || n >= *b.min {
+		return
+	}
+	v.fail(at, func() string {
+		matching := ""
+		if contains != nil {
+			matching = " matching " + excerpt(contains.part.raw)
+		}
+		return fmt.Sprintf("must have %s %s%s, got %d", side, count(*limit, one, many), matching, n)
+	})
+}
+
+type literals struct {
+	forms map[string]bool // by canonical form
+	texts []string
+}
+
+func newLiterals(values []*part) *literals {
+	l := &literals{forms: make(map[string]bool)}
+	v := validation{work: math.MaxInt}
+	for _, one := range values {
+		l.forms[string(v.canonical(nil, one.raw))] = true
+		l.texts = append(l.texts, excerpt(one.raw))
+	}
+	return l
+}
+
+// canonical appends the canonical form of a value. Equal values have the same form, such as 1.0 and
+// 1e0, or objects with their members in another order.
+func (v *validation) canonical(dst, raw []byte) []byte {
+	var forms [][]byte
+	switch kindOf(raw) {
+	case numberKind:
+		var buf [32]byte
+		d := decimal.Parse(buf[:0], raw)
+		if d.Sign < 0 {
+			dst = append(dst, '-')
+		}
+		return strconv.AppendInt(append(append(dst, d.Digits...), 'e'), int64(d.Exponent), 10)
+	case stringKind:
+		text, _ := strictjson.Unquote(raw)
+		return appendWithLength(dst, text)
+	case arrayKind:
+		_ = strictjson.Elements(raw, func(item []byte) error {
+			forms = append(forms, v.canonical(nil, item))
+			return v.stopIfDone()
+		})
+	case objectKind:
+		_ = strictjson.Members(raw, func(key, value []byte) error {
+			forms = append(forms, v.canonical(appendWithLength(nil, string(key)), value))
+			return v.stopIfDone()
+		})
+		slices.SortFunc(forms, bytes.Compare)
+	default:
+		return append(dst, raw...)
+	}
+	v.spend(len(raw))
+	dst = append(dst, raw[0])
+	for _, form := range forms {
+		dst = append(append(dst, form...), ',')
+	}
+	return append(dst, raw[len(raw)-1])
+}
+
+// appendWithLength appends the text after its length, so that the result is unambiguous.
+func appendWithLength(dst []byte, text string) []byte {
+	dst = strconv.AppendInt(append(dst, '"'), int64(len(text)), 10)
+	return append(append(dst, ':'), text...)
 }

@@ -1,6 +1,6 @@
-// Package inference infers JSON Schemas from types in source code, which reflection does not know, and
-// reads what generators need from schemas and struct tags. It is plumbing for petrock's own generators;
-// servers do not need it and use [schema.Infer].
+// Package inference infers JSON Schemas from types in source code, which reflection does not know,
+// and reads what generators need from schemas and struct tags. It is plumbing for petrock's own
+// generators; servers do not need it and use [schema.Infer].
 package inference
 
 import (
@@ -33,12 +33,12 @@ func Infer(t Type, d schema.Direction) (document json.RawMessage, hasDefaults bo
 // ParseTag parses the struct tag "schema" of a field. Without one it returns the zero Tag.
 func ParseTag(tag reflect.StructTag) (Tag, error) { return jsonschema.ParseTag(tag) }
 
-// IsStandardType reports whether a type of the standard library, such as time.Time, has its own JSON
-// encoding and a known schema. name includes the import path.
+// IsStandardType reports whether a type of the standard library, such as time.Time, has its own
+// JSON encoding and a known schema. name includes the import path.
 func IsStandardType(name string) bool { return jsonschema.IsStandardType(name) }
 
 // Properties returns the properties of the root of a schema document, in order.
-func Properties(document json.RawMessage) ([]Property, error) {
+func Properties(document json.RawMessage) ([]*Property, error) {
 	compiled, err := jsonschema.Compile(document)
 	if err != nil {
 		return nil, err

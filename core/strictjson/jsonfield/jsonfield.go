@@ -1,5 +1,5 @@
-// Package jsonfield finds the struct fields that encoding/json decodes and encodes, and their keys. It
-// is plumbing for petrock's own generators; servers do not need it.
+// Package jsonfield finds the struct fields that encoding/json decodes and encodes, and their keys.
+// It is plumbing for petrock's own generators; servers do not need it.
 package jsonfield
 
 import (
@@ -15,8 +15,8 @@ type Field struct {
 	Claim
 }
 
-// A Claim is the JSON key that a struct field asks for, with its options. If several fields ask for the
-// same key, [Dominant] decides which one gets it.
+// A Claim is the JSON key that a struct field asks for, with its options. If several fields ask for
+// the same key, [Dominant] decides which one gets it.
 type Claim struct {
 	Key      string
 	Depth    int  // 1 for a field of the struct itself, and 1 more for each embedded struct around it
@@ -26,8 +26,8 @@ type Claim struct {
 	Indirect bool // the field is in an embedded pointer
 }
 
-// ParseTag parses the json tag of a field. name is its Go name. encoding/json ignores Quoted for types
-// other than basic ones.
+// ParseTag parses the json tag of a field. name is its Go name. encoding/json ignores Quoted for
+// types other than basic ones.
 func ParseTag(tag, name string) Claim {
 	key, options, _ := strings.Cut(tag, ",")
 	c := Claim{Key: cmp.Or(key, name), Tagged: key != ""}
@@ -38,8 +38,8 @@ func ParseTag(tag, name string) Claim {
 	return c
 }
 
-// Dominant returns the fields that get their key, by the rule of encoding/json: of several fields with
-// the same key, the least embedded one gets it, or else the only tagged one, or else none.
+// Dominant returns the fields that get their key, by the rule of encoding/json: of several fields
+// with the same key, the least embedded one gets it, or else the only tagged one, or else none.
 func Dominant[F any](fields []F, claim func(F) Claim) []F {
 	var found []F
 	for i, field := range fields {
@@ -59,8 +59,8 @@ func Dominant[F any](fields []F, claim func(F) Claim) []F {
 // each key.
 func Decoded(t reflect.Type) []Field { return fields(t, false) }
 
-// Encoded returns the fields of the struct type t that encoding/json encodes, in order, one for each
-// key. Fields of an embedded pointer to an unexported struct can be encoded but not decoded.
+// Encoded returns the fields of the struct type t that encoding/json encodes, in order, one for
+// each key. Fields of an embedded pointer to an unexported struct can be encoded but not decoded.
 func Encoded(t reflect.Type) []Field { return fields(t, true) }
 
 func fields(t reflect.Type, encoding bool) []Field {
@@ -68,8 +68,8 @@ func fields(t reflect.Type, encoding bool) []Field {
 	return Dominant(all, func(f Field) Claim { return f.Claim })
 }
 
-// appendFields appends the fields of t and of its embedded structs. outer is the field that embeds t,
-// and parents are the types that do.
+// appendFields appends the fields of t and of its embedded structs. outer is the field that embeds
+// t, and parents are the types that do.
 func appendFields(fields []Field, t reflect.Type, outer Field, parents []reflect.Type, encoding bool) []Field {
 	if slices.Contains(parents, t) {
 		return fields

@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// faults are Go files of the package tools with different errors. Each declares the tool broken, except
-// the last ones, which break other declarations.
+// faults are Go files of the package tools with different errors. Each declares the tool broken,
+// except the last ones, which break other declarations.
 func faults() map[string]string {
 	return map[string]string{
 		"a syntax error": "package tools\n\nfunc Broken( {\n",
@@ -78,8 +78,8 @@ func TestBrokenElsewhere(t *testing.T) {
 	}
 }
 
-// Petrock does not derive from a package that does not parse or that exposes unknown types. It does if
-// only function bodies are wrong.
+// Petrock does not derive from a package that does not parse or that exposes unknown types. It does
+// if only function bodies are wrong.
 func TestBrokenHere(t *testing.T) {
 	t.Parallel()
 	for _, what := range pickKeys(t, 1, faults()) {
@@ -124,8 +124,8 @@ func TestBrokenHere(t *testing.T) {
 	}
 }
 
-// A broken package outside tools does not block changes unless a tool exposes one of its broken types.
-// Petrock does not change it.
+// A broken package outside tools does not block changes unless a tool exposes one of its broken
+// types. Petrock does not change it.
 func TestBrokenImported(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
@@ -278,8 +278,8 @@ func TestBrokenByItself(t *testing.T) {
 	}
 }
 
-// With no_compile, build derives after files were saved. It and project_status report each error in the saved
-// file once. An operation is recorded only if the contract changes.
+// With no_compile, build derives after files were saved. It and project_status report each error in
+// the saved file once. An operation is recorded only if the contract changes.
 func TestBuildAfterSaves(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

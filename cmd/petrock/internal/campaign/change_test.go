@@ -22,7 +22,7 @@ func TestChange(t *testing.T) {
 		"examples": []object{{"tool": "tickets_create", "input": object{"title": "t", "priority": "low"}}, {"input": object{"id": "id1", "assignee": "ann"}}},
 	})
 	mustCall[engine.Result](w, client, "generate_worker", object{"name": "tickets/escalate", "on": []string{"tickets/create"}})
-	mustCall[engine.Result](w, client, "generate_prompt", object{"name": "triage", "fields": []string{"ticket", "mood:enum(calm,angry)?"}})
+	mustCall[engine.Result](w, client, "generate_prompt", object{"description": "Does its work.", "name": "triage", "fields": []string{"ticket", "mood:enum(calm,angry)?"}})
 	mustCall[engine.Result](w, client, "generate_resource", object{"name": "ticket", "uri": "ticket://{id}", "description": "A ticket with its comments."})
 	call("tickets_create", object{"title": "first", "priority": "low"}, `"seq":1`)
 

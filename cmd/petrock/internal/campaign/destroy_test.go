@@ -9,7 +9,8 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// links generates a feature with crud, and a command, a query and a worker whose tests call other components.
+// links generates a feature with crud, and a command, a query and a worker whose tests call other
+// components.
 func (w *world) links(e *engine.Engine) {
 	w.Helper()
 	const created = `{"tool":"links_create","input":{"url":"a","kind":"page"}}`
@@ -32,7 +33,8 @@ func (w *world) links(e *engine.Engine) {
 	}
 }
 
-// After destroying any component of a feature, the remaining tests pass, and undo restores every file.
+// After destroying any component of a feature, the remaining tests pass, and undo restores every
+// file.
 func TestDestroyLeavesNoFailingTests(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
@@ -90,7 +92,8 @@ func TestDestroyLeavesNoFailingTests(t *testing.T) {
 	}
 }
 
-// wantTests fails the test unless a result lists exactly these tests of links as removed, besides its own.
+// wantTests fails the test unless a result lists exactly these tests of links as removed, besides
+// its own.
 func (w *world) wantTests(result *engine.Result, gone []string) {
 	w.Helper()
 	own := strings.TrimPrefix(strings.TrimPrefix(result.Name, "links_"), "links/") + "_test.go"

@@ -37,7 +37,8 @@ func (w *world) serve(o devserver.Options) *mcptest.Client {
 	return mcptest.Connect(w, tools.Server)
 }
 
-// mustCall calls a tool of the dev server and returns its whole result. It fails the test on any error.
+// mustCall calls a tool of the dev server and returns its whole result. It fails the test on any
+// error.
 func mustCall[T any](w *world, client *mcptest.Client, tool string, arguments any) (out T) {
 	w.Helper()
 	if named, ok := arguments.(object); ok {
@@ -102,7 +103,8 @@ func TestDevServerFinishesTool(t *testing.T) {
 	w.unchanged(before, "after undo")
 }
 
-// Errors in a body are reported. The project stays unchanged, nothing is left behind, and the dev server keeps running.
+// Errors in a body are reported. The project stays unchanged, nothing is left behind, and the dev
+// server keeps running.
 func TestDevServerSurvivesBodies(t *testing.T) {
 	w := newWorld(t)
 	outside := filepath.Join(w.base, "outside", "written.txt")
@@ -125,7 +127,7 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 	t.Logf("%d of %d bodies, with seed %d", len(picked), len(all), *seed)
 	for _, test := range picked {
 		t.Run(test.name, func(t *testing.T) {
-			said := client.CallTool("generate_tool", object{"name": "bad", "fields": []string{"text"}, "body": test.body,
+			said := client.CallTool("generate_tool", object{"description": "Does its work.", "name": "bad", "fields": []string{"text"}, "body": test.body,
 				"examples": []object{{"input": object{"text": "a"}, "output": object{"result": "a"}}}})
 			if !said.IsError || !strings.Contains(said.Text(), test.says) || !strings.Contains(said.Text(), "Nothing was changed") {
 				t.Errorf("it says:\n%s\nwant %s in it", said.Text(), test.says)
@@ -144,7 +146,7 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 		t.Errorf("the temporary folder contains %v, %v", left, err)
 	}
 	// A body may print, and may write to its working directory.
-	made := mustCall[engine.Result](w, client, "generate_tool", object{"name": "loud", "fields": []string{"text"},
+	made := mustCall[engine.Result](w, client, "generate_tool", object{"description": "Does its work.", "name": "loud", "fields": []string{"text"},
 		"body":     "fmt.Println(\"a loud line\")\nif err := os.WriteFile(\"note.txt\", []byte(in.Text), 0o644); err != nil {\n\treturn LoudOutput{}, err\n}\ntext, err := os.ReadFile(\"note.txt\")\nreturn LoudOutput{Result: string(text)}, err",
 		"examples": []object{{"input": object{"text": "a"}, "output": object{"result": "a"}}}})
 	if !strings.Contains(made.Trial.Printed, "a loud line") || !made.Trial.Confined {
@@ -181,14 +183,14 @@ func TestDevServerIsCheap(t *testing.T) {
 		{"generate_command", object{"name": "tickets/close", "fields": []string{"id"}, "description": "Closes a ticket.", "check": "return s.checkID(c.ID)", "body": "return CloseOutput{}"}, false, "features/tickets/close.go"},
 		{"generate_tool", shout(), false, "examples passed: loud, example 2"},
 		{"generate_tool", shout(), true, "destroy_component"},
-		{"generate_tool", object{"name": "bad", "body": "return in.Text, nil"}, true, "> 15 |     return in.Text, nil"},
+		{"generate_tool", object{"description": "Does its work.", "name": "bad", "body": "return in.Text, nil"}, true, "> 15 |     return in.Text, nil"},
 		{"list_components", object{}, false, "command tickets_close, features/tickets/close.go:"},
 		{"list_components", object{"kind": "query", "limit": 1}, false, "1 to 1 of 2 components; pass offset: 1"},
 		{"inspect_component", object{"name": "tickets/close"}, false, "func (c Close) Apply("},
 		{"inspect_component", object{"name": "tickets_list"}, false, "func (q List) "},
 		{"inspect_component", object{"file": "features/tickets/state.go", "from": 1, "to": 3}, false, "lines 1 to 3 of"},
 		{"inspect_component", object{"file": "go.sum"}, false, "to read on"},
-		{"plan", object{"kind": "tool", "name": "other"}, false, "apply"},
+		{"plan", object{"kind": "tool", "description": "Does its work.", "name": "other"}, false, "apply"},
 		{"project_status", object{}, false, "command tickets_close"},
 		{"undo", object{}, false, "tools/shout.go"},
 		{"history", object{}, false, "generate tool shout (undone by "},
@@ -304,8 +306,8 @@ func TestDevServerPlans(t *testing.T) {
 	}
 }
 
-// During verification, the client receives progress and can make other calls. If it cancels, nothing is
-// written, and the next call works.
+// During verification, the client receives progress and can make other calls. If it cancels,
+// nothing is written, and the next call works.
 func TestDevServerCanBeCancelled(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
@@ -315,7 +317,7 @@ func TestDevServerCanBeCancelled(t *testing.T) {
 	go func() {
 		done <- client.CallContext(ctx, "tools/call", object{
 			"name":      "generate_tool",
-			"arguments": object{"name": "endless", "body": "for {\n}", "examples": []object{{}}},
+			"arguments": object{"name": "endless", "description": "Does its work.", "body": "for {\n}", "examples": []object{{}}},
 			"_meta":     object{"progressToken": "p"},
 		}, nil)
 	}()
@@ -334,7 +336,7 @@ func TestDevServerCanBeCancelled(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("a cancelled call succeeds")
 	}
-	made := mustCall[engine.Result](w, client, "plan", object{"kind": "tool", "name": "other"})
+	made := mustCall[engine.Result](w, client, "plan", object{"kind": "tool", "description": "Does its work.", "name": "other"})
 	if len(made.Files) == 0 {
 		t.Errorf("afterwards it says %+v", made)
 	}
@@ -364,7 +366,7 @@ func TestDevServerIsRooted(t *testing.T) {
 		{"hello/../../" + filepath.Base(other.base) + "/hello", "name a folder below"},
 	} {
 		for _, tool := range []string{"list_components", "project_status", "undo", "build", "call", "plan"} {
-			arguments := object{"dir": test.dir, "name": "add", "kind": "tool"}
+			arguments := object{"dir": test.dir, "name": "add", "kind": "tool", "description": "Does its work."}
 			if tool != "call" && tool != "plan" {
 				arguments = object{"dir": test.dir}
 			}
@@ -413,14 +415,14 @@ func TestDevServerWithoutExec(t *testing.T) {
 		}
 	}
 	marker := filepath.Join(w.base, "ran")
-	made := mustCall[engine.Result](w, client, "generate_tool", object{"name": "mark", "body": "return MarkOutput{}, os.WriteFile(" + quote(marker) + ", nil, 0o644)", "examples": []object{{"output": object{"result": "wrong"}}}})
+	made := mustCall[engine.Result](w, client, "generate_tool", object{"description": "Does its work.", "name": "mark", "body": "return MarkOutput{}, os.WriteFile(" + quote(marker) + ", nil, 0o644)", "examples": []object{{"output": object{"result": "wrong"}}}})
 	if made.Trial == nil || made.Trial.Ran {
 		t.Errorf("it says %+v", made.Trial)
 	}
 	if _, err := os.Stat(marker); err == nil {
 		t.Error("the body was run")
 	}
-	if said := client.CallTool("generate_tool", object{"name": "bad", "body": "return 1"}); !said.IsError {
+	if said := client.CallTool("generate_tool", object{"description": "Does its work.", "name": "bad", "body": "return 1"}); !said.IsError {
 		t.Error("code that does not compile is accepted")
 	}
 
@@ -442,21 +444,21 @@ func TestDevServerWithoutExec(t *testing.T) {
 	if said := client.CallTool("generate_component", object{"kind": "handler", "name": "first"}); !said.IsError || !strings.Contains(said.Text(), "cannot run internal/generators/run: --no-exec") {
 		t.Errorf("a generator that does not compile says %s", said.Text())
 	}
-	mustCall[engine.Result](w, client, "generate_prompt", object{"name": "other"})
+	mustCall[engine.Result](w, client, "generate_prompt", object{"description": "Does its work.", "name": "other"})
 }
 
-// The dev server warns if a generator's source has changed since it was started, even if nothing was
-// generated before.
+// The dev server warns if a generator's source has changed since it was started, even if nothing
+// was generated before.
 func TestDevServerKnowsItsGenerators(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{NoExec: true})
 	w.replace("generators/resource.go", "holds the arguments of ", "has the arguments of ")
-	made := mustCall[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"})
+	made := mustCall[engine.Result](w, client, "plan", object{"kind": "prompt", "description": "Does its work.", "name": "first"})
 	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0].Message, "without the project's version of the generators") {
 		t.Errorf("it says %+v", made.Warnings)
 	}
 	client = w.serve(devserver.Options{NoExec: true})
-	if made := mustCall[engine.Result](w, client, "plan", object{"kind": "prompt", "name": "first"}); len(made.Warnings) > 0 {
+	if made := mustCall[engine.Result](w, client, "plan", object{"kind": "prompt", "description": "Does its work.", "name": "first"}); len(made.Warnings) > 0 {
 		t.Errorf("started again, it says %+v", made.Warnings)
 	}
 }

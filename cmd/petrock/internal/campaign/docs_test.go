@@ -17,8 +17,8 @@ import (
 // block finds the blocks of the documentation that name a tool or a file: language, name and text.
 var block = regexp.MustCompile("(?ms)^```(json|go) (\\S+)\n(.*?)^```$")
 
-// All tool inputs and Go files of the documentation work, and the project then compiles and passes its
-// tests. A generator that the documentation adds can be used in the same session. TestDocs in
+// All tool inputs and Go files of the documentation work, and the project then compiles and passes
+// its tests. A generator that the documentation adds can be used in the same session. TestDocs in
 // cmd/petrock runs the commands.
 func TestDocs(t *testing.T) {
 	needsLong(t)
@@ -67,8 +67,8 @@ func TestDocs(t *testing.T) {
 	w.unchanged(before, "after undoing all of it")
 }
 
-// useGenerator uses the generator that the documentation adds, with generate_component and with its own
-// tool.
+// useGenerator uses the generator that the documentation adds, with generate_component and with its
+// own tool.
 func (w *world) useGenerator(client *mcptest.Client) (operation string) {
 	w.Helper()
 	if !hasTool(client, "generate_macro") {

@@ -137,7 +137,7 @@ func TestFeaturesLast(t *testing.T) {
 
 	// A new command does not change existing data.
 	mustCall[engine.Result](w, client, "generate_command", object{
-		"name": "posts/shout", "fields": []string{"id"},
+		"description": "Does its work.", "name": "posts/shout", "fields": []string{"id"},
 		"check":    "return s.checkID(c.ID)",
 		"body":     "post := s.Posts[c.ID]\npost.Title = strings.ToUpper(post.Title)\nreturn ShoutOutput{}",
 		"examples": []object{{"tool": "posts_create", "input": object{"title": "a"}}, {"input": object{"id": "id1"}}, {"tool": "posts_get", "input": object{"id": "id1"}}},

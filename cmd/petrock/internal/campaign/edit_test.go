@@ -7,8 +7,8 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// An agent that has only the dev server changes a feature by hand: types of its own in the state, a test with
-// a data file, a body. The project passes its tests, and undo restores it.
+// An agent that has only the dev server changes a feature by hand: types of its own in the state, a
+// test with a data file, a body. The project passes its tests, and undo restores it.
 func TestDevServerEdits(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)

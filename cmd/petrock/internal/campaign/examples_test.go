@@ -8,8 +8,8 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// Examples of tools, resources and prompts that use a feature prepare data, call other tools in between, and
-// advance the clock.
+// Examples of tools, resources and prompts that use a feature prepare data, call other tools in
+// between, and advance the clock.
 func TestExamplesUseFeatures(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -26,12 +26,12 @@ func TestExamplesUseFeatures(t *testing.T) {
 		input object
 		want  []string
 	}{
-		{"generate_resource", object{"name": "ticket", "uri": "ticket://{id}", "body": body, "examples": []object{create, first, none, rename, renamed}},
+		{"generate_resource", object{"description": "Does its work.", "name": "ticket", "uri": "ticket://{id}", "body": body, "examples": []object{create, first, none, rename, renamed}},
 			[]string{"example 2", "none", "example 4", "renamed"}},
-		{"generate_prompt", object{"name": "triage", "fields": []string{"id"}, "body": body, "examples": []object{create, first, none}},
+		{"generate_prompt", object{"description": "Does its work.", "name": "triage", "fields": []string{"id"}, "body": body, "examples": []object{create, first, none}},
 			[]string{"example 2", "none"}},
-		{"generate_prompt", object{"name": "later", "fields": []string{"id"}, "body": body, "examples": []object{create, rename, renamed, first}}, nil},
-		{"generate_tool", object{"name": "age", "fields": []string{"id"}, "output": []string{"hours:int"},
+		{"generate_prompt", object{"description": "Does its work.", "name": "later", "fields": []string{"id"}, "body": body, "examples": []object{create, rename, renamed, first}}, nil},
+		{"generate_tool", object{"description": "Does its work.", "name": "age", "fields": []string{"id"}, "output": []string{"hours:int"},
 			"body":     "got, err := app.Query(ctx, tickets.Get{ID: in.ID})\nreturn AgeOutput{Hours: int(app.Now(ctx).Sub(got.CreatedAt).Hours())}, err",
 			"examples": []object{create, {"later": "336h", "input": object{"id": "id1"}, "output": object{"hours": 336}}}},
 			[]string{"example 2"}},
@@ -56,10 +56,10 @@ func TestGeneratedTestsServeUsedFeatures(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
-	mustCall[engine.Result](w, client, "generate_query", object{"name": "desk/overdue", "output": []string{"n:int"}, "body": "return OverdueOutput{N: 2}, nil"})
+	mustCall[engine.Result](w, client, "generate_query", object{"description": "Does its work.", "name": "desk/overdue", "output": []string{"n:int"}, "body": "return OverdueOutput{N: 2}, nil"})
 	worker := mustCall[engine.Result](w, client, "generate_worker", object{"name": "fines/charge", "every": "24h", "body": "_, err := app.Query(ctx, desk.Overdue{})\nreturn err"})
 	mustCall[engine.Result](w, client, "edit", object{"edits": []object{{"path": "late/late.go", "text": "package late\n\n// Count returns the number of late items.\nfunc Count(ctx context.Context) (int, error) {\n\tgot, err := app.Query(ctx, desk.Overdue{})\n\treturn got.N, err\n}\n"}}})
-	tool := mustCall[engine.Result](w, client, "generate_tool", object{"name": "late", "output": []string{"n:int"}, "body": "n, err := late.Count(ctx)\nreturn LateOutput{N: n}, err", "examples": []object{{"output": object{"n": 2}}}})
+	tool := mustCall[engine.Result](w, client, "generate_tool", object{"description": "Does its work.", "name": "late", "output": []string{"n:int"}, "body": "n, err := late.Count(ctx)\nreturn LateOutput{N: n}, err", "examples": []object{{"output": object{"n": 2}}}})
 	for _, made := range []*engine.Result{&worker, &tool} {
 		if made.Tests == nil || !made.Tests.OK || made.Tests.Passed == 0 {
 			t.Errorf("%s: the tests are %+v", made.Name, made.Tests)

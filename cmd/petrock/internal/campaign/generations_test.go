@@ -11,8 +11,8 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// After each of many random generations and undos the project is sound. In the end it is equal to the new
-// project, byte for byte.
+// After each of many random generations and undos the project is sound. In the end it is equal to
+// the new project, byte for byte.
 func TestGenerations(t *testing.T) {
 	t.Parallel()
 	generations := rounds(1, 200)
@@ -43,7 +43,8 @@ func TestGenerations(t *testing.T) {
 		}
 		goTime += time.Since(start)
 	}
-	// undo undoes done[at]. If other components depend on it, undo checks that it is refused and undoes one of them.
+	// undo undoes done[at]. If other components depend on it, undo checks that it is refused and
+	// undoes one of them.
 	undo := func(at int) (int, *engine.Result) {
 		t.Helper()
 		for {
@@ -106,7 +107,8 @@ func TestGenerations(t *testing.T) {
 	t.Logf("%d steps in %v: %v of it for the engine, %v for the go command", steps, time.Since(begin).Round(time.Second), engineTime.Round(time.Millisecond), goTime.Round(time.Millisecond))
 }
 
-// refusesUndo fails the test unless undoing an operation is refused, and the refusal names its dependents.
+// refusesUndo fails the test unless undoing an operation is refused, and the refusal names its
+// dependents.
 func (w *world) refusesUndo(e *engine.Engine, operation string, builders []made) {
 	w.Helper()
 	before := w.tree()

@@ -46,7 +46,8 @@ func hostileFeatures() []hostile {
 		}
 	}
 
-	// Valid names of features with a special meaning elsewhere: the program, file suffixes, variables of tests.
+	// Valid names of features with a special meaning elsewhere: the program, file suffixes,
+	// variables of tests.
 	for _, name := range []string{"hello", "windows", "orders", "client", "first", "fmt", "data"} {
 		add(hostile{"feature", input{Name: name, CRUD: true, Fields: []string{"title", name + ":int?", "kind:enum(func,list,2xx)"}}, ""})
 	}
@@ -109,8 +110,8 @@ func TestHostileFeatures(t *testing.T) {
 	w.tried(w.takes(hostileFeatures()))
 }
 
-// Bodies whose replay would differ, that do not compile, or whose examples fail are refused, and the project
-// does not change.
+// Bodies whose replay would differ, that do not compile, or whose examples fail are refused, and
+// the project does not change.
 func TestHostileBodies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

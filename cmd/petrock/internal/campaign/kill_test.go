@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// If the project's petrock is killed, the next run rolls the operation back or completes it, and then works.
+// If the project's petrock is killed, the next run rolls the operation back or completes it, and
+// then works.
 func TestKilled(t *testing.T) {
 	t.Run("tool", func(t *testing.T) {
 		testKilled(t, []string{"generate", "tool", "send_mail", "to", "subject:enum(a,b)?"}, []string{"undo"}, []string{"destroy", "tool", "send_mail"})
@@ -64,7 +65,8 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// Most kills should happen while files are written, which takes only a small part of the time.
+		// Most kills should happen while files are written, which takes only a small part of the
+		// time.
 		if m.IntN(4) > 0 {
 			w.awaitPending(took[args[0]])
 			if m.IntN(4) > 0 {

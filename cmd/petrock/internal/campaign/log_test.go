@@ -7,8 +7,8 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// logTest is a test in the project. It creates the event log unless it exists, replays it, and appends to
-// it.
+// logTest is a test in the project. It creates the event log unless it exists, replays it, and
+// appends to it.
 const logTest = `package posts_test
 
 import (

@@ -128,7 +128,8 @@ func rename(w *world) {
 	w.ok("undo")
 }
 
-// The first feature adds the part app, with progress, and the dev server keeps working without a rebuild.
+// The first feature adds the part app, with progress, and the dev server keeps working without a
+// rebuild.
 func TestPartsOverMCP(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -143,7 +144,7 @@ func TestPartsOverMCP(t *testing.T) {
 			t.Errorf("the result lists %s", file.Path)
 		}
 	}
-	mustCall[engine.Result](w, client, "generate_command", object{"name": "posts/publish", "fields": []string{"id"}})
+	mustCall[engine.Result](w, client, "generate_command", object{"description": "Does its work.", "name": "posts/publish", "fields": []string{"id"}})
 	status := mustCall[devserver.ProjectStatusOutput](w, client, "project_status", object{})
 	if !status.OK || !status.PetrockCode.Pristine || !status.Parts[0].Present || status.Parts[0].UsedBy == "" {
 		t.Errorf("the status is %+v", status)

@@ -26,7 +26,8 @@ import (
 	"github.com/petrock/petrock/generators/trial"
 )
 
-// runPetrock is an environment variable. If it is set, the test binary runs as the project's own petrock.
+// runPetrock is an environment variable. If it is set, the test binary runs as the project's own
+// petrock.
 const runPetrock = "PETROCK_TEST_CLI"
 
 // Name and module of the project in these tests.
@@ -57,8 +58,8 @@ func TestMain(m *testing.M) {
 // templateDir is the folder of the template, or "" before its first use.
 var templateDir string
 
-// template creates a new project once, which the tests copy. Its folder .petrock caches the output of the
-// go command.
+// template creates a new project once, which the tests copy. Its folder .petrock caches the output
+// of the go command.
 var template = sync.OnceValues(func() (string, error) {
 	base, err := os.MkdirTemp("", "campaign")
 	if err != nil {
@@ -282,8 +283,8 @@ func (w *world) undo(e *engine.Engine, id string) *engine.Result {
 	return result
 }
 
-// petrock returns a command that runs the project's own petrock. The program is the test binary, whose
-// code is the same.
+// petrock returns a command that runs the project's own petrock. The program is the test binary,
+// whose code is the same.
 func (w *world) petrock(args ...string) *exec.Cmd {
 	w.Helper()
 	self, err := os.Executable()
@@ -327,8 +328,8 @@ func (w *world) goCommand(args ...string) {
 	}
 }
 
-// sound fails the test unless the project builds, passes go vet and its tests, is formatted, and has fresh
-// derived files. go test -vet=all does the first three.
+// sound fails the test unless the project builds, passes go vet and its tests, is formatted, and
+// has fresh derived files. go test -vet=all does the first three.
 func (w *world) sound(e *engine.Engine) {
 	w.Helper()
 	w.goCommand("test", "-vet=all", "./...")
@@ -336,9 +337,10 @@ func (w *world) sound(e *engine.Engine) {
 	w.fresh(e)
 }
 
-// soundQuickly is sound for the packages that a generation can change. It skips the project's petrock and
-// its packages. With features the server contains SQLite, which takes seconds to link, so it is only
-// compiled and vetted. go vet reads the whole standard library, so it runs only with -long.
+// soundQuickly is sound for the packages that a generation can change. It skips the project's
+// petrock and its packages. With features the server contains SQLite, which takes seconds to link,
+// so it is only compiled and vetted. go vet reads the whole standard library, so it runs only with
+// -long.
 func (w *world) soundQuickly(e *engine.Engine) {
 	w.Helper()
 	program := "./cmd/" + name

@@ -50,8 +50,8 @@ func (m *maker) input(kind string, there ...made) input {
 // name returns a new name in a random style.
 func (m *maker) name() string {
 	for {
-		// The types of a component have its name as a prefix, followed by Input, Output or a field, so each name
-		// begins with a different word.
+		// The types of a component have its name as a prefix, followed by Input, Output or a field,
+		// so each name begins with a different word.
 		parts := []string{fmt.Sprintf("q%dq", len(m.used))}
 		for range 1 + m.IntN(3) {
 			parts = append(parts, one(m, words()...))

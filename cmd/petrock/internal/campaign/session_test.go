@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/generators/devserver"
 )
 
-// A step of a recorded session is a tool call. Save has patterns of texts in its result, by name: {name} in
-// later steps stands for the text.
+// A step of a recorded session is a tool call. Save has patterns of texts in its result, by name:
+// {name} in later steps stands for the text.
 type step struct {
 	Tool      string            `json:"tool"`
 	Arguments json.RawMessage   `json:"arguments"`
@@ -20,9 +20,9 @@ type step struct {
 	Save      map[string]string `json:"save"`
 }
 
-// An agent that has only petrock's tools builds a helpdesk, calls it, renames a field although events are
-// stored, breaks and repairs things, and skips an event. Its results are short, and the project passes vet and
-// its tests.
+// An agent that has only petrock's tools builds a helpdesk, calls it, renames a field although
+// events are stored, breaks and repairs things, and skips an event. Its results are short, and the
+// project passes vet and its tests.
 func TestSession(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)

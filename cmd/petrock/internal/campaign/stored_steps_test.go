@@ -149,8 +149,8 @@ func (h *history) decode(arguments object, v any) {
 	}
 }
 
-// operate makes a call. If it is refused because of stored events, it makes one of the calls that the refusal
-// names, until petrock accepts one or names none. It reports whether one was accepted.
+// operate makes a call. If it is refused because of stored events, it makes one of the calls that
+// the refusal names, until petrock accepts one or names none. It reports whether one was accepted.
 func (h *history) operate(c call) bool {
 	h.Helper()
 	overMCP := h.IntN(2) == 0
@@ -198,8 +198,8 @@ func isDerived(file, _ string) bool {
 	return strings.HasSuffix(file, "_gen.go") || file == contract.File
 }
 
-// accept notes the effects of an accepted call: an undo may bring back an edit by hand that was broken, and a
-// break that is accepted ends the promise of the last commit.
+// accept notes the effects of an accepted call: an undo may bring back an edit by hand that was
+// broken, and a break that is accepted ends the promise of the last commit.
 func (h *history) accept(c call) {
 	h.isOpen = h.isOpen || (c.tool == "undo" || c.tool == "redo") && strings.Contains(h.said, "; keep old events readable with ")
 	accepted, _ := c.arguments["accept"].([]string)
@@ -360,7 +360,8 @@ func (h *history) newField() string {
 	return h.newName("a") + ":" + h.fieldType() + one(h.maker, "", "?")
 }
 
-// fieldType returns a type without limits. No two enums have the same values, because they would share a type.
+// fieldType returns a type without limits. No two enums have the same values, because they would
+// share a type.
 func (h *history) fieldType() string {
 	enum := "enum(" + h.newName("v") + "," + h.newName("v") + ")"
 	basic := one(h.maker, "string", "int", "int64", "float", "bool", "time", "duration", "bytes", "any", "number", enum)
@@ -445,7 +446,7 @@ func (h *history) newCommand(feature string) call {
 		fields = []string{"text:string"} // events of such commands can be read as each other
 	}
 	return call{tool: "generate_component", arguments: object{
-		"kind": "command", "name": feature + "/" + name, "fields": fields, "body": "s.add(e, c)\nreturn " + strings.ToUpper(name) + "Output{}",
+		"kind": "command", "name": feature + "/" + name, "description": "Does its work.", "fields": fields, "body": "s.add(e, c)\nreturn " + strings.ToUpper(name) + "Output{}",
 	}}
 }
 
@@ -540,7 +541,7 @@ func operations() map[string]operation {
 				return call{}, false
 			}
 			name := h.newName("q")
-			return call{tool: "generate_component", arguments: object{"kind": "query", "name": found[h.IntN(len(found))].Name() + "/" + name, "output": []string{"n:int"},
+			return call{tool: "generate_component", arguments: object{"kind": "query", "description": "Does its work.", "name": found[h.IntN(len(found))].Name() + "/" + name, "output": []string{"n:int"},
 				"body": "return " + strings.ToUpper(name) + "Output{N: len(s.Lines)}, nil"}}, true
 		},
 		"worker": func(h *history) (call, bool) {
@@ -722,7 +723,8 @@ func (h *history) byHand(edits []engine.FileEdit) {
 	}
 }
 
-// mend makes the project sound after edits by hand: it follows what petrock says, or takes the edits back.
+// mend makes the project sound after edits by hand: it follows what petrock says, or takes the
+// edits back.
 func (h *history) mend() {
 	h.Helper()
 	if !h.isOpen {

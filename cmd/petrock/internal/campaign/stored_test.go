@@ -27,10 +27,10 @@ import (
 
 var steps = flag.Int("steps", 20, "steps of TestStoredEventsStayReadable")
 
-// After each accepted step of random operations, undos, edits by hand and commits, a server that is built from
-// the source starts on the project's data, and on data that servers of earlier commits have written. Replay
-// gives the state before the step, but for what the step has decided. A refusal changes nothing, and the calls
-// that it names do not lead in a circle.
+// After each accepted step of random operations, undos, edits by hand and commits, a server that is
+// built from the source starts on the project's data, and on data that servers of earlier commits
+// have written. Replay gives the state before the step, but for what the step has decided. A
+// refusal changes nothing, and the calls that it names do not lead in a circle.
 func TestStoredEventsStayReadable(t *testing.T) {
 	needsLong(t)
 	t.Parallel()
@@ -157,8 +157,8 @@ func (h *history) components(kind derive.Kind) []derive.Component {
 	return slices.DeleteFunc(list.Components, func(c derive.Component) bool { return c.Kind != kind || c.Feature == "" || c.Func == "Dump" })
 }
 
-// settle looks at the project after a step. If its check passes, the server must start on all data, with the
-// state that it had. If not, edits by hand are the reason.
+// settle looks at the project after a step. If its check passes, the server must start on all data,
+// with the state that it had. If not, edits by hand are the reason.
 func (h *history) settle() {
 	h.Helper()
 	checked, err := h.e.Check(h.Context())
@@ -188,7 +188,8 @@ func (h *history) settle() {
 	h.record, h.sound, h.isOpen = record, h.source(), false
 }
 
-// program is the server that the test builds. It is not the one that petrock asks for stored events.
+// program is the server that the test builds. It is not the one that petrock asks for stored
+// events.
 const program = ".petrock/program/" + name
 
 // build builds the server from the source.
@@ -249,8 +250,8 @@ func (h *history) start(s *store, record *contract.Contract) {
 	}
 }
 
-// compareFields compares the fields of an applied command that two versions have, and those that the step has
-// renamed.
+// compareFields compares the fields of an applied command that two versions have, and those that
+// the step has renamed.
 func (h *history) compareFields(what, was, state string, before, after contract.Shape) {
 	h.Helper()
 	var old, new map[string]json.RawMessage
@@ -362,7 +363,8 @@ func (h *history) dump(s *server) map[int64]string {
 	return state
 }
 
-// execute calls random commands and queries of the built server, and notes the events and the state.
+// execute calls random commands and queries of the built server, and notes the events and the
+// state.
 func (h *history) execute(s *store) {
 	h.Helper()
 	if !h.hasFeatures() {

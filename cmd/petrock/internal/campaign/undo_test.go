@@ -316,8 +316,8 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// A dry run writes nothing, and prints a diff that git can apply with the same result. The diff does not
-// contain the code of parts.
+// A dry run writes nothing, and prints a diff that git can apply with the same result. The diff
+// does not contain the code of parts.
 func TestDryRun(t *testing.T) {
 	needsLong(t)
 	t.Parallel()

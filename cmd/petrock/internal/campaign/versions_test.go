@@ -42,8 +42,8 @@ func (w *world) says(err error, parts ...string) {
 	}
 }
 
-// One call renames a field with stored events, and old events can still be read. It can be repeated and
-// undone.
+// One call renames a field with stored events, and old events can still be read. It can be repeated
+// and undone.
 func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -89,7 +89,8 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	}
 	call("links_list", object{}, `"url":"https://pkg.go.dev"`)
 
-	// Files that are restored by hand make the build older than the event log, and the server reports that.
+	// Files that are restored by hand make the build older than the event log, and the server
+	// reports that.
 	for file := range w.source() {
 		if _, existed := before[file]; !existed {
 			if err := os.Remove(w.path(file)); err != nil {
@@ -105,7 +106,8 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	call("links_list", object{}, "is newer than this build, which knows links/create up to version 1")
 }
 
-// All commands refuse an incompatible change to the fields of a recorded command until it is made explicit.
+// All commands refuse an incompatible change to the fields of a recorded command until it is made
+// explicit.
 func TestIncompatibleChangesAreRefused(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -189,7 +191,8 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	w.says(err, "contract.json is missing", "restore it from version control")
 	w.write("contract.json", contractText)
 
-	// Compatible changes are recorded, and can be undone. Changes that break only clients are warnings.
+	// Compatible changes are recorded, and can be undone. Changes that break only clients are
+	// warnings.
 	w.replace("features/links/delete.go", "ID string", "Why string `json:\"why,omitempty\"` // Reason\n\tID string")
 	synced, err := e.Sync(t.Context(), engine.Options{})
 	if err != nil || len(synced.Warnings) > 0 || synced.Operation == "" {
@@ -203,8 +206,8 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	w.fresh(e)
 }
 
-// A destroyed command of which events may be stored cannot be generated again with incompatible fields, which would
-// misread its events.
+// A destroyed command of which events may be stored cannot be generated again with incompatible
+// fields, which would misread its events.
 func TestRegeneratedCommands(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -304,7 +307,8 @@ type Place struct {
 	if _, err := e.Sync(t.Context(), engine.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	// Edited by hand: a renamed field in a nested type, wider numbers, a field that becomes required, a new field.
+	// Edited by hand: a renamed field in a nested type, wider numbers, a field that becomes
+	// required, a new field.
 	w.replace("features/orders/place.go", "URL    string `json:\"url\"`", "Href   string `json:\"href\"`")
 	w.replace("features/orders/place.go", "Number int32 ", "Number int64 ")
 	w.replace("features/orders/place.go", "Note  *string           `json:\"note,omitempty\"`", "Note  string `json:\"note\"`")
@@ -352,8 +356,9 @@ type Place struct {
 	w.goCommand("test", "./features/...")
 }
 
-// A change to a type makes a version of every stored command that contains it, in all features. Their events are
-// replayed with the one conversion of the type, and the inputs in their tests follow.
+// A change to a type makes a version of every stored command that contains it, in all features.
+// Their events are replayed with the one conversion of the type, and the inputs in their tests
+// follow.
 func TestVersionsOfSharedTypes(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -363,9 +368,9 @@ func TestVersionsOfSharedTypes(t *testing.T) {
 	mustCall[engine.Result](w, client, "generate_feature", object{"name": "desk"})
 	mustCall[engine.Result](w, client, "edit", object{"edits": []object{{"path": "features/desk/state.go", "replace": []object{{"old": "type State struct{}", "new": "type State struct {\n\tAuthors []string `json:\"authors\"` // Of all books\n}"}}}}})
 	commands := []object{
-		{"name": "desk/acquire", "fields": []string{"title:string", "authors:string"}, "body": "s.Authors = append(s.Authors, c.Authors)\nreturn AcquireOutput{}", "examples": []object{{"name": "one", "input": book, "output": object{}}}},
-		{"name": "desk/stock", "fields": []string{"items:[]Acquire"}, "body": "for _, item := range c.Items {\n\ts.Authors = append(s.Authors, item.Authors)\n}\nreturn StockOutput{}", "examples": []object{{"name": "some", "input": object{"items": []object{book}}, "output": object{}}}},
-		{"name": "desk/label", "fields": []string{"by:map[string]Acquire", "first:Acquire?"}, "body": "s.Authors = append(s.Authors, c.By[\"a\"].Authors, c.First.Authors)\nreturn LabelOutput{}", "examples": []object{{"name": "all", "input": object{"by": object{"a": book}, "first": book}, "output": object{}}}},
+		{"name": "desk/acquire", "description": "Does its work.", "fields": []string{"title:string", "authors:string"}, "body": "s.Authors = append(s.Authors, c.Authors)\nreturn AcquireOutput{}", "examples": []object{{"name": "one", "input": book, "output": object{}}}},
+		{"name": "desk/stock", "description": "Does its work.", "fields": []string{"items:[]Acquire"}, "body": "for _, item := range c.Items {\n\ts.Authors = append(s.Authors, item.Authors)\n}\nreturn StockOutput{}", "examples": []object{{"name": "some", "input": object{"items": []object{book}}, "output": object{}}}},
+		{"name": "desk/label", "description": "Does its work.", "fields": []string{"by:map[string]Acquire", "first:Acquire?"}, "body": "s.Authors = append(s.Authors, c.By[\"a\"].Authors, c.First.Authors)\nreturn LabelOutput{}", "examples": []object{{"name": "all", "input": object{"by": object{"a": book}, "first": book}, "output": object{}}}},
 	}
 	inputs := map[string]object{}
 	for _, command := range commands {
@@ -395,7 +400,7 @@ func (c Order) Check(ctx context.Context, s *State) error { return nil }
 // Apply counts.
 func (c Order) Apply(s *State, e app.Event) int { return c.Count }
 `}}})
-	mustCall[engine.Result](w, client, "generate_query", object{"name": "desk/authors", "output": []string{"authors:[]string"}, "body": "return AuthorsOutput{Authors: s.Authors}, nil"})
+	mustCall[engine.Result](w, client, "generate_query", object{"description": "Does its work.", "name": "desk/authors", "output": []string{"authors:[]string"}, "body": "return AuthorsOutput{Authors: s.Authors}, nil"})
 	for _, tool := range []string{"desk_acquire", "desk_stock", "desk_label"} {
 		call(tool, inputs[tool], `{}`)
 	}
@@ -403,7 +408,7 @@ func (c Order) Apply(s *State, e app.Event) int { return c.Count }
 	call("desk_authors", object{}, `"authors":["Jane Austen, Nobody","Jane Austen, Nobody","Jane Austen, Nobody","Jane Austen, Nobody"]`)
 
 	before := w.source()
-	change := object{"name": "desk/acquire", "fields": []string{"authors:[]string"}}
+	change := object{"name": "desk/acquire", "description": "Does its work.", "fields": []string{"authors:[]string"}}
 	refused := func(parts ...string) {
 		t.Helper()
 		said := client.CallTool("change", change)

@@ -2,9 +2,9 @@
 // folder next to the destination, compiles them as if they were at the destination, commits them to
 // git, and renames the folder.
 //
-// If the destination is an empty folder, it is kept: the hidden folder is inside it, and its entries
-// are renamed one by one. If a run is killed, the next one cleans up after it, or finishes such a
-// move.
+// If the destination is an empty folder, it is kept: the hidden folder is inside it, and its
+// entries are renamed one by one. If a run is killed, the next one cleans up after it, or finishes
+// such a move.
 package create
 
 import (
@@ -240,7 +240,8 @@ func pretend(to *destination, files []scaffold.File, without []module.Version) (
 }
 
 // workspace returns the go.work. In a workspace Go reads the go.mod of every module in the graph.
-// Outside of one it skips modules that provide no package, so these are replaced by empty ones here.
+// Outside of one it skips modules that provide no package, so these are replaced by empty ones
+// here.
 func workspace(to *destination, files []scaffold.File, without []module.Version) (string, error) {
 	parsed, err := modfile.Parse("go.mod", find(files, "go.mod"), nil)
 	if err != nil {

@@ -91,7 +91,8 @@ func (l *late) Err() error {
 	return nil
 }
 
-// What an interrupted run had begun to move into a folder is finished, and told from another project.
+// What an interrupted run had begun to move into a folder is finished, and told from another
+// project.
 func TestFinished(t *testing.T) {
 	base, _ := world(t)
 	options := create.Options{Answers: scaffold.Answers{Name: "hello", Module: "hello"}, Dir: ".", Base: base, NoGit: true}

@@ -193,9 +193,9 @@ const (
 	movingName  = "moving" // exists while entries are moved out of the hidden folder
 )
 
-// hiddenFor returns the name of the hidden folder next to dest. Two runs with one destination use the same
-// name, so that one waits for the other. Runs of different users do not, because they cannot remove
-// each other's files.
+// hiddenFor returns the name of the hidden folder next to dest. Two runs with one destination use
+// the same name, so that one waits for the other. Runs of different users do not, because they
+// cannot remove each other's files.
 func hiddenFor(dest string) string {
 	sum := sha256.Sum256([]byte(strconv.Itoa(os.Getuid()) + " " + filepath.Base(dest)))
 	return hiddenName + "-" + hex.EncodeToString(sum[:4])

@@ -1,13 +1,14 @@
-// Package livehttp serves over streamable HTTP what speaks MCP over a stream of messages, such as the
-// supervisor of package live.
+// Package livehttp serves over streamable HTTP what speaks MCP over a stream of messages, such as
+// the supervisor of package live.
 //
-// Each HTTP session has its own connection to the server. Requests of revision 2026-07-28, which has
-// no sessions, share one connection. Requests and results pass unchanged, except for ids and progress
-// tokens. The server handles revisions, capabilities, subscriptions, log levels and errors.
+// Each HTTP session has its own connection to the server. Requests of revision 2026-07-28, which
+// has no sessions, share one connection. Requests and results pass unchanged, except for ids and
+// progress tokens. The server handles revisions, capabilities, subscriptions, log levels and
+// errors.
 //
-// Over a stream, most messages of a server do not name the call that they belong to. Progress goes to
-// the HTTP response of its call. Requests and log messages go to the response of the oldest call in
-// flight; without a call, they go to the stream that the client opened with GET, like all other
+// Over a stream, most messages of a server do not name the call that they belong to. Progress goes
+// to the HTTP response of its call. Requests and log messages go to the response of the oldest call
+// in flight; without a call, they go to the stream that the client opened with GET, like all other
 // notifications. Without a session, a call gets log messages if it asks for them, and then also
 // those of concurrent calls.
 package livehttp
@@ -31,6 +32,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/transport"
 	"github.com/petrock/petrock/core/mcphttp"
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -47,10 +49,11 @@ const (
 // TokenVariable is the environment variable for the token that callers must send.
 const TokenVariable = "PETROCK_DEV_TOKEN"
 
-// Serve serves HTTP at /mcp until ctx ends, and returns when all connections to the server have ended.
-// An address without a host, such as :8181, means 127.0.0.1. Serve refuses addresses that other
-// machines can connect to. Callers must send the token, because petrock's tools run code: other users
-// of this machine and web pages must not call them. Without a token, Serve makes one, and log gets it.
+// Serve serves HTTP at /mcp until ctx ends, and returns when all connections to the server have
+// ended. An address without a host, such as :8181, means 127.0.0.1. Serve refuses addresses that
+// other machines can connect to. Callers must send the token, because petrock's tools run code:
+// other users of this machine and web pages must not call them. Without a token, Serve makes one,
+// and log gets it.
 func Serve(ctx context.Context, addr, token string, connect Connect, log io.Writer) error {
 	shown := "$" + TokenVariable
 	if token == "" {
@@ -153,7 +156,7 @@ func newSession(connect Connect, onEnd func(), log *slog.Logger, send func(msg [
 }
 
 // Receive implements [mcphttp.Session].
-func (s *session) Receive(ctx context.Context, m *jsonrpc.Message, r mcp.Responder) {
+func (s *session) Receive(ctx context.Context, m *jsonrpc.Message, r transport.Responder) {
 	s.client.Receive(ctx, m, r)
 }
 
@@ -251,13 +254,13 @@ func (s *session) callStateless(ctx context.Context, req *jsonrpc.Request) (any,
 		result, err = s.call(ctx, req)
 	}
 	if err != nil {
-		return nil, &mcp.StatelessError{Err: err, Malformed: malformed}
+		return nil, &transport.StatelessError{Err: err, Malformed: malformed}
 	}
 	return result, nil
 }
 
-// checkStateless checks that a request names its revision, which would otherwise change the state of
-// the shared connection, and that the HTTP headers match the request. Only the server knows the
+// checkStateless checks that a request names its revision, which would otherwise change the state
+// of the shared connection, and that the HTTP headers match the request. Only the server knows the
 // headers that repeat arguments, so they are not checked.
 func checkStateless(req *jsonrpc.Request) error {
 	key := "name"
@@ -266,8 +269,8 @@ func checkStateless(req *jsonrpc.Request) error {
 	}
 	target, _ := strictjson.Unquote(strictjson.Member(req.Params, key))
 	version, _ := strictjson.Unquote(strictjson.Member(strictjson.Member(req.Params, "_meta"), mcp.MetaVersion))
-	if r, ok := req.Responder().(mcp.Responder); ok {
-		if err := r.CheckRequest(&mcp.Call{Method: req.Method, Target: target, Params: req.Params}, version); err != nil {
+	if r, ok := req.Responder().(transport.Responder); ok {
+		if err := r.CheckRequest(transport.Request{Version: version, Method: req.Method, Target: target, HasTarget: target != ""}); err != nil {
 			return err
 		}
 	}
@@ -452,8 +455,8 @@ func setMeta(object json.RawMessage, name string, value []byte) json.RawMessage 
 	return setMember(object, "_meta", setMember(strictjson.Member(object, "_meta"), name, value))
 }
 
-// setMember returns an object with another value of a member. Without that member, or if it is not an
-// object, it is returned unchanged.
+// setMember returns an object with another value of a member. Without that member, or if it is not
+// an object, it is returned unchanged.
 func setMember(object json.RawMessage, name string, value []byte) json.RawMessage {
 	if strictjson.Member(object, name) == nil {
 		return object

@@ -247,7 +247,8 @@ func TestStandaloneStream(t *testing.T) {
 	receive(t, done, "the connection stays open")
 }
 
-// Requests and log messages of the server go to the oldest call in flight, progress to its own call.
+// Requests and log messages of the server go to the oldest call in flight, progress to its own
+// call.
 func TestOldestCall(t *testing.T) {
 	clients := make(chan jsonrpc.Transport, 1)
 	url := serve(t, func(ctx context.Context, conn jsonrpc.Transport) error {
@@ -339,7 +340,8 @@ func TestServeEndsSubscriptions(t *testing.T) {
 	}
 }
 
-// Callers need the token, and pages of other origins, including other ports of this machine, cannot call.
+// Callers need the token, and pages of other origins, including other ports of this machine, cannot
+// call.
 func TestAccess(t *testing.T) {
 	b := newBackend(t)
 	const discover = `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + meta + `}}`
@@ -364,8 +366,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// Without a token Serve makes one, which differs each time, and prints it. It does not print a token
-// that the user has set.
+// Without a token Serve makes one, which differs each time, and prints it. It does not print a
+// token that the user has set.
 func TestToken(t *testing.T) {
 	server := fixture.New(t, mcp.Options{})
 	start := func(token string) string {

@@ -89,8 +89,8 @@ func claude() client {
 	}
 }
 
-// claudeExpander expands ${NAME} and ${NAME:-default}, but not $NAME. The default replaces a variable
-// that is not set, not an empty one. Variables in the default are not expanded.
+// claudeExpander expands ${NAME} and ${NAME:-default}, but not $NAME. The default replaces a
+// variable that is not set, not an empty one. Variables in the default are not expanded.
 func claudeExpander(lookup func(string) (string, bool)) expander {
 	return func(text string, keepUnknown bool) (string, error) {
 		return expandBraces(text, func(body string) (string, error) {
@@ -144,8 +144,8 @@ func cursor() client {
 }
 
 // editorExpander expands the variables of Cursor and VS Code: ${env:NAME}, ${userHome},
-// ${workspaceFolder}, ${workspaceFolderBasename}, ${pathSeparator} and ${/}. input expands ${input:ID};
-// it is nil for a client without inputs.
+// ${workspaceFolder}, ${workspaceFolderBasename}, ${pathSeparator} and ${/}. input expands
+// ${input:ID}; it is nil for a client without inputs.
 func editorExpander(folder string, r *resolver, input func(id string) (string, error)) expander {
 	return func(text string, keepUnknown bool) (string, error) {
 		return expandBraces(text, func(body string) (string, error) {
@@ -178,8 +178,8 @@ func editorExpander(folder string, r *resolver, input func(id string) (string, e
 	}
 }
 
-// gemini returns the client for Gemini CLI, whose settings file also holds other settings. It expands
-// $NAME, ${NAME} and ${NAME:-default}.
+// gemini returns the client for Gemini CLI, whose settings file also holds other settings. It
+// expands $NAME, ${NAME} and ${NAME:-default}.
 func gemini() client {
 	return client{
 		name:     "Gemini CLI",
@@ -192,7 +192,8 @@ func gemini() client {
 	}
 }
 
-// geminiReference matches a variable in a configuration file of Gemini CLI, such as $NAME or ${NAME:-default}.
+// geminiReference matches a variable in a configuration file of Gemini CLI, such as $NAME or
+// ${NAME:-default}.
 var geminiReference = regexp.MustCompile(`\$(?:(\w+)|\{([^}]+?)(:-[^}]*)?\})`)
 
 func geminiExpander(lookup func(string) (string, bool)) expander {
@@ -214,9 +215,9 @@ func geminiExpander(lookup func(string) (string, bool)) expander {
 	}
 }
 
-// vscode returns the client for VS Code. It expands ~/ at the beginning of a command, an argument or
-// cwd. In env, numbers are converted to text, null unsets a variable, and PATH is appended to the PATH
-// of the environment.
+// vscode returns the client for VS Code. It expands ~/ at the beginning of a command, an argument
+// or cwd. In env, numbers are converted to text, null unsets a variable, and PATH is appended to
+// the PATH of the environment.
 func vscode() client {
 	return client{
 		name:        "VS Code",

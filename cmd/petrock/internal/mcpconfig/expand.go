@@ -10,9 +10,9 @@ import (
 // maxValue is the maximum length of expanded texts, in bytes. No program can be started with more.
 const maxValue = 1 << 20
 
-// An expander expands the variables of a text. References that the client does not know are errors, or
-// stay unchanged with keepUnknown. That is for arguments of programs, which can be scripts with their own
-// variables.
+// An expander expands the variables of a text. References that the client does not know are errors,
+// or stay unchanged with keepUnknown. That is for arguments of programs, which can be scripts with
+// their own variables.
 type expander func(text string, keepUnknown bool) (string, error)
 
 var (
@@ -43,8 +43,8 @@ func expandBraces(text string, value func(body string) (string, error)) (string,
 	}
 }
 
-// unknown expands a reference that the client does not know: to itself with keepUnknown, and otherwise to
-// an error with the remedy.
+// unknown expands a reference that the client does not know: to itself with keepUnknown, and
+// otherwise to an error with the remedy.
 func unknown(body string, keepUnknown bool, remedy string) (string, error) {
 	if keepUnknown {
 		return "${" + body + "}", nil

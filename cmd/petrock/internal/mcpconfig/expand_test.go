@@ -153,7 +153,8 @@ func TestExpandFree(t *testing.T) {
 	}
 }
 
-// There is no panic and no secret in an error. A text without $, backslash and backquote stays the same.
+// There is no panic and no secret in an error. A text without $, backslash and backquote stays the
+// same.
 func FuzzExpand(f *testing.F) {
 	for _, seed := range []string{"$TOKEN", "${TOKEN:-x}", "${NO:?$TOKEN}", "${NO:-${TOKEN}", "${env:TOKEN}${", `\${a}`, "$(x)", "${input:none}", "${NO:-${NO:+${TOKEN:?}}}"} {
 		f.Add(seed, false)
@@ -176,7 +177,8 @@ func FuzzExpand(f *testing.F) {
 	})
 }
 
-// An input is asked for once. The environment takes precedence over the answer, and that over the default.
+// An input is asked for once. The environment takes precedence over the answer, and that over the
+// default.
 func TestInput(t *testing.T) {
 	var asked []Input
 	s := &source{file: "f", folder: string(os.PathSeparator), inputs: []byte(`[{"type": "promptString", "id": "my.key 1", "description": "Key", "default": "d", "password": true}]`)}

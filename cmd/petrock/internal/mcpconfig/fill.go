@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcp/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -29,7 +29,8 @@ type builder struct {
 	fileVars map[string]string // of envFile
 }
 
-// buildServer builds a server. The variables of a disabled server are expanded only if expandDisabled is set.
+// buildServer builds a server. The variables of a disabled server are expanded only if
+// expandDisabled is set.
 func buildServer(e *fileEntry, r *resolver, expandDisabled bool) *Server {
 	b := &builder{
 		server:   &Server{Name: e.name, File: e.source.file, Shadows: slices.Clone(e.shadows), Trusted: e.source.private && r.isHome(e.source.folder)},
@@ -183,8 +184,8 @@ func (b *builder) setEnv() {
 	}
 }
 
-// pathPrefix returns the text before the value of a variable: the current PATH, if the client appends to
-// it, and otherwise "".
+// pathPrefix returns the text before the value of a variable: the current PATH, if the client
+// appends to it, and otherwise "".
 func (b *builder) pathPrefix(env map[string]string, name string) string {
 	if !b.source.client.appendsPath || !strings.EqualFold(name, "PATH") {
 		return ""
@@ -199,8 +200,8 @@ func (b *builder) pathPrefix(env map[string]string, name string) string {
 	return path + string(filepath.ListSeparator)
 }
 
-// readDotenv reads envFile. Its error does not name the file, because the name may contain the value of
-// a variable.
+// readDotenv reads envFile. Its error does not name the file, because the name may contain the
+// value of a variable.
 func readDotenv(file string) (map[string]string, error) {
 	text, _, err := readFile(file)
 	if err != nil {
@@ -227,7 +228,7 @@ func (b *builder) setURL() {
 		value = strings.Trim(value, " \t")
 		switch {
 		case !ok, value == "" && b.source.client.skipsEmpty:
-		case !mcp.IsHeaderName(name):
+		case !transport.IsHeaderName(name):
 			b.addProblem(field, errors.New("not a valid header name; use letters, digits and dashes"))
 		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 			b.addProblem(field, errors.New("the value contains a line break or another control character; remove it from the variable"))
@@ -256,8 +257,8 @@ type Option struct {
 	Value string
 }
 
-// Variable returns the environment variable that overrides the input, such as MCP_INPUT_ORCHARD_TOKEN
-// for orchard-token.
+// Variable returns the environment variable that overrides the input, such as
+// MCP_INPUT_ORCHARD_TOKEN for orchard-token.
 func (in Input) Variable() string {
 	return "MCP_INPUT_" + strings.Map(func(r rune) rune {
 		switch {

@@ -1,11 +1,12 @@
-// Package mcpconfig reads the configuration files of MCP clients, each by the rules of its client. It
-// does not start or connect to servers.
+// Package mcpconfig reads the configuration files of MCP clients, each by the rules of its client.
+// It does not start or connect to servers.
 //
 //	config, err := mcpconfig.Find(".", mcpconfig.Options{})
 //	…
 //	server, err := config.Server("orchard") // the program to start, or the URL to call
 //
-// These are the files of a project. If several name the same server, the first one takes precedence:
+// These are the files of a project. If several name the same server, the first one takes
+// precedence:
 //
 //	.mcp.json             Claude Code  mcpServers  ${VAR} ${VAR:-default}
 //	.crush.json           Crush        mcp         $VAR ${VAR} ${VAR:-default} ${VAR:?message} …
@@ -15,19 +16,20 @@
 //	.gemini/settings.json Gemini CLI   mcpServers  $VAR ${VAR} ${VAR:-default}
 //	.vscode/mcp.json      VS Code      servers     the same as Cursor, and ${input:ID}
 //
-// The file of VS Code is last because it may require input from the user. The files of Cursor, Gemini CLI
-// and VS Code may contain comments and trailing commas. Duplicate keys are errors. Unknown fields are ignored.
+// The file of VS Code is last because it may require input from the user. The files of Cursor,
+// Gemini CLI and VS Code may contain comments and trailing commas. Duplicate keys are errors.
+// Unknown fields are ignored.
 //
-// An invalid server or file does not affect the others. A server has its own error, one [Problem] or
-// several. Errors never contain the value of a variable, of an input, or of an expanded field.
+// An invalid server or file does not affect the others. A server has its own error, one [Problem]
+// or several. Errors never contain the value of a variable, of an input, or of an expanded field.
 //
-// Variables are expanded when a server is requested, so the user is asked only for the inputs of that
-// server. Values are not expanded again: a ${…} in a value is plain text. A variable that is not set is
-// an error, even where the client starts the server without it. The exception is Crush, which
-// documents that it expands to the empty string.
+// Variables are expanded when a server is requested, so the user is asked only for the inputs of
+// that server. Values are not expanded again: a ${…} in a value is plain text. A variable that is
+// not set is an error, even where the client starts the server without it. The exception is Crush,
+// which documents that it expands to the empty string.
 //
-// The files name programs to start. Therefore [Find] ignores files of other users and files above the
-// project, and [Server.Trusted] reports whether only the user can have written a file.
+// The files name programs to start. Therefore [Find] ignores files of other users and files above
+// the project, and [Server.Trusted] reports whether only the user can have written a file.
 package mcpconfig
 
 import (
@@ -50,8 +52,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Config holds the servers of one file, or of the files of a project. It is not safe for concurrent
-// use.
+// A Config holds the servers of one file, or of the files of a project. It is not safe for
+// concurrent use.
 type Config struct {
 	Dir      string     // the folder of the project, absolute
 	Files    []string   // that were found, by precedence
@@ -101,8 +103,8 @@ func (c *Config) Names() []string {
 	return names
 }
 
-// Server returns a server, enabled or disabled, with its variables expanded. The error is [Server.Err],
-// or [ErrUnknown] with a nil server.
+// Server returns a server, enabled or disabled, with its variables expanded. The error is
+// [Server.Err], or [ErrUnknown] with a nil server.
 func (c *Config) Server(name string) (*Server, error) {
 	e := c.byName[name]
 	if e == nil {
@@ -179,8 +181,8 @@ type Server struct {
 	Err error
 }
 
-// Options configure the expansion of variables. The zero value uses the process's environment and does
-// not ask for inputs.
+// Options configure the expansion of variables. The zero value uses the process's environment and
+// does not ask for inputs.
 type Options struct {
 	// Getenv looks up an environment variable. The default is [os.LookupEnv].
 	Getenv func(name string) (string, bool)
@@ -191,9 +193,10 @@ type Options struct {
 	// IsOwn reports whether a file belongs to the user. The default compares its owner.
 	IsOwn func(fs.FileInfo) bool
 
-	// Input asks for an input of .vscode/mcp.json. It is called once for each input that a requested
-	// server needs, unless [Input.Variable] is set in the environment. Its error becomes the error of
-	// the server. If Input is nil, inputs have their defaults, and an input without one is an error.
+	// Input asks for an input of .vscode/mcp.json. It is called once for each input that a
+	// requested server needs, unless [Input.Variable] is set in the environment. Its error becomes
+	// the error of the server. If Input is nil, inputs have their defaults, and an input without
+	// one is an error.
 	Input func(Input) (string, error)
 }
 
@@ -286,7 +289,8 @@ func syntaxProblem(file string, text []byte, err error) *Problem {
 	return p
 }
 
-// withoutPath removes the path from a file system error, because a [Problem] already names the file.
+// withoutPath removes the path from a file system error, because a [Problem] already names the
+// file.
 func withoutPath(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {
@@ -300,16 +304,16 @@ var ErrNone = errors.New("no MCP configuration file")
 
 var errForeign = errors.New("ignored, because it belongs to another user; to use it, name it with --config")
 
-// Find reads the configuration files of the nearest folder, dir or one above it, that has any. A file
-// without the client's key for servers does not count. If there is no such folder, the error is
-// [ErrNone]. Invalid files are not errors: they are in [Config.Problems].
+// Find reads the configuration files of the nearest folder, dir or one above it, that has any. A
+// file without the client's key for servers does not count. If there is no such folder, the error
+// is [ErrNone]. Invalid files are not errors: they are in [Config.Problems].
 //
 // The search ends at the project's folder, which contains petrock.json, or at the home folder,
-// whichever is nearer. Outside of both it ends at the root of the git repository, or else at dir. Files
-// above that and files of other users are ignored. [Config.Ignored] and the error name them.
+// whichever is nearer. Outside of both it ends at the root of the git repository, or else at dir.
+// Files above that and files of other users are ignored. [Config.Ignored] and the error name them.
 //
-// ~/.cursor/mcp.json, ~/.codex/config.toml and ~/.gemini/settings.json apply to all projects, and are
-// ignored.
+// ~/.cursor/mcp.json, ~/.codex/config.toml and ~/.gemini/settings.json apply to all projects, and
+// are ignored.
 func Find(dir string, o Options) (*Config, error) {
 	start, err := filepath.Abs(dir)
 	if err != nil {

@@ -35,8 +35,8 @@ type rawEntry struct {
 	value []byte // JSON
 }
 
-// readSource reads a file. If it returns a source and a problem, the servers of the source are usable.
-// The problem is errForeign if isOwn, which may be nil, rejects the file or the link to it.
+// readSource reads a file. If it returns a source and a problem, the servers of the source are
+// usable. The problem is errForeign if isOwn, which may be nil, rejects the file or the link to it.
 func readSource(file, absolute string, isOwn func(fs.FileInfo) bool) (*source, *Problem) {
 	text, info, err := readFile(file)
 	if err == nil && isOwn != nil {
@@ -185,8 +185,8 @@ type entry struct {
 
 const maxTimeout = 24 * 60 * 60 // seconds
 
-// decode decodes the fields of a server that its client knows. An invalid field is a problem, and stays
-// empty.
+// decode decodes the fields of a server that its client knows. An invalid field is a problem, and
+// stays empty.
 func (b *builder) decode(value []byte) *entry {
 	e := &entry{}
 	fields := map[string]any{
@@ -306,9 +306,10 @@ func envText(raw []byte, anyEnv bool) (text string, set bool, err error) {
 	return "", false, fmt.Errorf("must be a string, got %s", strictjson.Describe(raw))
 }
 
-// blankComments converts JSON with comments to JSON. It returns a copy of text in which spaces replace
-// the bytes of comments, of trailing commas and of a byte order mark. Line breaks and offsets stay the
-// same. It does not check the text: invalid JSON stays invalid, such as a comment without an end.
+// blankComments converts JSON with comments to JSON. It returns a copy of text in which spaces
+// replace the bytes of comments, of trailing commas and of a byte order mark. Line breaks and
+// offsets stay the same. It does not check the text: invalid JSON stays invalid, such as a comment
+// without an end.
 func blankComments(text []byte) []byte {
 	out := bytes.Clone(text)
 	comma := -1 // the last comma, if only space and comments follow it
@@ -348,7 +349,8 @@ func blankComments(text []byte) []byte {
 	return out
 }
 
-// endsWithValue reports whether text ends with a value, and not with an opening bracket, a colon or a comma.
+// endsWithValue reports whether text ends with a value, and not with an opening bracket, a colon or
+// a comma.
 func endsWithValue(text []byte) bool {
 	text = bytes.TrimRight(text, " \t\r\n")
 	return len(text) > 0 && !bytes.ContainsRune([]byte("{[:,"), rune(text[len(text)-1]))

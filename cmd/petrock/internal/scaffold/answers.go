@@ -135,8 +135,8 @@ func reason(err error) error {
 
 func isNameRune(r rune) bool { return gen.IsLetter(r) || gen.IsDigit(r) || r == '-' || r == '_' }
 
-// isStandard reports whether import paths that start with this word belong to the standard library or
-// the go command.
+// isStandard reports whether import paths that start with this word belong to the standard library
+// or the go command.
 func isStandard(word string) bool {
 	_, found := slices.BinarySearch(standard(), word)
 	return found

@@ -1,5 +1,5 @@
-// Package scaffold makes the files of a new project in memory, from files that petrock embeds. The same
-// answers make the same bytes. It does not access the disk.
+// Package scaffold makes the files of a new project in memory, from files that petrock embeds. The
+// same answers make the same bytes. It does not access the disk.
 package scaffold
 
 import (
@@ -177,8 +177,8 @@ func checkRequirements(goMod []byte, a Answers) error {
 	return nil
 }
 
-// sum records petrock's own files, and the user's initial Go files, which destroy may remove until they
-// are edited.
+// sum records petrock's own files, and the user's initial Go files, which destroy may remove until
+// they are edited.
 func sum(files map[string][]byte) engine.Sum {
 	s := engine.Sum{}
 	for name, data := range files {

@@ -58,8 +58,8 @@ type tree struct {
 	skip  string // a folder in files that is not copied, or empty
 }
 
-// trees returns the trees of the project. Files of later trees replace those of earlier ones. The tools
-// of an example replace those of the base.
+// trees returns the trees of the project. Files of later trees replace those of earlier ones. The
+// tools of an example replace those of the base.
 func (s Sources) trees(a Answers) []tree {
 	base := tree{files: s.Skeleton, from: "base", to: "."}
 	example := tree{files: s.Skeleton, from: path.Join("example", a.Example), to: "."}
@@ -103,7 +103,8 @@ func isPrivate(file string) bool {
 	return strings.HasSuffix(file, "_test.go") || path.Base(file) == "embed.go" || slices.Contains(strings.Split(file, "/"), "testdata")
 }
 
-// place returns the path of a file in a project with this name. The folder cmd/server becomes cmd/name.
+// place returns the path of a file in a project with this name. The folder cmd/server becomes
+// cmd/name.
 func (t tree) place(file, name string) string {
 	inside := strings.TrimPrefix(file, t.from+"/")
 	if rest, ok := strings.CutPrefix(inside, "cmd/server/"); ok && !t.ours {

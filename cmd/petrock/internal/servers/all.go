@@ -31,8 +31,8 @@ func (t *target) addAll(cmd *cobra.Command) {
 	}
 }
 
-// listAll prints the tools of all servers in the configuration files, in the order of their answers.
-// The error names the servers that were not started, and those that did not answer.
+// listAll prints the tools of all servers in the configuration files, in the order of their
+// answers. The error names the servers that were not started, and those that did not answer.
 func (t *target) listAll(ctx context.Context, args []string) error {
 	if err := errors.Join(t.common.Check(), t.check()); err != nil {
 		return err
@@ -48,19 +48,9 @@ func (t *target) listAll(ctx context.Context, args []string) error {
 	defer stop()
 	asJSON, printer := t.common.PrintsJSON(t.env.Out), mcpcli.NewPrinter(t.env, t.common)
 	object := map[string]any{}
-	var notStarted, notAnswered []string
 	servers := config.Servers()
-	for _, s := range servers {
-		if s.Disabled {
-			continue
-		}
-		if err := t.checkConsent(ctx, s, false); err != nil {
-			s.Err = err
-		}
-		if s.Err != nil {
-			notStarted = append(notStarted, terminal.Plain(s.Name))
-		}
-	}
+	notStarted := t.refuseUnallowed(ctx, servers)
+	var notAnswered []string
 	for list := range t.listTools(ctx, servers) {
 		name := terminal.Plain(list.server)
 		switch {
@@ -90,6 +80,28 @@ func (t *target) listAll(ctx context.Context, args []string) error {
 			return err
 		}
 	}
+	return t.missingError(notStarted, notAnswered)
+}
+
+// refuseUnallowed sets the errors of servers that petrock must not start, and returns the names of
+// all servers with errors.
+func (t *target) refuseUnallowed(ctx context.Context, servers []*mcpconfig.Server) (refused []string) {
+	for _, s := range servers {
+		if s.Disabled {
+			continue
+		}
+		if err := t.checkConsent(ctx, s, false); err != nil {
+			s.Err = err
+		}
+		if s.Err != nil {
+			refused = append(refused, terminal.Plain(s.Name))
+		}
+	}
+	return refused
+}
+
+// missingError returns an error that names servers without tools, or nil if there are none.
+func (t *target) missingError(notStarted, notAnswered []string) error {
 	var missing []string
 	if len(notStarted) > 0 {
 		missing = append(missing, "servers that were not started, for the reasons above: "+strings.Join(notStarted, ", "))
@@ -110,8 +122,8 @@ type toolList struct {
 	err    error
 }
 
-// listTools lists the tools of all enabled servers in parallel, and yields the answers as they arrive. It
-// stops the servers when the loop ends.
+// listTools lists the tools of all enabled servers in parallel, and yields the answers as they
+// arrive. It stops the servers when the loop ends.
 func (t *target) listTools(ctx context.Context, servers []*mcpconfig.Server) iter.Seq[toolList] {
 	return func(yield func(toolList) bool) {
 		servers = slices.DeleteFunc(slices.Clone(servers), func(s *mcpconfig.Server) bool { return s.Disabled })

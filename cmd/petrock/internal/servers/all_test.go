@@ -36,7 +36,8 @@ func config(t *testing.T, name, text string) []*mcpconfig.Server {
 	return c.Servers()
 }
 
-// Three of twenty servers are broken. The tools of the others arrive when the slowest of them is ready.
+// Three of twenty servers are broken. The tools of the others arrive when the slowest of them is
+// ready.
 func TestTwenty(t *testing.T) {
 	const slowest = 300 * time.Millisecond
 	var entries []string

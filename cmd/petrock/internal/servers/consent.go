@@ -19,9 +19,9 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// checkConsent returns nil if petrock may start or call a server. For a program in a project's file, or a
-// URL that receives values of variables, it asks the user once for each definition. Without a
-// terminal, the command line must name the server or have --yes.
+// checkConsent returns nil if petrock may start or call a server. For a program in a project's
+// file, or a URL that receives values of variables, it asks the user once for each definition.
+// Without a terminal, the command line must name the server or have --yes.
 func (t *target) checkConsent(ctx context.Context, s *mcpconfig.Server, named bool) error {
 	if s.File == "" || s.Trusted || s.Err != nil || s.Kind != mcpconfig.Stdio && !s.HasVars || t.yes || isAllowed(s.Definition) {
 		return nil
@@ -83,7 +83,8 @@ func consentState(s *mcpconfig.Server) string {
 	return "you have not allowed yet"
 }
 
-// variableReference matches a variable in a configuration file, such as $NAME, ${NAME} or ${env:NAME}.
+// variableReference matches a variable in a configuration file, such as $NAME, ${NAME} or
+// ${env:NAME}.
 var variableReference = regexp.MustCompile(`\$\{((?:env|input):[^}]*)\}|\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
 
 // variables returns the names of the variables in a server's URL and headers.
@@ -115,8 +116,8 @@ func quoteWord(word string) string {
 	return word
 }
 
-// maxValue is the number of bytes that a question shows of the value of an environment variable or a
-// header.
+// maxValue is the number of bytes that a question shows of the value of an environment variable or
+// a header.
 const maxValue = 400
 
 // clipValue returns a value on one line. It shortens a long value and adds its length.

@@ -90,8 +90,8 @@ type diagnosis struct {
 	Servers  []*checkup `json:"servers"`
 }
 
-// newDiagnosis returns a diagnosis with the servers to check: all, or the server on the command line.
-// A server that files define differently occurs several times.
+// newDiagnosis returns a diagnosis with the servers to check: all, or the server on the command
+// line. A server that files define differently occurs several times.
 func (t *target) newDiagnosis(args []string, dash int) (*diagnosis, error) {
 	d := &diagnosis{Dir: t.folder(), Files: []string{}, Servers: []*checkup{}}
 	named := ""

@@ -23,8 +23,8 @@ func urlDefinition(url string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// listsFile returns the file with the saved lists of a server. It returns "" if the user's cache folder
-// is unknown.
+// listsFile returns the file with the saved lists of a server. It returns "" if the user's cache
+// folder is unknown.
 func listsFile(definition string) string {
 	dir, err := os.UserCacheDir()
 	if err != nil || definition == "" {
@@ -47,8 +47,8 @@ func loadLists(definition string) lists {
 	return saved
 }
 
-// saveList saves a list of a server for shell completion. It ignores errors: completion then suggests
-// less.
+// saveList saves a list of a server for shell completion. It ignores errors: completion then
+// suggests less.
 func saveList(definition, method string, entries []json.RawMessage) {
 	file := listsFile(definition)
 	if file == "" || !slices.Contains([]string{"tools/list", "resources/list", "prompts/list"}, method) {

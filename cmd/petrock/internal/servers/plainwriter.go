@@ -10,7 +10,8 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-// A plainWriter escapes text like [terminal.Plain], and writes it up to a limit. It is safe for concurrent use.
+// A plainWriter escapes text like [terminal.Plain], and writes it up to a limit. It is safe for
+// concurrent use.
 type plainWriter struct {
 	out io.Writer
 

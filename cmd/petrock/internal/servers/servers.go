@@ -1,6 +1,6 @@
 // Package servers has the commands that call any MCP server: tools, call, resources, read, prompts,
-// prompt and doctor. A server is a name from a configuration file (see package mcpconfig), a URL, or a
-// command after --.
+// prompt and doctor. A server is a name from a configuration file (see package mcpconfig), a URL,
+// or a command after --.
 package servers
 
 import (
@@ -69,8 +69,8 @@ func Commands(env mcpcli.Env) []*cobra.Command {
 	return append(commands, newDoctor(env))
 }
 
-// checkArgs checks the number of arguments of a command, which may begin with a server or end with its
-// command.
+// checkArgs checks the number of arguments of a command, which may begin with a server or end with
+// its command.
 func checkArgs(cmd *cobra.Command, args []string) error {
 	most, server := map[string]int{"read": 1, "call": math.MaxInt - 1, "prompt": math.MaxInt - 1}[cmd.Name()], 1
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
@@ -183,8 +183,8 @@ func (t *target) configuration(quiet bool) (*mcpconfig.Config, error) {
 	return config, nil
 }
 
-// input returns a function that asks for the inputs of .vscode/mcp.json, or nil without a terminal. The
-// function does not ask for passwords, because the terminal would show them.
+// input returns a function that asks for the inputs of .vscode/mcp.json, or nil without a terminal.
+// The function does not ask for passwords, because the terminal would show them.
 func (t *target) input() func(mcpconfig.Input) (string, error) {
 	asker := mcpcli.NewAsker(t.env, &terminal.Progress{})
 	if asker == nil {
@@ -214,8 +214,8 @@ func (t *target) servers() []string {
 	return slices.DeleteFunc(config.Names(), func(name string) bool { return terminal.Line(name) != name || strings.HasPrefix(name, "-") })
 }
 
-// complete completes a server, a name or an argument. It does not start programs: it uses the lists that
-// earlier commands saved.
+// complete completes a server, a name or an argument. It does not start programs: it uses the lists
+// that earlier commands saved.
 func (t *target) complete(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	var all []string
 	servers := t.servers()
@@ -291,9 +291,9 @@ func (t *target) connect(ctx context.Context, server *mcpconfig.Server, o client
 	return nil, &terminal.UnreachableError{Err: err}
 }
 
-// dial starts the server's program, or calls its URL. Headers of the configuration take precedence over
-// --header. The default of o.ConnectTimeout is --timeout, or the timeout of the configuration if
-// --timeout is not given.
+// dial starts the server's program, or calls its URL. Headers of the configuration take precedence
+// over --header. The default of o.ConnectTimeout is --timeout, or the timeout of the configuration
+// if --timeout is not given.
 func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o client.Options) (*client.Client, error) {
 	if s.Err != nil {
 		return nil, s.Err
@@ -416,8 +416,8 @@ func (t *target) program(command []string) *mcpconfig.Server {
 	return &mcpconfig.Server{Name: filepath.Base(command[0]), Kind: mcpconfig.Stdio, Unexpanded: command, Command: command[0], Args: command[1:], Dir: t.folder()}
 }
 
-// defaultServer returns the server of a command line without SERVER: the server of the project, or the
-// only one. The words are a tool, resource or prompt, and its arguments.
+// defaultServer returns the server of a command line without SERVER: the server of the project, or
+// the only one. The words are a tool, resource or prompt, and its arguments.
 func (t *target) defaultServer(words []string, quiet bool) (*mcpconfig.Server, error) {
 	config, err := t.configuration(quiet)
 	if errors.Is(err, mcpconfig.ErrNone) {

@@ -71,8 +71,8 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
-// newServer returns a server whose tools echo their arguments. By default it has the tools echo, fail
-// and slow, a resource and a prompt.
+// newServer returns a server whose tools echo their arguments. By default it has the tools echo,
+// fail and slow, a resource and a prompt.
 func newServer(tools ...string) *mcp.Server {
 	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "1"}, mcp.Options{})
 	check := func(err error) {
@@ -257,7 +257,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// The default is the server of the project, or the only one. Names come from the configuration files.
+// The default is the server of the project, or the only one. Names come from the configuration
+// files.
 func TestServers(t *testing.T) {
 	good, other := entry(t, "good", "good"), entry(t, "other", "good")
 	one := `{"mcpServers": {` + good + `}}`

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// newProject returns a folder in a project whose .mcp.json defines a program. ran reports whether the
-// program was started since the last call.
+// newProject returns a folder in a project whose .mcp.json defines a program. ran reports whether
+// the program was started since the last call.
 func newProject(t *testing.T) (dir string, ran func() bool) {
 	t.Helper()
 	root := t.TempDir()

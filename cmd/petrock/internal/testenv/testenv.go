@@ -17,9 +17,9 @@ import (
 	"github.com/petrock/petrock/core/filelock"
 )
 
-// GoFlags is GOFLAGS for every go command that the tests run. With -trimpath, all copies of a project
-// share the build cache. Linking is faster without debug information, and compiling takes two thirds
-// of the time without inlining.
+// GoFlags is GOFLAGS for every go command that the tests run. With -trimpath, all copies of a
+// project share the build cache. Linking is faster without debug information, and compiling takes
+// two thirds of the time without inlining.
 const GoFlags = "-trimpath -ldflags=-w -gcflags=all=-l"
 
 // Warm compiles the project hello into the build cache, unless the cache has it. If test programs

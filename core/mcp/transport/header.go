@@ -1,4 +1,4 @@
-package mcp
+package transport
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ type HeaderArgument struct {
 // Text returns the argument as text, without the encoding of header values. It returns false unless
 // the argument is a string, a number or a boolean. arguments must be valid JSON.
 func (a HeaderArgument) Text(arguments json.RawMessage) (string, bool) {
-	value := a.in(arguments)
+	value := a.Value(arguments)
 	switch strictjson.First(value) {
 	case 0, 'n', '{', '[':
 		return "", false
@@ -36,8 +36,8 @@ func (a HeaderArgument) Text(arguments json.RawMessage) (string, bool) {
 	return string(value), true
 }
 
-// in returns the argument as JSON, or nil if it is missing.
-func (a HeaderArgument) in(arguments json.RawMessage) json.RawMessage {
+// Value returns the argument as JSON, or nil if it is missing. arguments must be valid JSON.
+func (a HeaderArgument) Value(arguments json.RawMessage) json.RawMessage {
 	for _, name := range a.Path {
 		arguments = strictjson.Member(arguments, name)
 	}

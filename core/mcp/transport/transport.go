@@ -1,0 +1,74 @@
+// Package transport is plumbing for petrock's own transports and generators; servers do not need it. It
+// has what package mcp and a transport that receives each message separately, such as package mcphttp,
+// tell each other about a request.
+package transport
+
+import (
+	"encoding/json"
+	"iter"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+)
+
+// A Responder answers a message of mcp.Session.Receive over the transport that the message came from.
+type Responder interface {
+	jsonrpc.Responder
+
+	// CheckRequest compares a request of revision 2026-07-28 with data of the transport, such as HTTP
+	// headers.
+	CheckRequest(r Request) error
+
+	// Reserve counts n bytes of memory for the session until it ends, or for the request if it has no
+	// session. A negative n releases memory earlier. An error refuses the request.
+	Reserve(n int) error
+
+	// Origin returns where the request comes from.
+	Origin() Origin
+
+	// Suspend lets the client disconnect and fetch the response after retry, if that is possible.
+	Suspend(retry time.Duration)
+}
+
+// An Origin says where a request comes from.
+type Origin struct {
+	Caller      string // name or address of the client, for the log
+	Session     string // the session as the log shows it, which is not enough to use it; may be empty
+	Traceparent string // header of the W3C recommendation Trace Context, as the client sent it; may be empty
+	Version     string // the revision that the transport names, such as in a header; may be empty
+}
+
+// A Request is a request of revision 2026-07-28 as its params describe it, for
+// [Responder].CheckRequest.
+type Request struct {
+	Version   string // the revision that _meta names; empty if it names none
+	Method    string
+	Target    string // the name of the tool or prompt, or the URI of the resource
+	HasTarget bool   // the params name the target, as a string
+	Arguments json.RawMessage
+	Headers   []HeaderArgument // of the tool
+}
+
+// HeaderArguments returns the arguments that HTTP headers repeat, with their values. The value of a
+// missing argument is nil.
+func (r Request) HeaderArguments() iter.Seq2[HeaderArgument, json.RawMessage] {
+	return func(yield func(HeaderArgument, json.RawMessage) bool) {
+		for _, a := range r.Headers {
+			if !yield(a, a.Value(r.Arguments)) {
+				return
+			}
+		}
+	}
+}
+
+// A StatelessError is the error of a request of revision 2026-07-28. Over HTTP, it determines the
+// status code.
+type StatelessError struct {
+	Err       error
+	Malformed bool // the revision or the capabilities in _meta are missing or invalid
+}
+
+func (e *StatelessError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *StatelessError) Unwrap() error { return e.Err }
