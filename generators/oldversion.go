@@ -360,7 +360,8 @@ func (w *oldVersion) embed(o *oldStruct, field *types.Var) *types.Var {
 	return types.NewField(token.NoPos, w.Named.Obj().Pkg(), inner.Obj().Name(), t, true)
 }
 
-// copyOf returns the struct that is a copy of a type of the source and has the given fields, or nil.
+// copyOf returns the struct that is a copy of a type of the source and has the given fields, or
+// nil.
 func (w *oldVersion) copyOf(target types.Type, fields []contract.Field) *oldStruct {
 	name := sourceName(target)
 	if named, ok := target.(*types.Named); ok && named.Obj().Pkg() != w.Named.Obj().Pkg() {
