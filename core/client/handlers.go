@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/petrock/petrock/core/internal/form"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
@@ -89,7 +90,7 @@ func (c *Client) elicit(ctx context.Context, params json.RawMessage) (any, error
 		result.Action = e.Action
 		if e.Action == mcp.ActionAccept {
 			var err error
-			if result.Content, err = mcp.FillDefaults(e.Schema, e.Content); err != nil {
+			if result.Content, err = form.FillDefaults(e.Schema, e.Content); err != nil {
 				return nil, err
 			}
 		}

@@ -8,11 +8,6 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// A Completer suggests values for an argument of a prompt or a variable of a resource template, best
-// first. prefix is the text typed so far; known holds the values of other arguments. The client gets
-// the first hundred values.
-type Completer func(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)
-
 // CompletePrompt sets the completer of the arguments of a prompt.
 func (s *Server) CompletePrompt(name string, c Completer) error {
 	p, ok := s.prompts.get(s.o.NamePrefix + name)

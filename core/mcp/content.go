@@ -52,15 +52,28 @@ type ResourceLink struct {
 	Resource
 }
 
+// A ToolUse is a model's request to use a tool of a [Sampling].
+type ToolUse struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+	Meta  Meta            `json:"_meta,omitempty"`
+}
+
+// A ToolUseResult is the result of a [ToolUse]. A message that has one must not have other blocks.
+type ToolUseResult struct {
+	ToolUseID         string          `json:"toolUseId"`
+	Content           []Content       `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
+	IsError           bool            `json:"isError,omitempty"`
+	Meta              Meta            `json:"_meta,omitempty"`
+}
+
 // UnknownContent is a block of an unknown type, such as one of a later revision.
 type UnknownContent struct {
 	Type string
 	Raw  json.RawMessage // the whole block
 }
-
-func (c UnknownContent) forRevision(Revision) Content { return c }
-
-func (c UnknownContent) MarshalJSON() ([]byte, error) { return c.Raw, nil }
 
 func (c Text) forRevision(r Revision) Content {
 	c.Annotations, c.Meta = c.Annotations.forRevision(r), c.Meta.forRevision(r)
@@ -98,19 +111,18 @@ func (c ResourceLink) forRevision(r Revision) Content {
 	return ResourceLink{c.Resource.forRevision(r)}
 }
 
+func (c ToolUse) forRevision(Revision) Content { return c }
+
+func (c ToolUseResult) forRevision(Revision) Content { return c }
+
+func (c UnknownContent) forRevision(Revision) Content { return c }
+
 // orEmpty returns data, or an empty slice if it is nil, which would be null in JSON.
 func orEmpty(data []byte) []byte {
 	if data == nil {
 		return []byte{}
 	}
 	return data
-}
-
-func (m Meta) forRevision(r Revision) Meta {
-	if r < Revision20250618 {
-		return nil
-	}
-	return m
 }
 
 // renderContent converts blocks for clients of a revision.
@@ -126,6 +138,19 @@ func renderContent(blocks []Content, r Revision) ([]Content, error) {
 		rendered[i] = block.forRevision(r)
 	}
 	return rendered, nil
+}
+
+func textOf(blocks []Content) string {
+	text := ""
+	for _, block := range blocks {
+		if t, ok := block.(Text); ok {
+			if text != "" {
+				text += "\n"
+			}
+			text += t.Text
+		}
+	}
+	return text
 }
 
 func appendContent(dst []byte, blocks []Content) ([]byte, error) {
@@ -173,6 +198,22 @@ func (c EmbeddedResource) MarshalJSON() ([]byte, error) {
 func (c ResourceLink) MarshalJSON() ([]byte, error) {
 	return marshalWithType("resource_link", c.Resource)
 }
+
+func (c ToolUse) MarshalJSON() ([]byte, error) {
+	type fields ToolUse
+	if c.Input == nil {
+		c.Input = json.RawMessage(`{}`)
+	}
+	return marshalWithType("tool_use", fields(c))
+}
+
+func (c ToolUseResult) MarshalJSON() ([]byte, error) {
+	type fields ToolUseResult
+	c.Content = append([]Content{}, c.Content...) // never nil: the field is required
+	return marshalWithType("tool_result", fields(c))
+}
+
+func (c UnknownContent) MarshalJSON() ([]byte, error) { return c.Raw, nil }
 
 // marshalWithType encodes a struct with at least one member, and adds its type as the first member.
 func marshalWithType(kind string, fields any) ([]byte, error) {
@@ -236,4 +277,24 @@ func decodeAs[C Content](raw []byte) (Content, error) {
 	var c C
 	err := strictjson.Unmarshal(raw, &c)
 	return c, err
+}
+
+func (c *ToolUseResult) UnmarshalJSON(raw []byte) error {
+	type fields ToolUseResult
+	var wire struct {
+		fields
+		Content json.RawMessage `json:"content"`
+	}
+	if err := strictjson.Unmarshal(raw, &wire); err != nil {
+		return err
+	}
+	*c = ToolUseResult(wire.fields)
+	if wire.Content == nil {
+		return nil
+	}
+	var err error
+	if c.Content, err = decodeContents(wire.Content); err != nil {
+		return fmt.Errorf("content: %w", err)
+	}
+	return nil
 }

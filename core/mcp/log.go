@@ -74,6 +74,18 @@ func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 	s.server.o.CallLog.LogAttrs(c.ctx, slog.LevelInfo, "call", attrs...)
 }
 
+type setLevelParams struct {
+	Level Level `json:"level"`
+}
+
+func (s *Server) setLevel(_ context.Context, c *Call, p *setLevelParams) (any, error) {
+	if !slices.Contains(levels(), p.Level) {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown level %q; use one of %q", short(string(p.Level)), levels())
+	}
+	c.Session.level.Store(&p.Level)
+	return struct{}{}, nil
+}
+
 // A logHandler passes records to next and to the client of a call.
 type logHandler struct {
 	next slog.Handler
@@ -171,50 +183,4 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 
 func (h *logHandler) extend(with func(slog.Handler) slog.Handler) slog.Handler {
 	return &logHandler{next: with(h.next), call: h.call, with: append(slices.Clip(h.with), with)}
-}
-
-// A Level is the severity of a log message.
-type Level string
-
-// The levels, from the lowest to the highest.
-const (
-	LevelDebug     Level = "debug"
-	LevelInfo      Level = "info"
-	LevelNotice    Level = "notice"
-	LevelWarning   Level = "warning"
-	LevelError     Level = "error"
-	LevelCritical  Level = "critical"
-	LevelAlert     Level = "alert"
-	LevelEmergency Level = "emergency"
-)
-
-// Levels returns all levels, from the lowest to the highest.
-func Levels() []Level {
-	return []Level{LevelDebug, LevelInfo, LevelNotice, LevelWarning, LevelError, LevelCritical, LevelAlert, LevelEmergency}
-}
-
-// slog returns the level as a [slog.Level].
-func (l Level) slog() slog.Level {
-	return []slog.Level{-4, 0, 2, 4, 8, 12, 16, 20}[slices.Index(Levels(), l)]
-}
-
-func levelOf(l slog.Level) Level {
-	for _, level := range slices.Backward(Levels()) {
-		if l >= level.slog() {
-			return level
-		}
-	}
-	return LevelDebug
-}
-
-type setLevelParams struct {
-	Level Level `json:"level"`
-}
-
-func (s *Server) setLevel(_ context.Context, c *Call, p *setLevelParams) (any, error) {
-	if !slices.Contains(Levels(), p.Level) {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown level %q; use one of %q", short(string(p.Level)), Levels())
-	}
-	c.Session.level.Store(&p.Level)
-	return struct{}{}, nil
 }

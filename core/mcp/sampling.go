@@ -147,6 +147,31 @@ func checkSampled(block Content, r Revision) error {
 	return fmt.Errorf("revision %s does not support %T in a message to a model", r, block)
 }
 
+func (s *Sampling) setAnswer(raw json.RawMessage) error {
+	var message SampledMessage
+	if err := strictjson.Unmarshal(raw, &message); err != nil {
+		return err
+	}
+	if message.Role != RoleUser && message.Role != RoleAssistant {
+		return fmt.Errorf("role must be %q or %q, got %q", RoleUser, RoleAssistant, short(string(message.Role)))
+	}
+	if message.Content == nil {
+		return errors.New("content: must be an object or an array")
+	}
+	for i, block := range message.Content {
+		switch use := block.(type) {
+		case ToolUse:
+			if use.ID == "" || use.Name == "" {
+				return fmt.Errorf("content[%d] must have an id and a name", i)
+			}
+		case ToolUseResult:
+			return fmt.Errorf("content[%d]: must not be a tool_result", i)
+		}
+	}
+	s.Answer = message
+	return nil
+}
+
 // Blocks are the content of a message to or from a model. A single block is encoded without an array.
 type Blocks []Content
 
@@ -173,85 +198,6 @@ func (c *Blocks) UnmarshalJSON(raw []byte) (err error) {
 		}
 	}
 	return err
-}
-
-func (s *Sampling) setAnswer(raw json.RawMessage) error {
-	var message SampledMessage
-	if err := strictjson.Unmarshal(raw, &message); err != nil {
-		return err
-	}
-	if message.Role != RoleUser && message.Role != RoleAssistant {
-		return fmt.Errorf("role must be %q or %q, got %q", RoleUser, RoleAssistant, short(string(message.Role)))
-	}
-	if message.Content == nil {
-		return errors.New("content: must be an object or an array")
-	}
-	for i, block := range message.Content {
-		switch use := block.(type) {
-		case ToolUse:
-			if use.ID == "" || use.Name == "" {
-				return fmt.Errorf("content[%d] must have an id and a name", i)
-			}
-		case ToolUseResult:
-			return fmt.Errorf("content[%d]: must not be a tool_result", i)
-		}
-	}
-	s.Answer = message
-	return nil
-}
-
-// A ToolUse is a model's request to use a tool of a [Sampling].
-type ToolUse struct {
-	ID    string          `json:"id"`
-	Name  string          `json:"name"`
-	Input json.RawMessage `json:"input"`
-	Meta  Meta            `json:"_meta,omitempty"`
-}
-
-// A ToolUseResult is the result of a [ToolUse]. A message that has one must not have other blocks.
-type ToolUseResult struct {
-	ToolUseID         string          `json:"toolUseId"`
-	Content           []Content       `json:"content"`
-	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
-	IsError           bool            `json:"isError,omitempty"`
-	Meta              Meta            `json:"_meta,omitempty"`
-}
-
-func (c *ToolUseResult) UnmarshalJSON(raw []byte) error {
-	type fields ToolUseResult
-	var wire struct {
-		fields
-		Content json.RawMessage `json:"content"`
-	}
-	if err := strictjson.Unmarshal(raw, &wire); err != nil {
-		return err
-	}
-	*c = ToolUseResult(wire.fields)
-	if wire.Content == nil {
-		return nil
-	}
-	var err error
-	if c.Content, err = decodeContents(wire.Content); err != nil {
-		return fmt.Errorf("content: %w", err)
-	}
-	return nil
-}
-
-func (c ToolUse) forRevision(Revision) Content       { return c }
-func (c ToolUseResult) forRevision(Revision) Content { return c }
-
-func (c ToolUse) MarshalJSON() ([]byte, error) {
-	type fields ToolUse
-	if c.Input == nil {
-		c.Input = json.RawMessage(`{}`)
-	}
-	return marshalWithType("tool_use", fields(c))
-}
-
-func (c ToolUseResult) MarshalJSON() ([]byte, error) {
-	type fields ToolUseResult
-	c.Content = append([]Content{}, c.Content...) // never nil: the field is required
-	return marshalWithType("tool_result", fields(c))
 }
 
 // A Root is a directory or file that the user works on.

@@ -39,8 +39,8 @@ func (b *bench) lacks(file, part string) {
 	}
 }
 
-// With read_first, every change of fields makes a version that is only read. The tool keeps its input until
-// the directive is removed, and then gets the new one.
+// With read_first, every change of fields makes a version that is only read. The tool keeps its
+// input until the directive is removed, and then gets the new one.
 func TestReadFirst(t *testing.T) {
 	b := openLibrary(t)
 	b.replace("features/desk/desk.go", "`json:\"reason\"` // Reason", "`json:\"reason\" schema:\"min=1,max=80\"` // Reason of the end")
