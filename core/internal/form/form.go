@@ -1,5 +1,5 @@
-// Package form handles the schemas of forms, with which a server asks a user for input: objects whose
-// properties are strings, numbers, booleans and choices.
+// Package form handles the schemas of forms, with which a server asks a user for input: objects
+// whose properties are strings, numbers, booleans and choices.
 package form
 
 import (
@@ -13,7 +13,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Check returns an error if a form is not a valid schema, or has a property that clients cannot show.
+// Check returns an error if a form is not a valid schema, or has a property that clients cannot
+// show.
 func Check(form json.RawMessage) error {
 	s, err := jsonschema.Compile(form)
 	if err != nil {
