@@ -21,8 +21,8 @@ type CommandInput struct {
 	Examples    []Step   `json:"examples,omitempty"`                 // Test cases, run in order on one event log; tool calls another tool. New ids are id1, id2, …
 }
 
-// Command creates a command: a tool that changes the state of a feature. It also creates the feature if
-// needed.
+// Command creates a command: a tool that changes the state of a feature. It also creates the feature
+// if needed.
 func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 	n, err := newComponent(p, "command", derive.Features, in.Name, in.Description, Implementation{in.Body, in.Examples})
 	if err != nil {
@@ -73,8 +73,8 @@ func (n *component) inputOutput(inputFields, outputFields []string) (input, outp
 	return input, output, nil
 }
 
-// useDeclaredEnums replaces enums by string types of the feature that have the same values, and adds the
-// values of such types that fields name.
+// useDeclaredEnums replaces enums by string types of the feature that have the same values, and adds
+// the values of such types that fields name.
 func (n component) useDeclaredEnums(lists ...[]gen.Field) {
 	known := n.knownFeature(n.feature)
 	if known == nil {
@@ -133,7 +133,8 @@ type QueryInput struct {
 	Examples    []Step   `json:"examples,omitempty"`                // As for a command
 }
 
-// Query creates a query: a tool that reads the state of a feature. It also creates the feature if needed.
+// Query creates a query: a tool that reads the state of a feature. It also creates the feature if
+// needed.
 func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
 	n, err := newComponent(p, "query", derive.Features, in.Name, in.Description, Implementation{in.Body, in.Examples})
 	if err != nil {

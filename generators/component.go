@@ -15,8 +15,8 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// A component describes what a generator creates: a tool, resource, prompt, command, query, worker or
-// generator.
+// A component describes what a generator creates: a tool, resource, prompt, command, query, worker
+// or generator.
 type component struct {
 	project     gen.Project
 	kind, dir   string
@@ -40,7 +40,8 @@ type component struct {
 	features      map[string]*gen.Feature // cache of Project.Feature, by name
 }
 
-// newComponent returns a component from its name: FEATURE/NAME if the folder is that of the features.
+// newComponent returns a component from its name: FEATURE/NAME if the folder is that of the
+// features.
 func newComponent(p gen.Project, kind, dir, text, description string, in Implementation) (component, error) {
 	n := component{project: p, kind: kind, dir: dir, features: map[string]*gen.Feature{}}
 	if dir == derive.Features {

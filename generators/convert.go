@@ -16,8 +16,8 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// A converter writes expressions that convert values from the types of one version of a command to those of
-// another.
+// A converter writes expressions that convert values from the types of one version of a command to
+// those of another.
 type converter struct {
 	p    gen.Project
 	dir  string     // folder of the package that has the code
@@ -31,8 +31,8 @@ type converter struct {
 	pair func(from types.Type, to *types.Named)
 }
 
-// convert returns the expression that converts a value. It reports false if the conversion could lose data,
-// or is not known.
+// convert returns the expression that converts a value. It reports false if the conversion could
+// lose data, or is not known.
 func (c *converter) convert(value string, from, to types.Type) (string, bool) {
 	from, to = types.Unalias(from), types.Unalias(to)
 	if isSame(from, to) {
@@ -83,13 +83,14 @@ func (c *converter) convert(value string, from, to types.Type) (string, bool) {
 	return "", false
 }
 
-// isSame reports whether values of a type can be assigned to another without a conversion. Opaque types of an
-// old version are made from their names, so that names are compared too.
+// isSame reports whether values of a type can be assigned to another without a conversion. Opaque
+// types of an old version are made from their names, so that names are compared too.
 func isSame(a, b types.Type) bool {
 	return types.Identical(a, b) || types.TypeString(a, nil) == types.TypeString(b, nil)
 }
 
-// isOpaque reports whether a type has its own decoding. In old versions, such a type has no underlying type.
+// isOpaque reports whether a type has its own decoding. In old versions, such a type has no
+// underlying type.
 func isOpaque(t types.Type) bool {
 	named, ok := t.(*types.Named)
 	return ok && (named.Underlying() == types.Typ[types.Invalid] || derive.IsOpaque(named))
@@ -147,8 +148,8 @@ func (c *converter) callApp(function string, arguments ...string) string {
 	return c.file.Ref(c.p.Import("core/app"), function) + "(" + strings.Join(arguments, ", ") + ")"
 }
 
-// literal returns a value as Go source that is assignable to a type, and false if there is none. text is JSON,
-// or plain text for a string.
+// literal returns a value as Go source that is assignable to a type, and false if there is none.
+// text is JSON, or plain text for a string.
 func (c *converter) literal(file gen.GoFile, text string, t types.Type) (string, bool) {
 	own := shape{path: c.p.Import(c.dir)}
 	if feature := c.p.Feature(path.Base(c.dir)); feature != nil && feature.Dir == c.dir {

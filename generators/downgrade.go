@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// newDowngrade appends func Downgrade to the file of an old version. renamed are the new names of fields, by
-// their old ones.
+// newDowngrade appends func Downgrade to the file of an old version. renamed are the new names of
+// fields, by their old ones.
 func newDowngrade(p gen.Project, in VersionInput, renamed map[string]string) (gen.Draft, error) {
 	if len(in.Drop)+len(in.Default) > 0 || in.Body != "" || in.ReadFirst {
 		return gen.Draft{}, fmt.Errorf("%s is for a version that exists; generate the version first", p.Option("downgrade"))
@@ -40,8 +40,8 @@ func newDowngrade(p gen.Project, in VersionInput, renamed map[string]string) (ge
 	}, nil
 }
 
-// downgradeCode returns the statements that copy the fields of the next version to an old one, and the
-// functions that do so for nested structs.
+// downgradeCode returns the statements that copy the fields of the next version to an old one, and
+// the functions that do so for nested structs.
 func downgradeCode(p gen.Project, v *gen.OldVersion, renamed map[string]string) (statements, functions string, err error) {
 	dir := path.Dir(v.File.Path)
 	c := &converter{p: p, dir: dir, file: gen.NewGoFile(p.Import(dir), p.Package(dir))}
@@ -70,8 +70,8 @@ func downgradeCode(p gen.Project, v *gen.OldVersion, renamed map[string]string) 
 	return statements, functions, nil
 }
 
-// copyFields returns the statement that copies the fields of a struct, c, to an older one. Optional fields
-// that the struct lacks stay unset.
+// copyFields returns the statement that copies the fields of a struct, c, to an older one. Optional
+// fields that the struct lacks stay unset.
 func (c *converter) copyFields(from, to *types.Named, renamed map[string]string) (string, error) {
 	now := derive.JSONFields(from.Underlying().(*types.Struct), false)
 	var names, values []string

@@ -26,8 +26,8 @@ type FeatureInput struct {
 	Item   string   `json:"item,omitempty"`   // With crud: name of one item
 }
 
-// Feature creates an event-sourced feature: a state for commands, queries and workers. With crud it is
-// complete, with tests.
+// Feature creates an event-sourced feature: a state for commands, queries and workers. With crud it
+// is complete, with tests.
 func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 	if err := checkFeature(p, in.Name); err != nil {
 		return gen.Draft{}, err
@@ -137,8 +137,8 @@ var (
 
 func featureDir(feature string) string { return path.Join(derive.Features, feature) }
 
-// checkFeature checks the name of a feature, which is also the name of its folder and package, and the
-// prefix of its tools.
+// checkFeature checks the name of a feature, which is also the name of its folder and package, and
+// the prefix of its tools.
 func checkFeature(p gen.Project, name string) error {
 	const maxLength = 30
 	refuse := func(format string, args ...any) error {
@@ -172,7 +172,8 @@ func isReserved(name string) bool {
 	return slices.Contains([]string{"State", "NewState", "Feature", "Map", "Register", "Event"}, name)
 }
 
-// knownFeature returns a feature of the project, or nil. It asks the project once. The name may be empty.
+// knownFeature returns a feature of the project, or nil. It asks the project once. The name may be
+// empty.
 func (n component) knownFeature(name string) *gen.Feature {
 	known, ok := n.features[name]
 	if !ok && n.project.Feature != nil && name != "" {
@@ -182,7 +183,8 @@ func (n component) knownFeature(name string) *gen.Feature {
 	return known
 }
 
-// label returns the name of the component in messages: posts/publish in a feature, else as clients use it.
+// label returns the name of the component in messages: posts/publish in a feature, else as clients
+// use it.
 func (n component) label() string {
 	if n.feature != "" {
 		return n.feature + "/" + n.name.Wire()
@@ -201,8 +203,8 @@ func importFeature(p gen.Project, file gen.GoFile, feature string) {
 	}
 }
 
-// servedFeatures returns the features that the component's test needs: its own or those that the body
-// uses, and those of the tools that the test calls. A feature serves the features that it uses.
+// servedFeatures returns the features that the component's test needs: its own or those that the
+// body uses, and those of the tools that the test calls. A feature serves the features that it uses.
 func (n component) servedFeatures() []string {
 	all := addFeature(nil, n.feature)
 	if n.feature == "" {
@@ -234,8 +236,9 @@ func featureOf(p gen.Project, tool string) string {
 	return feature
 }
 
-// features returns the features that a body uses, sorted: those that it names, those of other packages that it
-// names and, if it has the context that calls need, those of its own package in dir. The body may be nil.
+// features returns the features that a body uses, sorted: those that it names, those of other
+// packages that it names and, if it has the context that calls need, those of its own package in
+// dir. The body may be nil.
 func (b *body) features(p gen.Project, dir string) []string {
 	var all []string
 	if b == nil {
@@ -266,7 +269,8 @@ func (b *body) features(p gen.Project, dir string) []string {
 	return all
 }
 
-// testSetup returns the first statements of a test, outside of features with the component's package:
+// testSetup returns the first statements of a test, outside of features with the component's
+// package:
 //
 //	client := apptest.Serve(t, posts.Feature())
 //	client.Register(tools.Register)
@@ -302,8 +306,8 @@ func (n component) argument(tool string, input json.RawMessage) *jen.Statement {
 	return textLit(string(input))
 }
 
-// inputOf returns the input type of a tool: the component itself, or a command or query of a feature.
-// The name is empty if the type is unknown.
+// inputOf returns the input type of a tool: the component itself, or a command or query of a
+// feature. The name is empty if the type is unknown.
 func (n component) inputOf(tool string) shape {
 	if tool == n.wire {
 		return n.input

@@ -177,8 +177,8 @@ func (s shape) members(object json.RawMessage) ([]jen.Code, bool) {
 	return set, len(given) == 0
 }
 
-// encodedAs returns the JSON key of a field, empty if it is not encoded, and the options of its tag. It
-// reports false for embedded fields and the option string.
+// encodedAs returns the JSON key of a field, empty if it is not encoded, and the options of its tag.
+// It reports false for embedded fields and the option string.
 func encodedAs(f gen.StructField) (key string, options []string, ok bool) {
 	tag := reflect.StructTag(f.Tag).Get("json")
 	if tag == "-" || f.Name != "" && !ast.IsExported(f.Name) {

@@ -82,8 +82,8 @@ func newGenerator(n component, in GeneratorInput) (*generator, error) {
 	return g, g.setSource(in)
 }
 
-// setPath sets where the components go, and the directive that finds them again. In a folder of petrock's
-// components, they are such components.
+// setPath sets where the components go, and the directive that finds them again. In a folder of
+// petrock's components, they are such components.
 func (g *generator) setPath(text string) error {
 	g.path = cmp.Or(text, plural(strings.ReplaceAll(g.wire, "_", ""))+"/*.go")
 	if err := gen.CheckPattern(g.path); err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// An oldVersion writes the file of the old version of one command: its types, made from the recorded fields,
-// and the methods that convert them to the types of the source.
+// An oldVersion writes the file of the old version of one command: its types, made from the
+// recorded fields, and the methods that convert them to the types of the source.
 type oldVersion struct {
 	*gen.Version
 	u    *upgrade
@@ -37,11 +37,13 @@ type oldVersion struct {
 	hasBody bool         // whether the file has the statements that the user wrote
 }
 
-// An oldStruct is a struct type of an old version: CreateV1, or CreateV1Item for its struct type Item.
+// An oldStruct is a struct type of an old version: CreateV1, or CreateV1Item for its struct type
+// Item.
 type oldStruct struct {
 	*types.Named
 	recorded string                // its name in the recorded fields; empty for the command
 	fields   []contract.Field      // as recorded
+	owned    map[string]bool       // its fields, and those that other structs embed, as RECORDED.NAME
 	target   types.Type            // the type of the source that it is converted to; nil if there is none
 	embedded map[string]*oldStruct // its embedded structs, by the names of those of target
 	isInner  bool                  // whether it is not the command
@@ -61,12 +63,12 @@ func (o *oldStruct) method() string {
 	return "Upgrade"
 }
 
-// An oldEnum is an enum of an old version: CreateV1Status, with the constants CreateV1StatusOpen and so on.
+// An oldEnum is an enum of an old version: CreateV1Status, with the constants CreateV1StatusOpen
+// and so on.
 type oldEnum struct {
 	*types.Named
-	recorded string // name in recorded fields
-	source   string // name of its type
-	values   []contract.Constant
+	source string // name of its type
+	values []contract.Constant
 }
 
 // constant returns the name of a constant: CreateV1StatusOpen for StatusOpen.
@@ -74,8 +76,8 @@ func (e *oldEnum) constant(c contract.Constant) string {
 	return e.Obj().Name() + gen.Capitalize(strings.TrimPrefix(c.Go, e.source))
 }
 
-// newOldVersion returns the types of an old version. Structs get their fields when the type of the source that
-// they are converted to is known.
+// newOldVersion returns the types of an old version. Structs get their fields when the type of the
+// source that they are converted to is known.
 func (u *upgrade) newOldVersion(v *gen.Version) *oldVersion {
 	where := path.Join(v.Dir, strings.ToLower(v.OldType(""))+".go")
 	if name, err := gen.ParseName(gen.WireName(v.OldType(""))); err == nil {
@@ -94,6 +96,7 @@ func (u *upgrade) newOldVersion(v *gen.Version) *oldVersion {
 	for _, name := range slices.Sorted(maps.Keys(v.Old.Types)) {
 		if w.structs[name] == nil {
 			w.structs[name] = w.newStruct(name, v.OldType(name), v.Old.Types[name])
+			v.OldNames[name] = v.OldType(name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Old.Enums)) {
@@ -102,7 +105,8 @@ func (u *upgrade) newOldVersion(v *gen.Version) *oldVersion {
 			pkg, name, _ := strings.Cut(typ, ".")
 			source, short = name, gen.Capitalize(pkg)+name
 		}
-		w.enums[name] = &oldEnum{w.newNamed(v.OldType(short), types.Typ[types.String]), short, source, v.Old.Enums[name]}
+		w.enums[name] = &oldEnum{w.newNamed(v.OldType(short), types.Typ[types.String]), source, v.Old.Enums[name]}
+		v.OldNames[short] = v.OldType(short)
 	}
 	return w
 }
@@ -116,7 +120,10 @@ func (w *oldVersion) newFile() gen.GoFile {
 func (w *oldVersion) command() *oldStruct { return w.structs[""] }
 
 func (w *oldVersion) newStruct(recorded, name string, fields []contract.Field) *oldStruct {
-	o := &oldStruct{Named: w.newNamed(name, &types.Struct{}), recorded: recorded, fields: fields, embedded: map[string]*oldStruct{}, isInner: true}
+	o := &oldStruct{Named: w.newNamed(name, &types.Struct{}), recorded: recorded, fields: fields, isInner: true, owned: map[string]bool{}, embedded: map[string]*oldStruct{}}
+	for _, f := range fields {
+		o.owned[recorded+"."+f.Name] = true
+	}
 	w.byType[o.Named] = o
 	return o
 }
@@ -129,14 +136,15 @@ func (w *oldVersion) newNamed(name string, underlying types.Type) *types.Named {
 	return types.NewNamed(types.NewTypeName(token.NoPos, w.Named.Obj().Pkg(), name, nil), underlying, nil)
 }
 
-// write writes the file: the structs that are converted with their methods, then the others, then the enums.
+// write writes the file: the structs that are converted with their methods, then the others, then
+// the enums.
 func (w *oldVersion) write() {
 	w.pair(w.command().Named, w.Named)
 	w.function(w.command().Named, w.Named)
 	w.writeReached(true)
 
-	// The body takes the place of some conversions. They are only read for the types that they reach, which
-	// have methods if the body calls them.
+	// The body takes the place of some conversions. They are only read for the types that they
+	// reach, which have methods if the body calls them.
 	w.isDry = true
 	for _, o := range slices.Clone(w.reached) {
 		if w.u.isConverted(o) {
@@ -145,11 +153,14 @@ func (w *oldVersion) write() {
 		}
 	}
 	w.writeReached(w.hasBody && strings.Contains(w.u.body.text, ".upgrade"))
-	w.findSources()
-	w.writeReached(false)
 	for _, name := range slices.Sorted(maps.Keys(w.structs)) {
-		if w.structs[name].target == nil {
-			w.declare(w.structs[name])
+		o := w.structs[name]
+		if source := w.source(name); source != nil && o.target == nil { // previous versions convert to it
+			w.pair(o.Named, source)
+			w.function(o.Named, source)
+			w.writeReached(false)
+		} else if o.target == nil {
+			w.declare(o)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.enums)) {
@@ -157,7 +168,8 @@ func (w *oldVersion) write() {
 	}
 }
 
-// writeReached writes the structs that were reached since the last call and, if hasMethods is set, their methods.
+// writeReached writes the structs that were reached since the last call and, if hasMethods is set,
+// their methods.
 func (w *oldVersion) writeReached(hasMethods bool) {
 	for ; w.written < len(w.reached); w.written++ { // converting one may reach others
 		o := w.reached[w.written]
@@ -177,20 +189,20 @@ func (w *oldVersion) writeReached(hasMethods bool) {
 	}
 }
 
-// findSources finds the types of the source that previous versions convert to, and this one does not.
-func (w *oldVersion) findSources() {
-	for _, name := range slices.Sorted(maps.Keys(w.structs)) {
-		o, source := w.structs[name], w.Sources[name]
-		if source != nil && o.target == nil && isStruct(source) && !isOpaque(source) {
-			w.pair(o.Named, source)
-			w.function(o.Named, source)
+// source returns the struct type of the source that has a recorded name, or nil.
+func (w *oldVersion) source(recorded string) *types.Named {
+	own := w.Named.Obj().Pkg()
+	for _, pkg := range slices.Concat(own.Imports(), []*types.Package{own}) {
+		name, ok := strings.CutPrefix(recorded, gen.Capitalize(pkg.Name()))
+		if pkg == own {
+			name, ok = recorded, true
+		}
+		if object, isType := pkg.Scope().Lookup(name).(*types.TypeName); ok && isType && isStruct(object.Type()) && !isOpaque(object.Type()) {
+			named, _ := object.Type().(*types.Named)
+			return named
 		}
 	}
-	for _, enum := range w.enums {
-		if source := w.Sources[enum.recorded]; source != nil {
-			w.pair(enum.Named, source)
-		}
-	}
+	return nil
 }
 
 // function returns the method that converts a struct, and makes write write it.
@@ -203,8 +215,8 @@ func (w *oldVersion) function(from *types.Named, to types.Type) (name string, ok
 	return o.Obj().Name() + "." + o.method(), isSame(o.target, to)
 }
 
-// pair notes that older versions use a type of this one instead of a type of the source. If several stand for
-// it, they use the first.
+// pair notes that older versions use a type of this one instead of a type of the source. If several
+// stand for it, they use the first.
 func (w *oldVersion) pair(from types.Type, to *types.Named) {
 	if _, known := w.OldNames[types.TypeString(to, nil)]; known {
 		return
@@ -269,8 +281,8 @@ func (w *oldVersion) declareEnum(e *oldEnum) {
 	w.file.Text(text + ")")
 }
 
-// setFields sets the fields of a struct. Recorded fields of an embedded struct are in a struct of their own if
-// the target still embeds it.
+// setFields sets the fields of a struct. Recorded fields of an embedded struct are in a struct of
+// their own if the target still embeds it.
 func (w *oldVersion) setFields(o *oldStruct) {
 	var fields []*types.Var
 	var tags []string
@@ -303,8 +315,8 @@ func (w *oldVersion) setFields(o *oldStruct) {
 	o.SetUnderlying(types.NewStruct(fields, tags))
 }
 
-// embeddedStruct returns the embedded field with a name, or nil if the type does not embed a struct of that
-// name.
+// embeddedStruct returns the embedded field with a name, or nil if the type does not embed a struct
+// of that name.
 func embeddedStruct(t types.Type, name string) *types.Var {
 	if t == nil {
 		return nil
@@ -327,18 +339,40 @@ func pointee(t types.Type) types.Type {
 
 // embed returns the field of an embedded struct, with those recorded fields that are promoted.
 func (w *oldVersion) embed(o *oldStruct, field *types.Var) *types.Var {
-	inner := w.newStruct(o.recorded, o.Obj().Name()+field.Name(), contract.Shape{Fields: o.fields}.Promoted(field.Name()).Fields)
+	target, fields := pointee(field.Type()), contract.Shape{Fields: o.fields}.Promoted(field.Name()).Fields
+	inner := w.copyOf(target, fields)
+	if inner == nil {
+		inner = w.newStruct(o.recorded, o.Obj().Name()+field.Name(), fields)
+	}
+	for _, f := range fields {
+		inner.owned[o.recorded+"."+f.Name] = true
+	}
 	o.embedded[field.Name()] = inner
-	w.function(inner.Named, pointee(field.Type()))
-	if named, ok := pointee(field.Type()).(*types.Named); ok {
+	w.function(inner.Named, target)
+	if named, ok := target.(*types.Named); ok {
 		w.pair(inner.Named, named)
 	}
-	w.OldFields[field.Origin().Pos()] = inner.Obj().Name()
+	w.OldFields[field.Pos()] = inner.Obj().Name()
 	var t types.Type = inner.Named
-	if inner.isPointer = isPointer(field.Type()); inner.isPointer {
-		t = types.NewPointer(t)
+	if isPointer(field.Type()) {
+		t, inner.isPointer = types.NewPointer(t), true
 	}
 	return types.NewField(token.NoPos, w.Named.Obj().Pkg(), inner.Obj().Name(), t, true)
+}
+
+// copyOf returns the struct that is a copy of a type of the source and has the given fields, or
+// nil.
+func (w *oldVersion) copyOf(target types.Type, fields []contract.Field) *oldStruct {
+	name := sourceName(target)
+	if named, ok := target.(*types.Named); ok && named.Obj().Pkg() != w.Named.Obj().Pkg() {
+		name = gen.Capitalize(named.Obj().Pkg().Name()) + name
+	}
+	for _, o := range append(slices.Clone(w.reached), w.structs[name]) {
+		if o != nil && (o.target == nil || isSame(o.target, target)) && !slices.ContainsFunc(fields, func(f contract.Field) bool { return !slices.Contains(o.fields, f) }) {
+			return o
+		}
+	}
+	return nil
 }
 
 // goType returns a recorded type as a Go type of the old version.

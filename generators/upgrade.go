@@ -27,8 +27,8 @@ func (u *upgrade) isConverted(o *oldStruct) bool {
 	return u.converted != nil && isSame(u.converted, o.target)
 }
 
-// bodyFor returns the body as the file of the old version writes it. The body may name declarations of the
-// target's package with or without the package.
+// bodyFor returns the body as the file of the old version writes it. The body may name declarations
+// of the target's package with or without the package.
 func (w *oldVersion) bodyFor(o *oldStruct) string {
 	const before = "package p\nfunc _() {\n"
 	text, fset := w.u.body.text, token.NewFileSet()
@@ -38,44 +38,38 @@ func (w *oldVersion) bodyFor(o *oldStruct) string {
 		return text
 	}
 	pkg := named.Obj().Pkg()
-	isField := map[*ast.Ident]bool{}
-	qualifiers, references := map[int]string{}, map[int]string{} // by offset
+	isOwn, isField := pkg.Path() == w.u.p.Import(w.Dir), map[*ast.Ident]bool{}
+	var out strings.Builder
+	end := 0 // of the text in out
 	for node := range ast.Preorder(file.Decls[0]) {
 		switch node := node.(type) {
 		case *ast.SelectorExpr:
 			isField[node.Sel] = true
-			if x, ok := node.X.(*ast.Ident); ok && x.Name == pkg.Name() {
-				qualifiers[fset.Position(x.Pos()).Offset-len(before)] = x.Name + "."
-			}
 		case *ast.KeyValueExpr:
 			key, _ := node.Key.(*ast.Ident)
 			isField[key] = true
 		case *ast.Ident:
-			if !isField[node] && node.IsExported() && pkg.Scope().Lookup(node.Name) != nil {
-				references[fset.Position(node.Pos()).Offset-len(before)] = pkg.Name() + "."
+			at := fset.Position(node.Pos()).Offset - len(before)
+			switch {
+			case isField[node]:
+			case isOwn && node.Name == pkg.Name() && strings.HasPrefix(text[at:], node.Name+"."):
+				out.WriteString(text[end:at])
+				end = at + len(node.Name) + 1
+			case !isOwn && node.IsExported() && pkg.Scope().Lookup(node.Name) != nil:
+				out.WriteString(text[end:at] + pkg.Name() + ".")
+				end = at
 			}
 		}
 	}
-	isOwn := pkg.Path() == w.u.p.Import(w.Dir)
-	for _, at := range slices.Backward(slices.Sorted(maps.Keys(qualifiers))) {
-		if isOwn {
-			text = text[:at] + strings.TrimPrefix(text[at:], qualifiers[at])
-		}
-	}
-	for _, at := range slices.Backward(slices.Sorted(maps.Keys(references))) {
-		if !isOwn {
-			text = text[:at] + references[at] + text[at:]
-		}
-	}
-	return text
+	return out.String() + text[end:]
 }
 
-// convertFields returns the statements that convert a struct, old, to its target: as a literal, or field by
-// field if the target embeds structs that old does not.
+// convertFields returns the statements that convert a struct, old, to its target: as a literal, or
+// field by field if the target embeds structs that old does not.
 //
 //	return Create{Href: old.URL, Tags: old.Tags}
 func (w *oldVersion) convertFields(o *oldStruct) string {
-	edits := w.editsOf(o)
+	edits := w.u.editsOf(o)
 	used, embeds := map[string]bool{}, false
 	var names, values []string
 	for _, name := range slices.Sorted(maps.Keys(o.embedded)) {
@@ -88,7 +82,7 @@ func (w *oldVersion) convertFields(o *oldStruct) string {
 		}
 		value := "…"
 		was, found := edits.sourceOf(o, f.Key)
-		fallback, hasDefault := w.u.defaults[f.Var.Origin().Pos()]
+		fallback, hasDefault := w.u.defaults[f.Var.Pos()]
 		embeds = embeds || len(f.Path) > 1
 		o.isChanged = o.isChanged || was.Key != f.Key
 		switch {
@@ -125,22 +119,39 @@ func (w *oldVersion) convertFields(o *oldStruct) string {
 	return text + "return upgraded"
 }
 
-// editsOf returns the edits of a struct. Those of the requested command hold for its types in other commands.
-func (w *oldVersion) editsOf(o *oldStruct) *fieldEdits {
-	key := types.TypeString(o.target, nil)
-	if w.isRequested() && w.u.edits[o.recorded] != nil {
-		w.u.byType[key] = w.u.edits[o.recorded]
+// fieldEdits are the edits of the fields of a struct, by their old JSON names.
+type fieldEdits struct {
+	rename  map[string]string
+	dropped map[string]bool
+}
+
+// editsOf returns the edits of a struct. Their paths are those of the requested command, and they
+// hold for the same types in other commands.
+func (u *upgrade) editsOf(o *oldStruct) fieldEdits {
+	requested := u.versions[0]
+	field := func(path string) (name string, ok bool) {
+		structure, name := u.Old.Owner(path)
+		owned := requested.structs[structure].recorded + "." + name
+		return name, slices.ContainsFunc(requested.reached, func(r *oldStruct) bool { return r.owned[owned] && isSame(r.target, o.target) })
 	}
-	if edits := w.u.byType[key]; edits != nil {
-		return edits
+	edits := fieldEdits{map[string]string{}, map[string]bool{}}
+	for path, renamed := range u.edit.Rename {
+		if name, ok := field(path); ok {
+			edits.rename[name] = renamed[strings.LastIndex(renamed, ".")+1:]
+		}
 	}
-	return &fieldEdits{}
+	for _, path := range u.edit.Drop {
+		if name, ok := field(path); ok {
+			edits.dropped[name] = true
+		}
+	}
+	return edits
 }
 
 func (w *oldVersion) isRequested() bool { return w.Version == w.u.Version }
 
 // sourceOf returns the field of an old struct that a field of its target gets its value from.
-func (e *fieldEdits) sourceOf(o *oldStruct, name string) (derive.JSONField, bool) {
+func (e fieldEdits) sourceOf(o *oldStruct, name string) (derive.JSONField, bool) {
 	for _, was := range derive.JSONFields(o.Underlying().(*types.Struct), false) {
 		renamed, isRenamed := e.rename[was.Key]
 		if isRenamed && renamed == name || !isRenamed && was.Key == name {
@@ -151,11 +162,11 @@ func (e *fieldEdits) sourceOf(o *oldStruct, name string) (derive.JSONField, bool
 }
 
 func (w *oldVersion) convertField(o *oldStruct, was, f derive.JSONField) string {
-	w.OldFields[f.Var.Origin().Pos()] = was.Var.Name()
+	w.OldFields[f.Var.Pos()] = was.Var.Name()
 	value, from, to := "old."+was.Var.Name(), types.Unalias(was.Var.Type()), f.Var.Type()
 	pointer, wasPointer := from.(*types.Pointer)
 	isLost := (was.Omits || wasPointer) && !f.Omits && !isPointer(to) && !o.isPointer // events may lack it
-	fallback, hasDefault := w.u.defaults[f.Var.Origin().Pos()]
+	fallback, hasDefault := w.u.defaults[f.Var.Pos()]
 	switch {
 	case isLost && !hasDefault:
 		w.addUndecided(o, f.Key, "was optional, is required now; set its value in events that lack it (%s %s=VALUE)", w.u.p.Option("default"), w.at(o, f.Key))
@@ -194,7 +205,8 @@ func (w *oldVersion) defaultValue(o *oldStruct, field, text string, t types.Type
 	return code
 }
 
-// addUndecided notes a field that has no known conversion. What the requested command has too is only noted there.
+// addUndecided notes a field that has no known conversion. What the requested command has too is
+// only noted there.
 func (w *oldVersion) addUndecided(o *oldStruct, field, format string, args ...any) {
 	text := w.at(o, field) + ": " + fmt.Sprintf(format, args...)
 	requested := w.u.versions[0]

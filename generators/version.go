@@ -26,8 +26,8 @@ type VersionInput struct {
 	DowngradeBody string `json:"downgrade_body,omitempty" schema:"format=go"` // Go statements of Downgrade, which return the old command from c; by default it copies the fields
 }
 
-// NewVersion creates a new version of a command whose fields change, and upgrades stored events to it. Run it
-// before or after editing the Go type.
+// NewVersion creates a new version of a command whose fields change, and upgrades stored events to
+// it. Run it before or after editing the Go type.
 //
 //petrock:name version
 func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
@@ -43,8 +43,8 @@ func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	u := &upgrade{Migration: migration, Version: migration.Versions[0], p: p, edit: edit, byType: map[string]*fieldEdits{}}
-	if err := u.read(defaults); err != nil {
+	u := &upgrade{Migration: migration, Version: migration.Versions[0], p: p, edit: edit, defaults: map[token.Pos]string{}}
+	if err := u.check(defaults); err != nil {
 		return gen.Draft{}, err
 	}
 	if in.Body != "" {
@@ -55,7 +55,8 @@ func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {
 	return u.draft()
 }
 
-// assign adds texts of the form FIELD=VALUE to a map. The flag and the placeholder of a value are for errors.
+// assign adds texts of the form FIELD=VALUE to a map. The flag and the placeholder of a value are
+// for errors.
 func assign(to map[string]string, flag, placeholder string, texts []string) error {
 	for _, text := range texts {
 		name, value, _ := strings.Cut(text, "=")
@@ -67,9 +68,10 @@ func assign(to map[string]string, flag, placeholder string, texts []string) erro
 	return nil
 }
 
-// An upgrade writes the old versions of the commands that get a new one. An old version is self-contained: its
-// types are copies of all structs and enums that its events have, so that later changes of the source cannot
-// change what it reads. Only its methods mention the source, and convert to it.
+// An upgrade writes the old versions of the commands that get a new one. An old version is
+// self-contained: its types are copies of all structs and enums that its events have, so that later
+// changes of the source cannot change what it reads. Only its methods mention the source, and
+// convert to it.
 type upgrade struct {
 	*gen.Migration
 	*gen.Version // of the requested command
@@ -78,18 +80,10 @@ type upgrade struct {
 	body         *body
 	converted    types.Type // the type of the source that the body converts to; nil without a body
 
-	edits    map[string]*fieldEdits // of the requested command, by the recorded name of the struct
-	byType   map[string]*fieldEdits // the same, by the struct type of the source
-	defaults map[token.Pos]string   // of new fields in old events, as JSON or plain text, by their declaration
+	defaults map[token.Pos]string // of new fields in old events, as JSON or plain text, by their declaration
 
 	versions  []*oldVersion // one for each of Versions
 	undecided []undecided
-}
-
-// fieldEdits are the edits of the fields of one struct, by their old JSON names.
-type fieldEdits struct {
-	rename  map[string]string
-	dropped map[string]bool
 }
 
 // An undecided field has no known conversion.
@@ -100,32 +94,18 @@ type undecided struct {
 	needsCode bool // whether only a body can convert it
 }
 
-// read checks the edit and the defaults against the fields of the command, and assigns them to structs.
-func (u *upgrade) read(defaults map[string]string) error {
-	u.edits, u.defaults = map[string]*fieldEdits{}, map[token.Pos]string{}
+// check validates the edit and the defaults against the fields of the command, and sets the
+// defaults.
+func (u *upgrade) check(defaults map[string]string) error {
 	for _, path := range append(slices.Sorted(maps.Keys(u.edit.Rename)), u.edit.Drop...) {
 		if _, ok := u.Old.Field(path); !ok {
 			return fmt.Errorf("rename or drop %s: version %d of %s has no such field; it has %s", path, u.Number, u.EventType, u.Old.Names())
-		}
-		structure, name := u.Old.Owner(path)
-		if structure == u.Type { // the command contains itself
-			structure = ""
-		}
-		edits := u.edits[structure]
-		if edits == nil {
-			edits = &fieldEdits{map[string]string{}, map[string]bool{}}
-			u.edits[structure] = edits
-		}
-		if renamed, ok := u.edit.Rename[path]; ok {
-			edits.rename[name] = renamed[strings.LastIndex(renamed, ".")+1:]
-		} else {
-			edits.dropped[name] = true
 		}
 	}
 	for _, v := range u.Versions {
 		for _, f := range derive.JSONFields(v.Named.Underlying().(*types.Struct), false) {
 			if value, ok := v.Defaults[f.Key]; ok {
-				u.defaults[f.Var.Origin().Pos()] = value
+				u.defaults[f.Var.Pos()] = value
 			}
 		}
 	}
@@ -203,8 +183,8 @@ func (u *upgrade) others() string {
 	return strings.Join(names, ", ")
 }
 
-// write writes the files of all old versions. That of the requested command comes first, because it assigns
-// the edits to types.
+// write writes the files of all old versions. That of the requested command comes first, because
+// the edit names its fields.
 func (u *upgrade) write() {
 	u.versions, u.undecided = nil, nil
 	for _, v := range u.Versions {
@@ -214,8 +194,9 @@ func (u *upgrade) write() {
 	}
 }
 
-// chooseConverted returns the type that the body converts to: the command if it alone gets a new version, or
-// else the shared type, which is the only one without a known conversion or the only one that changed.
+// chooseConverted returns the type that the body converts to: the command if it alone gets a new
+// version, or else the shared type, which is the only one without a known conversion or the only
+// one that changed.
 func (u *upgrade) chooseConverted() (types.Type, error) {
 	if len(u.Versions) == 1 {
 		return u.Named, nil
@@ -232,8 +213,8 @@ func (u *upgrade) chooseConverted() (types.Type, error) {
 	return u.Named, nil
 }
 
-// needing returns the structs with undecided fields, or only those that need code, one for each type of the
-// source.
+// needing returns the structs with undecided fields, or only those that need code, one for each
+// type of the source.
 func (u *upgrade) needing(code bool) (found []*oldStruct) {
 	for _, field := range u.undecided {
 		isKnown := slices.ContainsFunc(found, func(o *oldStruct) bool { return isSame(o.target, field.in.target) })
@@ -275,8 +256,8 @@ func (u *upgrade) refusal() error {
 	}
 }
 
-// statements describes the body that converts a struct of the requested command: the method, and the statements
-// that are known.
+// statements describes the body that converts a struct of the requested command: the method, and
+// the statements that are known.
 func (u *upgrade) statements(o *oldStruct) string {
 	target := types.TypeString(o.target, func(pkg *types.Package) string {
 		if pkg.Path() == u.p.Import(u.Dir) {

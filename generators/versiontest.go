@@ -10,8 +10,8 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// test returns a test that replays an event of an old version. It compares the upgraded command if its fields
-// have Go literals, and there is no body that converts them.
+// test returns a test that replays an event of an old version. It compares the upgraded command if
+// its fields have Go literals, and there is no body that converts them.
 func (w *oldVersion) test() gen.GoFile {
 	imported, pkg := w.u.p.Import(w.Dir), w.u.p.Package(w.Dir)
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")
@@ -54,10 +54,10 @@ func (w *oldVersion) expected(file gen.GoFile) (literal string, ok bool) {
 	}
 	var set []string
 	for _, f := range derive.JSONFields(w.Named.Underlying().(*types.Struct), false) {
-		was, _ := w.editsOf(o).sourceOf(o, f.Key)
+		was, _ := w.u.editsOf(o).sourceOf(o, f.Key)
 		text := string(data[was.Key])
 		if text == "" {
-			text = w.u.defaults[f.Var.Origin().Pos()]
+			text = w.u.defaults[f.Var.Pos()]
 		}
 		if text == "" {
 			continue

@@ -239,11 +239,12 @@ func (e *exchange) writeAnswer(msg []byte, err error) {
 	if len(msg) > maxUnflushed {
 		if err := e.h.memoryQuota.takeOversized(e.client, int64(len(msg))); err != nil {
 			err = fmt.Errorf("send a response of %d bytes: %w", len(msg), err)
-			if limit, _ := errors.AsType[*limitError](err); limit.perClient {
-				e.h.refuseLimit(e.w, e.r, e.msg.ID(), err)
-			} else { // proxies may repeat requests that got 503, but this one has been executed
-				e.h.refuse(e.w, e.r, http.StatusInternalServerError, e.msg.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))
+			refused := overLimit(e.msg.ID(), err)
+			if refused.status == http.StatusServiceUnavailable {
+				// Proxies may repeat requests that got 503, but this one has been executed.
+				refused.status = http.StatusInternalServerError
 			}
+			e.h.refuse(e.w, e.r, refused)
 			return
 		}
 		e.held += int64(len(msg))

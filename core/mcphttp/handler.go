@@ -68,7 +68,7 @@ type Options struct {
 
 	// ReplayBuffer limits the bytes that a session keeps for a client that reconnects or reads
 	// slowly (default 256 KiB).
-	ReplayBuffer int
+	ReplayBuffer int64
 
 	// KeepAlive is the interval of SSE comments on a stream without events. A call that takes
 	// longer than KeepAlive is answered with a stream (default 15 seconds).
@@ -221,7 +221,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = h.origins.admit(w.Header(), r, site{addr, auth.From(r.Context()) != nil})
 	}
 	if err != nil {
-		h.refuse(w, r, http.StatusForbidden, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%v", err))
+		h.refuse(w, r, invalid(http.StatusForbidden, jsonrpc.ID{}, "%v", err))
 		return
 	}
 	if !preflight(w, r) {
@@ -231,35 +231,57 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serveAdmitted serves a request whose Host and Origin have been checked.
 func (h *Handler) serveAdmitted(w http.ResponseWriter, r *http.Request) {
+	var refused *refusal
 	switch r.Method {
 	case http.MethodPost:
-		h.post(w, r)
+		refused = h.post(w, r)
 	case http.MethodGet:
-		h.get(w, r)
+		refused = h.get(w, r)
 	case http.MethodDelete:
-		h.delete(w, r)
+		refused = h.delete(w, r)
 	default:
 		w.Header().Set("Allow", "POST, GET, DELETE")
-		h.refuse(w, r, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "method %s is not allowed; send messages with POST", clip(r.Method)))
+		refused = invalid(http.StatusMethodNotAllowed, jsonrpc.ID{}, "method %s is not allowed; send messages with POST", clip(r.Method))
+	}
+	if refused != nil {
+		h.refuse(w, r, refused)
 	}
 }
 
-func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, id jsonrpc.ID, e *jsonrpc.Error) {
-	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+// A refusal is why a request is not served. Nil means that it has been.
+type refusal struct {
+	status int
+	id     jsonrpc.ID // of the message; zero if it has none, or is not known
+	err    *jsonrpc.Error
+}
+
+// invalid returns the refusal of an invalid request.
+func invalid(status int, id jsonrpc.ID, format string, args ...any) *refusal {
+	return &refusal{status, id, jsonrpc.Errorf(jsonrpc.InvalidRequest, format, args...)}
+}
+
+// overLimit returns the refusal for a [*limitError].
+func overLimit(id jsonrpc.ID, err error) *refusal {
+	limit, _ := errors.AsType[*limitError](err)
+	return &refusal{limit.status(), id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err)}
+}
+
+// unavailable returns the refusal for errStarting or errClosing.
+func unavailable(id jsonrpc.ID, err error) *refusal {
+	return &refusal{http.StatusServiceUnavailable, id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err)}
+}
+
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, why *refusal) {
+	if why.status == http.StatusServiceUnavailable || why.status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
-	logRefusal(h.log, r, h.client(r), status, e.Message)
-	h.write(w, status, jsonrpc.AppendError(nil, id, e))
+	logRefusal(h.log, r, h.client(r), why.status, why.err.Message)
+	h.write(w, why.status, jsonrpc.AppendError(nil, why.id, why.err))
 }
 
 // logRefusal logs a request that was refused before it became a call.
 func logRefusal(log *slog.Logger, r *http.Request, client string, status int, why string) {
 	log.Info("refused", "method", r.Method, "path", clip(r.URL.Path), "status", status, "error", clip(why), "caller", callerOf(r, cmp.Or(client, r.RemoteAddr)))
-}
-
-func (h *Handler) refuseLimit(w http.ResponseWriter, r *http.Request, id jsonrpc.ID, err error) {
-	limit, _ := errors.AsType[*limitError](err)
-	h.refuse(w, r, limit.status(), id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))
 }
 
 // Shutdown refuses further calls, and ends all sessions and streams. It waits until calls in flight

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -18,11 +17,11 @@ import (
 
 // post serves a message of a client. Its response is the answer or, if the message needs none,
 // empty.
-func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
 	e := &exchange{h: h, w: w, r: r, client: h.client(r)}
 	defer e.releaseMemory()
-	if !e.read() {
-		return
+	if refused := e.read(); refused != nil {
+		return refused
 	}
 	requests := int64(e.msg.Requests())
 	switch err := h.callQuota.take(e.client, requests); {
@@ -30,62 +29,57 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		requests = 1
 		h.callQuota.takeUnlimited(e.client, 1) // calls in flight may wait for this message
 	case err != nil:
-		h.refuseLimit(w, r, e.msg.ID(), err)
-		return
+		return overLimit(e.msg.ID(), err)
 	}
 	defer h.callQuota.release(e.client, requests)
-	if e.msg.Requests() > 0 {
-		var unavailable error
-		if h.closing.Load() {
-			unavailable = errClosing
-		} else if !h.o.Started() && r.Header["Mcp-Session-Id"] == nil { // a session is from before the start
-			unavailable = errStarting
-		}
-		if unavailable != nil {
-			w.Header().Set("Connection", "close")
-			h.refuse(w, r, http.StatusServiceUnavailable, e.msg.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", unavailable))
-			return
-		}
+	if err := h.checkAvailable(r); err != nil && e.msg.Requests() > 0 {
+		w.Header().Set("Connection", "close")
+		return unavailable(e.msg.ID(), err)
 	}
 	defer e.completeResponse()
-	h.route(e, &e.msg)
+	refused := h.route(e, &e.msg)
 	e.returned = true
+	return refused
 }
 
-// read reads the message. If it fails, it refuses the request and returns false.
-func (e *exchange) read() bool {
-	status, why := checkMediaTypes(e.r.Header)
-	if why == "" {
-		var raw []byte
-		var err error
-		if raw, status, err = e.readBody(); err == nil {
-			e.msg.Parse(raw)
-			return true
-		}
-		e.w.Header().Set("Connection", "close") // the rest of the body is unread
-		if _, ok := errors.AsType[*limitError](err); ok {
-			e.h.refuseLimit(e.w, e.r, jsonrpc.ID{}, err)
-			return false
-		}
-		why = err.Error()
+// checkAvailable returns errStarting or errClosing if the server cannot answer calls.
+func (h *Handler) checkAvailable(r *http.Request) error {
+	switch {
+	case h.closing.Load():
+		return errClosing
+	case !h.o.Started() && r.Header["Mcp-Session-Id"] == nil: // a session is from before the start
+		return errStarting
 	}
-	e.h.refuse(e.w, e.r, status, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", why))
-	return false
+	return nil
 }
 
-func checkMediaTypes(header http.Header) (status int, why string) {
+// read reads the message.
+func (e *exchange) read() *refusal {
+	if refused := checkMediaTypes(e.r.Header); refused != nil {
+		return refused
+	}
+	raw, refused := e.readBody()
+	if refused != nil {
+		e.w.Header().Set("Connection", "close") // the rest of the body is unread
+		return refused
+	}
+	e.msg.Parse(raw)
+	return nil
+}
+
+func checkMediaTypes(header http.Header) *refusal {
 	kind, accept := header["Content-Type"], header["Accept"]
 	if len(kind) == 1 && kind[0] == "application/json" && len(accept) == 1 && accept[0] == "application/json, text/event-stream" {
-		return 0, "" // nearly all clients send these
+		return nil // nearly all clients send these
 	}
 	media, _, _ := strings.Cut(header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
-		return http.StatusUnsupportedMediaType, "Content-Type must be application/json"
+		return invalid(http.StatusUnsupportedMediaType, jsonrpc.ID{}, "Content-Type must be application/json")
 	}
 	if len(accept) == 0 || accepts(accept, "application/json") && accepts(accept, "text/event-stream") {
-		return 0, ""
+		return nil
 	}
-	return http.StatusNotAcceptable, "Accept must include application/json and text/event-stream"
+	return invalid(http.StatusNotAcceptable, jsonrpc.ID{}, "Accept must include application/json and text/event-stream")
 }
 
 func accepts(accept []string, media string) bool {
@@ -106,12 +100,11 @@ func accepts(accept []string, media string) bool {
 // Content-Length. The first buffer does not count toward MaxMemory.
 const firstRead = 4 << 10
 
-// readBody reads the body of the request. With an error it returns the status of the response; the
-// status of a [*limitError] is its own.
-func (e *exchange) readBody() (raw []byte, status int, err error) {
+// readBody reads the body of the request.
+func (e *exchange) readBody() (raw []byte, refused *refusal) {
 	limit := e.h.o.MaxBody
 	if e.r.ContentLength > limit {
-		return nil, http.StatusRequestEntityTooLarge, errTooLarge(limit)
+		return nil, tooLarge(limit)
 	}
 	size := e.r.ContentLength
 	if size < 0 {
@@ -123,35 +116,36 @@ func (e *exchange) readBody() (raw []byte, status int, err error) {
 		raw = raw[:len(raw)+n]
 		switch {
 		case int64(len(raw)) > limit:
-			return nil, http.StatusRequestEntityTooLarge, errTooLarge(limit)
+			return nil, tooLarge(limit)
 		case errors.Is(err, io.EOF):
-			return slices.Clip(raw), 0, nil
+			return slices.Clip(raw), nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, http.StatusRequestTimeout, errors.New("read the request body: timeout")
+			return nil, invalid(http.StatusRequestTimeout, jsonrpc.ID{}, "read the request body: timeout")
 		case err != nil:
-			return nil, http.StatusBadRequest, errors.New("read the request body: it is incomplete")
+			return nil, invalid(http.StatusBadRequest, jsonrpc.ID{}, "read the request body: it is incomplete")
 		case len(raw) == cap(raw):
 			larger := min(2*int64(cap(raw)), limit+1)
 			if e.r.ContentLength >= 0 {
 				larger = min(larger, e.r.ContentLength+1)
 			}
 			if err := e.hold(larger - int64(cap(raw))); err != nil {
-				return nil, 0, err
+				return nil, overLimit(jsonrpc.ID{}, err)
 			}
 			raw = append(make([]byte, 0, larger), raw...)
 		}
 	}
 }
 
-func errTooLarge(limit int64) error { return fmt.Errorf("the message is larger than %d bytes", limit) }
+func tooLarge(limit int64) *refusal {
+	return invalid(http.StatusRequestEntityTooLarge, jsonrpc.ID{}, "the message is larger than %d bytes", limit)
+}
 
 // route serves a message. A request that names a stateless revision, in a header or in its _meta,
 // is stateless; any other belongs to a session.
-func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
+func (h *Handler) route(e *exchange, m *jsonrpc.Message) *refusal {
 	version, id, err := sessionHeaders(e.r.Header)
 	if err != nil {
-		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), err)
-		return
+		return &refusal{http.StatusBadRequest, m.ID(), err}
 	}
 	e.version = version
 	switch {
@@ -162,19 +156,17 @@ func (h *Handler) route(e *exchange, m *jsonrpc.Message) {
 				s.Receive(e.r.Context(), m, e) // a call may wait for it
 			}
 		}
-		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), m.Fault())
-	case version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)):
-		h.serveStateless(e, m)
-	case m.IsRequest() && (id == "" || m.Method() == "initialize") && namesRevision(m.Params()):
-		h.serveStateless(e, m)
+		return &refusal{http.StatusBadRequest, m.ID(), m.Fault()}
+	case version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)),
+		m.IsRequest() && (id == "" || m.Method() == "initialize") && namesRevision(m.Params()):
+		return h.serveStateless(e, m)
 	case m.Method() == "initialize" && m.IsRequest():
-		h.serveInitialize(e, m)
+		return h.serveInitialize(e, m)
 	case id == "":
-		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest,
-			"header Mcp-Session-Id is missing; send initialize and repeat the Mcp-Session-Id of its response, or send revision %s in MCP-Protocol-Version and in params._meta of every request", mcp.Latest))
-	default:
-		h.serveInSession(e, m, id)
+		return invalid(http.StatusBadRequest, m.ID(), "header Mcp-Session-Id is missing; send initialize and repeat the Mcp-Session-Id of its response, "+
+			"or send revision %s in MCP-Protocol-Version and in params._meta of every request", mcp.Latest)
 	}
+	return h.serveInSession(e, m, id)
 }
 
 // sessionHeaders returns the values of MCP-Protocol-Version and Mcp-Session-Id, or "" for those
@@ -206,12 +198,11 @@ func namesRevision(params json.RawMessage) bool {
 }
 
 // serveStateless serves a message of a revision without sessions.
-func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) {
+func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) *refusal {
 	switch {
 	case m.Method() == "subscriptions/listen" && m.IsRequest():
 		if err := h.streamQuota.take(e.client, 1); err != nil {
-			h.refuseLimit(e.w, e.r, m.ID(), err)
-			return
+			return overLimit(m.ID(), err)
 		}
 		defer h.streamQuota.release(e.client, 1)
 		e.isSubscription = true
@@ -224,25 +215,24 @@ func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) {
 	case m.IsRequest():
 		h.stateless.Receive(e.r.Context(), m, e)
 	case m.IsBatch():
-		h.refuse(e.w, e.r, http.StatusBadRequest, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s does not support batches; send one message at a time", mcp.Latest))
+		return invalid(http.StatusBadRequest, m.ID(), "revision %s does not support batches; send one message at a time", mcp.Latest)
 	case m.IsResponse():
-		h.refuse(e.w, e.r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %s does not support responses from clients; send answers with the next request", mcp.Latest))
+		return invalid(http.StatusBadRequest, jsonrpc.ID{}, "revision %s does not support responses from clients; send answers with the next request", mcp.Latest)
 	default:
 		e.w.WriteHeader(http.StatusAccepted) // a notification without a session has no effect
 	}
+	return nil
 }
 
 // serveInitialize starts a session.
-func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) {
+func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) *refusal {
 	if err := h.takeSession(e.client); err != nil {
-		h.refuseLimit(e.w, e.r, m.ID(), err)
-		return
+		return overLimit(m.ID(), err)
 	}
 	s := h.newSession(e.r, e.client)
 	if !h.registerSession(s) {
 		h.endSessionNow(s)
-		h.refuse(e.w, e.r, http.StatusServiceUnavailable, m.ID(), jsonrpc.Errorf(jsonrpc.InternalError, "%v", errClosing))
-		return
+		return unavailable(m.ID(), errClosing)
 	}
 	e.session, e.startsSession = s, true
 	defer e.releaseSession()
@@ -250,14 +240,14 @@ func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) {
 	if s.Revision() == "" && s.markEnding() { // initialize failed
 		h.endSessionNow(s)
 	}
+	return nil
 }
 
 // serveInSession serves a message of the session with an id.
-func (h *Handler) serveInSession(e *exchange, m *jsonrpc.Message, id string) {
+func (h *Handler) serveInSession(e *exchange, m *jsonrpc.Message, id string) *refusal {
 	s := h.findSession(id, e.r)
 	if s == nil {
-		h.refuse(e.w, e.r, http.StatusNotFound, m.ID(), errNoSession())
-		return
+		return noSession(m.ID())
 	}
 	e.session = s
 	defer e.releaseSession()
@@ -267,8 +257,9 @@ func (h *Handler) serveInSession(e *exchange, m *jsonrpc.Message, id string) {
 	}
 	s.Receive(context.WithoutCancel(e.r.Context()), m, e) // the client may reconnect for the answer
 	e.Respond(nil, nil)                                   // unless the message has been answered
+	return nil
 }
 
-func errNoSession() *jsonrpc.Error {
-	return jsonrpc.Errorf(jsonrpc.InvalidRequest, "session not found: it has ended, or another process behind the load balancer has it; send initialize without Mcp-Session-Id")
+func noSession(id jsonrpc.ID) *refusal {
+	return invalid(http.StatusNotFound, id, "session not found: it has ended, or another process behind the load balancer has it; send initialize without Mcp-Session-Id")
 }

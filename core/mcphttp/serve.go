@@ -88,7 +88,7 @@ func newHTTPServer(ctx context.Context, g *guard, o ServeOptions) *http.Server {
 		Handler:                      g,
 		Protocols:                    protocols,
 		DisableGeneralOptionsHandler: true,
-		MaxHeaderBytes:               o.MaxHeader,
+		MaxHeaderBytes:               int(o.MaxHeader),
 		ErrorLog:                     slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
 		BaseContext:                  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
@@ -129,7 +129,7 @@ type ServeOptions struct {
 	// connections get status 503, except for health checks.
 	MaxConns int
 
-	MaxHeader     int           // size limit of a request header, in bytes (default 64 KiB)
+	MaxHeader     int64         // size limit of a request header, in bytes (default 64 KiB)
 	HeaderTimeout time.Duration // for reading a request header (default 10 seconds)
 	BodyTimeout   time.Duration // for reading a request body (default 30 seconds)
 	WriteTimeout  time.Duration // for a client to read a part of a response (default 30 seconds)

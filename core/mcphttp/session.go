@@ -192,32 +192,34 @@ func (h *Handler) sweep() {
 	}
 }
 
-func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
-	if s := h.lookupSession(w, r); s != nil {
-		defer s.release()
-		if s.markEnding() {
-			h.endSessionNow(s)
-		}
-		w.WriteHeader(http.StatusNoContent)
+// delete ends a session.
+func (h *Handler) delete(w http.ResponseWriter, r *http.Request) *refusal {
+	s, refused := h.lookupSession(w, r)
+	if refused != nil {
+		return refused
 	}
+	defer s.release()
+	if s.markEnding() {
+		h.endSessionNow(s)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
 }
 
 // get streams the messages that belong to no call or, with Last-Event-ID, resumes a stream. It ends
 // when the credentials of the client expire.
-func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
-	s := h.lookupSession(w, r)
-	if s == nil {
-		return
+func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
+	s, refused := h.lookupSession(w, r)
+	if refused != nil {
+		return refused
 	}
 	defer s.release()
 	if accept := r.Header["Accept"]; len(accept) > 0 && !accepts(accept, "text/event-stream") {
-		h.refuse(w, r, http.StatusNotAcceptable, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "Accept must include text/event-stream: GET returns a stream"))
-		return
+		return invalid(http.StatusNotAcceptable, jsonrpc.ID{}, "Accept must include text/event-stream: GET returns a stream")
 	}
 	client := h.client(r)
 	if err := h.streamQuota.take(client, 1); err != nil {
-		h.refuseLimit(w, r, jsonrpc.ID{}, err)
-		return
+		return overLimit(jsonrpc.ID{}, err)
 	}
 	defer h.streamQuota.release(client, 1)
 	var reader *reader
@@ -226,8 +228,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 		reader, ok = s.streams.resumeAfter(last) // replaces another reader of the stream
 	}
 	if !ok {
-		h.refuse(w, r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "resume after Last-Event-ID: this session does not have that event"))
-		return
+		return invalid(http.StatusBadRequest, jsonrpc.ID{}, "resume after Last-Event-ID: this session does not have that event")
 	}
 	if s.Revision() >= mcp.Revision20251125 {
 		reader.primeOnce()
@@ -237,28 +238,25 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	writeStreamHeader(w)
 	h.writeStream(w, r.WithContext(ctx), reader)
 	s.left.Store(r.Context().Err() != nil)
+	return nil
 }
 
-// lookupSession returns the session that the headers of a request name. If it does not exist,
-// lookupSession refuses the request and returns nil.
-func (h *Handler) lookupSession(w http.ResponseWriter, r *http.Request) *session {
+// lookupSession returns the session that the headers of a request name.
+func (h *Handler) lookupSession(w http.ResponseWriter, r *http.Request) (*session, *refusal) {
 	version, id, err := sessionHeaders(r.Header)
 	if err != nil {
-		h.refuse(w, r, http.StatusBadRequest, jsonrpc.ID{}, err)
-		return nil
+		return nil, &refusal{http.StatusBadRequest, jsonrpc.ID{}, err}
 	}
 	if id == "" {
 		w.Header().Set("Allow", "POST")
-		h.refuse(w, r, http.StatusMethodNotAllowed, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "header Mcp-Session-Id is missing; only POST is allowed without it"))
-		return nil
+		return nil, invalid(http.StatusMethodNotAllowed, jsonrpc.ID{}, "header Mcp-Session-Id is missing; only POST is allowed without it")
 	}
 	if version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)) {
-		h.refuse(w, r, http.StatusBadRequest, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "revision %q does not support sessions", clip(version)))
-		return nil
+		return nil, invalid(http.StatusBadRequest, jsonrpc.ID{}, "revision %q does not support sessions", clip(version))
 	}
 	s := h.findSession(id, r)
 	if s == nil {
-		h.refuse(w, r, http.StatusNotFound, jsonrpc.ID{}, errNoSession())
+		return nil, noSession(jsonrpc.ID{})
 	}
-	return s
+	return s, nil
 }

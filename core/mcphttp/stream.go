@@ -34,7 +34,7 @@ func newStreams(limit int, hold func(n int) (exceeded bool)) *streams {
 }
 
 func (h *Handler) newStreams(client string) *streams {
-	return newStreams(h.o.ReplayBuffer, func(n int) bool { return h.memoryQuota.takeUnlimited(client, int64(n)) })
+	return newStreams(int(h.o.ReplayBuffer), func(n int) bool { return h.memoryQuota.takeUnlimited(client, int64(n)) })
 }
 
 // account counts n more bytes of events. mu is held.

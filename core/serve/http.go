@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -90,8 +91,8 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&s.handler.Hosts, "allow-host", nil, "also accept this Host on a loopback address; may be repeated")
 	flags.BoolVar(&s.listen.Health, "healthz", false, "answer at /healthz if the process lives, and at /readyz if it can answer calls, without authentication")
 	s.log.add(cmd, "info")
-	flags.Var(newSizeFlag(&s.handler.MaxBody), "max-body", "size limit of a message, such as 4MiB")
-	flags.Var(newSizeFlag(&s.listen.MaxHeader), "max-header", "size limit of the headers of a request, such as 128KiB")
+	flags.Var((*sizeFlag)(&s.handler.MaxBody), "max-body", "size limit of a message, such as 4MiB")
+	flags.Var((*sizeFlag)(&s.listen.MaxHeader), "max-header", "size limit of the headers of a request, such as 128KiB")
 	flags.DurationVar(&s.listen.HeaderTimeout, "header-timeout", s.listen.HeaderTimeout, "time limit for reading the headers of a request")
 	flags.DurationVar(&s.listen.BodyTimeout, "body-timeout", s.listen.BodyTimeout, "time limit for reading the body of a request")
 	flags.DurationVar(&s.handler.WriteTimeout, "write-timeout", s.handler.WriteTimeout, "time limit for a client to accept part of a response")
@@ -100,10 +101,10 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	flags.IntVar(&s.handler.MaxSessions, "max-sessions", s.handler.MaxSessions, "maximum number of sessions")
 	flags.IntVar(&s.handler.MaxCalls, "max-calls", s.handler.MaxCalls, "maximum number of calls in flight")
 	flags.IntVar(&s.handler.MaxStreams, "max-streams", s.handler.MaxStreams, "maximum number of streams that clients listen to")
-	flags.Var(newSizeFlag(&s.handler.MaxMemory), "max-memory", "memory limit for messages in flight, subscriptions and other state of clients")
+	flags.Var((*sizeFlag)(&s.handler.MaxMemory), "max-memory", "memory limit for messages in flight, subscriptions and other state of clients")
 	flags.IntVar(&s.handler.ClientShare, "client-share", s.handler.ClientShare, "share of --max-calls, --max-streams, --max-sessions and --max-memory that one client may use, in percent")
 	flags.IntVar(&s.listen.MaxConns, "max-connections", s.listen.MaxConns, "maximum number of connections")
-	flags.Var(newSizeFlag(&s.handler.ReplayBuffer), "replay-buffer", "size of the events that a session keeps for a client that reconnects, such as 1MiB")
+	flags.Var((*sizeFlag)(&s.handler.ReplayBuffer), "replay-buffer", "size of the events that a session keeps for a client that reconnects, such as 1MiB")
 	flags.DurationVar(&s.handler.KeepAlive, "keep-alive", s.handler.KeepAlive, "interval of keep-alive comments on a quiet stream")
 	flags.DurationVar(&s.listen.Grace, "grace", s.listen.Grace, "how long calls in flight may continue after a signal to stop; 0 cancels them immediately")
 	drain := 3 * time.Second
@@ -390,15 +391,12 @@ func localURL(addr net.Addr) string {
 	return "http://" + addr.String() + "/mcp"
 }
 
-// A sizeFlag is a flag value in bytes, such as 1048576, 64KiB, 1MiB or 2GiB, in upper or lower
-// case.
-type sizeFlag[T int | int64] struct{ to *T }
+// A sizeFlag is a flag value in bytes, such as 1048576, 64KiB, 1MiB or 2GiB, in upper or lower case.
+type sizeFlag int64
 
-func newSizeFlag[T int | int64](to *T) sizeFlag[T] { return sizeFlag[T]{to} }
+func (s *sizeFlag) Type() string { return "size" }
 
-func (s sizeFlag[T]) Type() string { return "size" }
-
-func (s sizeFlag[T]) Set(text string) error {
+func (s *sizeFlag) Set(text string) error {
 	number, shift := strings.ToLower(text), 0
 	for i, unit := range []string{"kib", "mib", "gib"} {
 		if before, ok := strings.CutSuffix(number, unit); ok {
@@ -406,22 +404,18 @@ func (s sizeFlag[T]) Set(text string) error {
 		}
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
-	switch bytes := n << shift; {
-	case err != nil || n <= 0:
+	if err != nil || n <= 0 {
 		return errors.New("a size is a number of bytes above 0, such as 1048576, 64KiB or 1MiB")
-	case bytes>>shift != n || int64(T(bytes)) != bytes:
-		return errors.New("too large")
-	default:
-		*s.to = T(bytes)
-		return nil
 	}
+	if n > math.MaxInt>>shift {
+		return errors.New("too large")
+	}
+	*s = sizeFlag(n << shift)
+	return nil
 }
 
-func (s sizeFlag[T]) String() string {
-	if s.to == nil {
-		return "0"
-	}
-	n, unit, units := *s.to, 0, []string{"", "KiB", "MiB", "GiB"}
+func (s *sizeFlag) String() string {
+	n, unit, units := *s, 0, []string{"", "KiB", "MiB", "GiB"}
 	for n != 0 && n%1024 == 0 && unit < len(units)-1 {
 		n, unit = n/1024, unit+1
 	}

@@ -25,14 +25,15 @@ func TestSizeFlag(t *testing.T) {
 		{"9223372036854775807KiB", 0, "too large"},
 		{"99999999999999999999", 0, "such as"},
 	} {
-		got := int64(0)
-		err := newSizeFlag(&got).Set(test.text)
-		if got != test.want || (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%q is %d, want %d: %v", test.text, got, test.want, err)
+		var size sizeFlag
+		err := size.Set(test.text)
+		if got := int64(size); got != test.want || (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
+			t.Errorf("Set(%q) = %v and %d, want %q and %d", test.text, err, got, test.says, test.want)
 		}
 	}
-	n := 5 << 10
-	if size := newSizeFlag(&n); size.String() != "5KiB" || size.Type() != "size" || (sizeFlag[int]{}).String() != "0" {
-		t.Errorf("5 KiB is %s", size)
+	for size, want := range map[sizeFlag]string{0: "0", 1023: "1023", 5 << 10: "5KiB", 3 << 40: "3072GiB"} {
+		if got := size.String(); got != want {
+			t.Errorf("String of %d = %s, want %s", int64(size), got, want)
+		}
 	}
 }

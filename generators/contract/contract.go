@@ -1,5 +1,6 @@
-// Package contract records what a project promises: to clients, the list entries of its tools, resources
-// and prompts; to its own event log, that stored events of every command and version stay readable.
+// Package contract records what a project promises: to clients, the list entries of its tools,
+// resources and prompts; to its own event log, that stored events of every command and version stay
+// readable.
 //
 // The record is the committed file contract.json at the project's root. It contains former states
 // of the source, so it cannot be derived from the source. Only recorded operations change it.
@@ -104,8 +105,8 @@ func Parse(text []byte) (*Contract, error) {
 	return c, nil
 }
 
-// Encode returns the content of the contract's file. It has a line for each member of an entry and for
-// each field of a command. Equal contracts have equal bytes.
+// Encode returns the content of the contract's file. It has a line for each member of an entry and
+// for each field of a command. Equal contracts have equal bytes.
 func (c *Contract) Encode() ([]byte, error) {
 	text, err := strictjson.Marshal(c)
 	if err != nil {
@@ -183,8 +184,8 @@ func (c *Contract) Add(other *Contract) {
 	}
 }
 
-// Revert returns a contract in which the change from before to after is undone. Entries that have changed
-// since then stay as they are.
+// Revert returns a contract in which the change from before to after is undone. Entries that have
+// changed since then stay as they are.
 func (c *Contract) Revert(before, after *Contract) *Contract {
 	reverted := c.Clone()
 	if reverted.Instructions == after.Instructions {
@@ -219,10 +220,10 @@ func merge[K comparable, V any](a, b map[K]V) map[K]V {
 	return all
 }
 
-// Update returns the record of a command after its source has become now. It adds compatible changes and
-// new versions. If stored events could no longer be read, or would change their meaning, it returns the
-// record unchanged, and the breaking changes. hasMap means that the feature has a func Map, which may read
-// versions without a type.
+// Update returns the record of a command after its source has become now. It adds compatible
+// changes and new versions. If stored events could no longer be read, or would change their
+// meaning, it returns the record unchanged, and the breaking changes. hasMap means that the feature
+// has a func Map, which may read versions without a type.
 func (c Command) Update(now Command, hasMap bool) (Command, []Change) {
 	if now.Version < c.Version {
 		return c, []Change{{What: fmt.Sprintf("version %d is recorded, but the source has version %d", c.Version, now.Version), Breaking: true}}
@@ -233,7 +234,7 @@ func (c Command) Update(now Command, hasMap bool) (Command, []Change) {
 		switch {
 		case known && version < now.Version && c.Versions[version].Breaks(shape):
 			for _, change := range c.Versions[version].Changes(shape) {
-				change.Path = fmt.Sprintf("%s of version %d", change.Path, version)
+				change.Version = version
 				broken = append(broken, change)
 			}
 		case known && c.Versions[version].Breaks(shape):

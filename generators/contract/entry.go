@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Breaking lists the changes from one contract to another that break clients: removed entries, stricter
-// inputs, changed outputs.
+// Breaking lists the changes from one contract to another that break clients: removed entries,
+// stricter inputs, changed outputs.
 func Breaking(before, after *Contract) []string {
 	var found []string
 	for _, list := range []struct {
@@ -50,7 +50,8 @@ func valueBreaks(was, is map[string]any, key string) []string {
 	return []string{fmt.Sprintf("%s changed from %v to %v", key, was[key], is[key])}
 }
 
-// promptBreaks lists changes of a prompt's arguments, which are compared as the properties of a schema.
+// promptBreaks lists changes of a prompt's arguments, which are compared as the properties of a
+// schema.
 func promptBreaks(was, is map[string]any) []string {
 	schema := func(entry map[string]any) map[string]any {
 		properties, required := map[string]any{}, []any{}
@@ -118,8 +119,8 @@ func (b *breaks) note(path, format string, args ...any) {
 	b.found = append(b.found, subject+" "+fmt.Sprintf(format, args...))
 }
 
-// compare finds values that the old schema of an input allows and the new one refuses. For an output it
-// finds the opposite.
+// compare finds values that the old schema of an input allows and the new one refuses. For an
+// output it finds the opposite.
 func (b *breaks) compare(path string, was, is map[string]any, depth int) {
 	const maxDepth = 8 // bounds recursive types
 	was, is = resolve(b.was, was), resolve(b.is, is)

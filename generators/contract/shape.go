@@ -13,8 +13,8 @@ type Shape struct {
 	Fields []Field            `json:"fields"`
 	Types  map[string][]Field `json:"types,omitempty"` // the struct types that the fields use, by name
 
-	// Enums are the constants of the enums that the fields use, by the name in [Field.Named]. Events
-	// are not checked against them: the types of old versions have them.
+	// Enums are the constants of the enums that the fields use, by the name in [Field.Named].
+	// Events are not checked against them: the types of old versions have them.
 	Enums map[string][]Constant `json:"enums,omitempty"`
 }
 
@@ -74,9 +74,10 @@ const (
 	Map
 )
 
-// ParseType parses the type of a [Field]. It is in Go syntax, with named types other than structs replaced
-// by their underlying types. A name with a dot is an opaque type: its import path, which begins with ./ for
-// a package of the project, and its name. Any other name that is not a basic type is in [Shape.Types].
+// ParseType parses the type of a [Field]. It is in Go syntax, with named types other than structs
+// replaced by their underlying types. A name with a dot is an opaque type: its import path, which
+// begins with ./ for a package of the project, and its name. Any other name that is not a basic
+// type is in [Shape.Types].
 func ParseType(text string) (Type, error) {
 	fail := func() (Type, error) { return Type{}, fmt.Errorf("%q is not a type", text) }
 	nested := func(outer Type, rest string) (Type, error) {
@@ -175,6 +176,7 @@ type Change struct {
 	Path     string // JSON names of the field and its parents, joined by dots
 	What     string // such as "was removed"
 	Breaking bool   // whether events of the old shape do not fit the new one
+	Version  int    // the older version of the command that changed; 0 for the current one
 }
 
 // Changes lists the differences between a shape and a newer one that matter to events.
@@ -198,14 +200,14 @@ func (old Shape) Breaks(now Shape) bool {
 func Describe(changes []Change) string {
 	var phrases []string
 	for _, c := range changes {
-		switch {
-		case c.Path == "":
-			phrases = append(phrases, c.What)
-		case len(phrases) == 0:
-			phrases = append(phrases, "field "+c.Path+" "+c.What)
-		default:
-			phrases = append(phrases, c.Path+" "+c.What)
+		if c.Version > 0 {
+			c.Path += fmt.Sprintf(" of version %d", c.Version)
 		}
+		phrase := strings.TrimSpace(c.Path + " " + c.What)
+		if c.Path != "" && len(phrases) == 0 {
+			phrase = "field " + phrase
+		}
+		phrases = append(phrases, phrase)
 	}
 	return strings.Join(phrases, ", ")
 }
@@ -217,7 +219,7 @@ type comparer struct {
 }
 
 func (c *comparer) note(path, what string, breaking bool) {
-	c.found = append(c.found, Change{path, what, breaking})
+	c.found = append(c.found, Change{Path: path, What: what, Breaking: breaking})
 }
 
 func (c *comparer) compareFields(path string, old, now []Field) {
@@ -341,8 +343,8 @@ func (s Shape) Field(path string) (field Field, ok bool) {
 	return field, true
 }
 
-// Owner returns the struct type that has a field, which is empty for a field of the shape itself, and the
-// name of the field.
+// Owner returns the struct type that has a field, which is empty for a field of the shape itself,
+// and the name of the field.
 func (s Shape) Owner(path string) (structure, name string) {
 	at := strings.LastIndex(path, ".")
 	if at < 0 {
@@ -352,8 +354,8 @@ func (s Shape) Owner(path string) (structure, name string) {
 	return s.structIn(field), path[at+1:]
 }
 
-// structOf returns the name of the struct type that a type is, points to or contains. It is empty for
-// other types.
+// structOf returns the name of the struct type that a type is, points to or contains. It is empty
+// for other types.
 func (s Shape) structOf(t Type) string {
 	for t.Elem != nil {
 		t = *t.Elem
@@ -405,15 +407,15 @@ func (s Shape) Names() string {
 	return strings.Join(names, ", ")
 }
 
-// Example returns an event of the shape as JSON, without optional fields that have no value. It returns false
-// if a required field has an opaque type.
+// Example returns an event of the shape as JSON, without optional fields that have no value. It
+// returns false if a required field has an opaque type.
 func (s Shape) Example() (text string, ok bool) {
 	text = s.object(s.Fields, nil)
 	return text, text != ""
 }
 
-// example returns a value of a type, or an empty string if none is known. Recursive types end in null and
-// in empty lists and maps. within has the enclosing struct types.
+// example returns a value of a type, or an empty string if none is known. Recursive types end in
+// null and in empty lists and maps. within has the enclosing struct types.
 func (s Shape) example(t Type, within []string) string {
 	const maxItems = 100
 	value := ""
@@ -465,10 +467,10 @@ func (s Shape) object(fields []Field, within []string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// Renamed returns OLD=NEW if one field was removed and one added, which is probably a rename. Otherwise it
-// returns an empty string.
+// Renamed returns OLD=NEW if one field was removed and one added, which is probably a rename.
+// Otherwise it returns an empty string.
 func Renamed(changes []Change) string {
-	if len(changes) != 2 || changes[0].What != removed || changes[1].What != added || strings.Contains(changes[0].Path, " ") {
+	if len(changes) != 2 || changes[0].What != removed || changes[1].What != added || changes[0].Version > 0 {
 		return ""
 	}
 	return changes[0].Path + "=" + changes[1].Path

@@ -3,13 +3,14 @@
 // generators/docs document the Go code and directives that it reads.
 //
 // A schema describes what encoding/json reads and writes. It equals the schema that [schema.Infer]
-// infers by reflection, plus facts from source: comments are descriptions, and a type with constants is
-// an enum. The methods JSONSchema and SchemaEnum do not run during derivation, so a type that has one
-// needs the directive schema, or constants.
+// infers by reflection, plus facts from source: comments are descriptions, and a type with constants
+// is an enum. The methods JSONSchema and SchemaEnum do not run during derivation, so a type that has
+// one needs the directive schema, or constants.
 //
-// Derived files are named *_gen.go and start with a generated-code line. They depend on the other files
-// of their package, except tests and function bodies. The same source gives the same bytes. An exported
-// function that is almost a component is an error, so that no component is missing silently.
+// Derived files are named *_gen.go and start with a generated-code line. They depend on the other
+// files of their package, except tests and function bodies. The same source gives the same bytes. An
+// exported function that is almost a component is an error, so that no component is missing
+// silently.
 package derive
 
 import (
@@ -165,8 +166,8 @@ type finder struct {
 	scoped map[token.Pos]bool // positions of //petrock:scopes that apply to a component
 }
 
-// Packages derives from the packages in places. It returns one Package per place, empty if the folder
-// does not exist. It does not read derived files of these places.
+// Packages derives from the packages in places. It returns one Package per place, empty if the
+// folder does not exist. It does not read derived files of these places.
 func (p Project) Packages(ctx context.Context, view *typecheck.View, places []Place) ([]*Package, error) {
 	var dirs []string
 	for _, place := range places {
@@ -261,7 +262,8 @@ func (f *finder) diagnostic(pos token.Pos, format string, args ...any) typecheck
 
 func (f *finder) name(t types.Type) string { return f.nameIn(f.pkg, t) }
 
-// nameIn returns a type as a package names it. Packages other than app, mcp and gen have their paths.
+// nameIn returns a type as a package names it. Packages other than app, mcp and gen have their
+// paths.
 func (f *finder) nameIn(pkg *types.Package, t types.Type) string {
 	return types.TypeString(types.Unalias(t), func(p *types.Package) string {
 		switch p.Path() {
@@ -383,20 +385,22 @@ func (f *finder) checkClashes() {
 	}
 }
 
+var templateVariable = regexp.MustCompile(`\{([+?]?)[^{}]*\}`)
+
 // withoutVariables returns a URI template without the names of its variables. Templates that differ
 // only in them match the same URIs.
 func withoutVariables(uri string) string {
-	return regexp.MustCompile(`\{([+?]?)[^{}]*\}`).ReplaceAllString(uri, "{$1}")
+	return templateVariable.ReplaceAllString(uri, "{$1}")
 }
 
-// declaration returns the innermost declaration of a type around a position, or nil if it is not in the
-// project's source.
+// declaration returns the innermost declaration of a type around a position, or nil if it is not in
+// the project's source.
 func declaration[N ast.Node](f *finder, pos token.Pos) N {
 	return typecheck.Enclosing[N](f.view.FileAt(pos), pos)
 }
 
-// typeDocs returns the doc comments of a type: its own, and that of the declaration if it declares no other
-// type.
+// typeDocs returns the doc comments of a type: its own, and that of the declaration if it declares
+// no other type.
 func (f *finder) typeDocs(pos token.Pos) []*ast.CommentGroup {
 	spec, group := declaration[*ast.TypeSpec](f, pos), declaration[*ast.GenDecl](f, pos)
 	switch {

@@ -22,10 +22,15 @@ const (
 	mapFunc   = "Map"
 )
 
+var (
+	featureNamePattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
+	triggerMethod      = regexp.MustCompile(`^On(\P{Ll}|$)`) // OnCreate, but not Once
+)
+
 func (p Place) featureName() string { return path.Base(p.Dir) }
 
-// UsedFeatures returns the names of the features whose packages the package in a folder imports, directly or
-// through packages that are not features.
+// UsedFeatures returns the names of the features whose packages the package in a folder imports,
+// directly or through packages that are not features.
 func (p Project) UsedFeatures(view *typecheck.View, dir string) []string {
 	isFeature := func(dir string) bool {
 		return path.Dir(dir) == Features && slices.ContainsFunc(view.Files(dir), func(f *typecheck.File) bool { return slices.Contains(f.Names(), stateType) })
@@ -47,7 +52,7 @@ func (p Project) isCore(dir string) bool {
 func (f *finder) checkFeature() {
 	name := f.place.featureName()
 	taken := token.IsKeyword(name) || slices.Contains([]string{"init", "internal", "main", "vendor"}, name) // cannot be imported
-	if taken || !regexp.MustCompile(`^[a-z][a-z0-9]*$`).MatchString(name) {
+	if taken || !featureNamePattern.MatchString(name) {
 		f.problem(f.packagePos(), "invalid feature name %s: use lower-case letters and digits, and no name that Go reserves; rename the folder %s", name, f.place.Dir)
 	} else if f.pkg.Name() != name {
 		f.problem(f.packagePos(), "package %s must be named %s, like its folder", f.pkg.Name(), name)
@@ -174,7 +179,7 @@ func kindByMethod(name string) (Kind, bool) {
 	case "Every":
 		return Worker, true
 	}
-	return Worker, regexp.MustCompile(`^On(\P{Ll}|$)`).MatchString(name) // OnCreate, but not Once
+	return Worker, triggerMethod.MatchString(name)
 }
 
 // ignores reports whether the comment of a function, method or constant has //petrock:ignore.
@@ -259,8 +264,8 @@ func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
 	}
 }
 
-// writtenType returns the type whose fields are the input and the events of a command: t, or that of the older
-// version in //petrock:writes.
+// writtenType returns the type whose fields are the input and the events of a command: t, or that of
+// the older version in //petrock:writes.
 func (f *finder) writtenType(c *Component, name *ast.Ident, t *types.Named) *types.Named {
 	if c.writes == 0 {
 		return t
@@ -282,8 +287,8 @@ func (c Component) writtenFunc() string {
 	return fmt.Sprintf("%sV%d", c.Func, c.writes)
 }
 
-// setSchemas derives the input and output of a command or query from its type and a method. It reports
-// false if there is no input.
+// setSchemas derives the input and output of a command or query from its type and a method. It
+// reports false if there is no input.
 func (f *finder) setSchemas(c *Component, name *ast.Ident, t *types.Named, method *types.Func) bool {
 	if !f.setInput(c, name, t) {
 		return false

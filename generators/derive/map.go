@@ -25,13 +25,15 @@ type mapper struct {
 	line     typecheck.Diagnostic // of the directive, without a message
 }
 
+var eventTypePattern = regexp.MustCompile(`^[a-z][a-z0-9]*/[a-z][a-z0-9_]*$`)
+
 // IsMapper reports whether a function reads events of removed commands.
 func IsMapper(decl *ast.FuncDecl) bool {
 	return slices.ContainsFunc(directives(decl.Doc), func(d directive) bool { return d.name == "map" })
 }
 
-// visitMapper adds a function with the directive map, or reports its errors. The function need not be
-// exported.
+// visitMapper adds a function with the directive map, or reports its errors. The function need not
+// be exported.
 func (f *finder) visitMapper(file *typecheck.File, decl *ast.FuncDecl) {
 	found := directives(decl.Doc)
 	at := slices.IndexFunc(found, func(d directive) bool { return d.name == "map" })
@@ -65,7 +67,7 @@ func (f *finder) visitMapper(file *typecheck.File, decl *ast.FuncDecl) {
 		}
 		for eventType := range strings.FieldsSeq(d.text) {
 			switch {
-			case !regexp.MustCompile(`^[a-z][a-z0-9]*/[a-z][a-z0-9_]*$`).MatchString(eventType):
+			case !eventTypePattern.MatchString(eventType):
 				f.problem(d.pos, "%q is not the type of an event; write the feature and the removed command, such as scratch/poke", eventType)
 			case slices.Contains(m.types, eventType):
 				f.problem(d.pos, "duplicate event type %s; remove one", eventType)
@@ -108,8 +110,8 @@ func (p *Package) mapItems() string {
 	return list
 }
 
-// MappedTypes returns the functions that read events of removed commands, such as scratch.MapPoke, by
-// the type of the events. It leaves out packages with problems.
+// MappedTypes returns the functions that read events of removed commands, such as scratch.MapPoke,
+// by the type of the events. It leaves out packages with problems.
 func MappedTypes(packages []*Package) map[string]string {
 	mapped := map[string]string{}
 	for _, p := range packages {

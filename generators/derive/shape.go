@@ -56,7 +56,8 @@ func (f *finder) checkSignature(c *Component, decl *ast.FuncDecl) {
 	}
 }
 
-// function returns the function or method that a declaration declares, or nil if another one has its name.
+// function returns the function or method that a declaration declares, or nil if another one has its
+// name.
 func (f *finder) function(decl *ast.FuncDecl) *types.Func {
 	object := f.pkg.Scope().Lookup(decl.Name.Name)
 	if decl.Recv != nil {

@@ -18,12 +18,14 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
+// isNoun matches what gen.DocSentence adds to a description that is a noun.
+var isNoun = regexp.MustCompile(`^is ((a|an|the|all|every|each|one) )`)
+
 // describe returns a doc comment as a description, without the leading name and "is".
 func describe(doc *ast.CommentGroup, name string) string {
 	text := commentText(doc)
 	if rest, ok := strings.CutPrefix(text, name+" "); ok {
-		noun := regexp.MustCompile(`^is ((a|an|the|all|every|each|one) )`) // see gen.DocSentence
-		text = gen.Capitalize(noun.ReplaceAllString(rest, "$1"))
+		text = gen.Capitalize(isNoun.ReplaceAllString(rest, "$1"))
 	}
 	return text
 }
@@ -230,8 +232,8 @@ func (f *finder) findComponents(files []*typecheck.File) {
 	}
 }
 
-// Schema returns the JSON Schema of a type as the input or output of a component in a place. It returns
-// nil for a type that is a whole tool result. The error has a position and a remedy.
+// Schema returns the JSON Schema of a type as the input or output of a component in a place. It
+// returns nil for a type that is a whole tool result. The error has a position and a remedy.
 func (p Project) Schema(view *typecheck.View, place Place, t types.Type, output bool) (json.RawMessage, error) {
 	f := p.newFinder(view, place)
 	f.pkg = types.NewPackage(p.Checker.ImportPath(place.Dir), path.Base(place.Dir))

@@ -23,9 +23,9 @@ type File struct {
 	Text []byte
 }
 
-// Wire derives the wiring of the server: its registrations and extensions. It reads the derived files of
-// the packages, so that a package with problems stays registered. The server ignores events of the
-// skipped types.
+// Wire derives the wiring of the server: its registrations and extensions. It reads the derived
+// files of the packages, so that a package with problems stays registered. The server ignores events
+// of the skipped types.
 func (p Project) Wire(view *typecheck.View, skipped []string) ([]File, error) {
 	var files []File
 	for _, dir := range p.programs(view) {
@@ -52,8 +52,8 @@ func (p Project) programs(view *typecheck.View) []string {
 	return dirs
 }
 
-// wire returns the wire_gen.go of a server. It imports the extension of a part only if the project has
-// the part.
+// wire returns the wire_gen.go of a server. It imports the extension of a part only if the project
+// has the part.
 func (p Project) wire(view *typecheck.View, dir string, skipped []string) ([]byte, error) {
 	file := gen.NewGoFile(p.Checker.ImportPath(dir), "main")
 	file.HeaderComment(typecheck.DerivedMark + " from the packages of this project. DO NOT EDIT.")
@@ -176,9 +176,9 @@ func (p Place) derivedFile() string { return path.Join(p.Dir, path.Base(p.Dir)+"
 
 func (p Project) petrockPackage(dir string) string { return path.Join(path.Dir(p.Core), dir) }
 
-// GeneratorProgram derives the project's petrock with the project's own generators. It is separate from
-// cmd/petrock, which must build even if the generators do not. The text is nil if the project has no
-// own generators.
+// GeneratorProgram derives the project's petrock with the project's own generators. It is separate
+// from cmd/petrock, which must build even if the generators do not. The text is nil if the project
+// has no own generators.
 func (p Project) GeneratorProgram(view *typecheck.View) (File, error) {
 	dir := path.Join(OwnGenerators, "run")
 	file := File{Path: path.Join(dir, "main_gen.go")}

@@ -22,12 +22,14 @@ type trigger struct {
 	every  time.Duration // 0 for a method that follows commands
 }
 
+var workerName = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
+
 func (f *finder) checkWorker(c *Component, name *ast.Ident, t *types.Named) {
 	c.Name = c.Feature + "/" + gen.WireName(name.Name)
 	for _, d := range directives(f.typeDocs(name.Pos())...) {
 		if d.name == "name" {
 			c.Name = c.Feature + "/" + d.text
-			if !regexp.MustCompile(`^[a-z][a-z0-9_-]*$`).MatchString(d.text) {
+			if !workerName.MatchString(d.text) {
 				f.problem(d.pos, "invalid worker name %q; use lower-case letters, digits, - and _", d.text)
 			}
 		}
@@ -99,8 +101,8 @@ func (f *finder) checkEvery(c *Component, name *ast.Ident, m *types.Func) {
 	}
 }
 
-// workerConstructor returns an expression of type func(context.Context) (*X, error) for a worker X: NewX, or
-// a function that calls NewX or returns &X{}.
+// workerConstructor returns an expression of type func(context.Context) (*X, error) for a worker X:
+// NewX, or a function that calls NewX or returns &X{}.
 func (f *finder) workerConstructor(name string) string {
 	object := f.pkg.Scope().Lookup("New" + name)
 	wrap := func(results string) string {

@@ -146,11 +146,7 @@ func (ch *changer) addStructs(found map[*types.Named]bool, list ...*types.Named)
 		}
 		found[t] = true
 		for field := range t.Underlying().(*types.Struct).Fields() {
-			inner := field.Type()
-			for container, ok := inner.Underlying().(interface{ Elem() types.Type }); ok; container, ok = inner.Underlying().(interface{ Elem() types.Type }) {
-				inner = container.Elem()
-			}
-			ch.addStructs(found, ch.structOf(inner))
+			ch.addStructs(found, ch.structOf(derive.Innermost(field.Type())))
 		}
 	}
 }

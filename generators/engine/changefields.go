@@ -208,11 +208,7 @@ func (ch *changer) structAt(t *types.Named, in string) *types.Named {
 	if v == nil {
 		return nil
 	}
-	inner := types.Unalias(v.Type())
-	for container, ok := inner.(interface{ Elem() types.Type }); ok; container, ok = inner.(interface{ Elem() types.Type }) {
-		inner = types.Unalias(container.Elem())
-	}
-	return ch.structOf(inner)
+	return ch.structOf(derive.Innermost(v.Type()))
 }
 
 func fieldNames(t *types.Named) string {
@@ -285,9 +281,12 @@ func (ch *changer) replaceField(edit *fieldEdit, home *types.Named, f setField, 
 	return nil
 }
 
+// tagSetting matches a setting of the struct tag schema. A comma may be in single quotes.
+var tagSetting = regexp.MustCompile(`(?:'(?:[^']|'')*'|[^,'])+`)
+
 // settings returns the settings of the tag schema, except those with the given names.
 func settings(tag string, except ...string) (kept []string) {
-	for _, setting := range regexp.MustCompile(`(?:'(?:[^']|'')*'|[^,'])+`).FindAllString(reflect.StructTag(tag).Get("schema"), -1) {
+	for _, setting := range tagSetting.FindAllString(reflect.StructTag(tag).Get("schema"), -1) {
 		name, _, _ := strings.Cut(setting, "=")
 		if !slices.Contains(except, strings.TrimSpace(name)) {
 			kept = append(kept, setting)
@@ -332,11 +331,7 @@ func (ch *changer) enumOf(v *types.Var) *types.TypeName {
 	if v == nil {
 		return nil
 	}
-	t := types.Unalias(v.Type())
-	for container, ok := t.(interface{ Elem() types.Type }); ok; container, ok = t.(interface{ Elem() types.Type }) {
-		t = types.Unalias(container.Elem())
-	}
-	named, ok := t.(*types.Named)
+	named, ok := derive.Innermost(v.Type()).(*types.Named)
 	if !ok || ch.view.FileAt(named.Obj().Pos()) == nil {
 		return nil
 	}

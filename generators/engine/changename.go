@@ -246,13 +246,16 @@ func (ch *changer) renamedDirectives(directives []string) []string {
 	return directives
 }
 
+// severalWords matches an identifier that cannot be a word of prose.
+var severalWords = regexp.MustCompile(`[a-z0-9][A-Z]|[0-9]`)
+
 // renamedWords returns a comment with the new names of renamed declarations, and of the component
 // in phrases that generators write. A name of one word at the start of a sentence may be prose,
 // except in the first.
 func (ch *changer) renamedWords(comment string) string {
 	for old, name := range ch.newNames {
 		pattern := `(^//\s*|[a-z,(]\s)` + old + `\b`
-		if regexp.MustCompile(`[a-z0-9][A-Z]|[0-9]`).MatchString(old) {
+		if severalWords.MatchString(old) {
 			pattern = `(\b)` + old + `\b`
 		}
 		comment = regexp.MustCompile(pattern).ReplaceAllString(comment, "${1}"+name)

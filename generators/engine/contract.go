@@ -68,6 +68,7 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 		accept += e.Call("sync", accepts...)
 	}
 	isVersion := func(c contract.Change) bool { return c.Path == "" }
+	isOld := func(c contract.Change) bool { return c.Version > 0 }
 	switch {
 	case slices.Contains(p.Accept, b.command):
 		return fmt.Sprintf("to accept that although they are stored, pass %s too; the server then starts only after %s log skip or log map", e.option("no_data"), e.project.Name)
@@ -81,6 +82,8 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 		return "choose another name; or, " + accept
 	case slices.ContainsFunc(b.changes, isVersion):
 		return "restore the type that reads it, with its func Upgrade, or write func Map; or, " + accept
+	case slices.ContainsFunc(b.changes, isOld):
+		return "an older version must keep its fields: where its type uses a struct that changes, replace that by a copy with the old fields; or, " + accept
 	case b.sharedWith != "":
 		return fmt.Sprintf("it contains a type that also changed in %s, whose new version comes with one of %s", b.sharedWith, b.command)
 	}

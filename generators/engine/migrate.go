@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -122,9 +123,6 @@ func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*g
 		return nil, fmt.Errorf("%s: the edited fields do not make a command", command)
 	}
 	planned := &gen.Migration{Versions: m.chooseVersions(), Notes: e.notes, Warnings: edited.unbuilt}
-	for _, v := range planned.Versions {
-		v.Sources = m.sources(v.Dir)
-	}
 	planned.Changes = func() ([]gen.File, error) { return m.changes(ctx, planned.Versions) }
 	return planned, nil
 }
@@ -283,26 +281,6 @@ func ownerOf(v *gen.Version, jsonPath string) types.Type {
 	return owner
 }
 
-// sources returns the types that a package uses, by their names in recorded fields.
-func (m *migration) sources(dir string) map[string]*types.Named {
-	pkg, _ := m.pass.Package(dir)
-	info, found := m.pass.Inspect(dir).Info, map[string]*types.Named{}
-	add := func(t types.Type) {
-		if named, ok := types.Unalias(t).(*types.Named); ok && named.Obj().Pkg() != nil && named.TypeArgs().Len() == named.TypeParams().Len() {
-			found[m.engine.deriver.TypeName(pkg, named)] = named
-		}
-	}
-	for _, object := range info.Uses {
-		if name, ok := object.(*types.TypeName); ok {
-			add(name.Type())
-		}
-	}
-	for _, instance := range info.Instances {
-		add(instance.Type)
-	}
-	return found
-}
-
 // changes returns all edited files, with the versions of commands and the code of older versions.
 func (m *migration) changes(ctx context.Context, versions []*gen.Version) (files []gen.File, err error) {
 	for _, v := range versions {
@@ -328,7 +306,7 @@ func (m *migration) redirectOlder(v *gen.Version) {
 				continue
 			}
 			for node := range ast.Preorder(function) {
-				if text := oldText(v, node, inspected.Info); text != "" && !m.isPlanned(file, node.Pos()) {
+				if text := m.oldText(v, node, inspected.Info); text != "" && !m.isPlanned(file, node.Pos()) {
 					m.replace(file, node.Pos(), node.End(), text)
 				}
 			}
@@ -337,12 +315,12 @@ func (m *migration) redirectOlder(v *gen.Version) {
 }
 
 // oldText returns the text that replaces an expression in the code of older versions, or "".
-func oldText(v *gen.Version, node ast.Node, info *types.Info) string {
+func (m *migration) oldText(v *gen.Version, node ast.Node, info *types.Info) string {
 	var object types.Object
 	switch node := node.(type) {
 	case *ast.IndexExpr, *ast.IndexListExpr:
 		if t := info.Types[node.(ast.Expr)]; t.IsType() { // an instance of a generic type
-			return v.OldNames[typeKey(t.Type)]
+			return m.oldType(v, t.Type)
 		}
 	case *ast.SelectorExpr: // of another package; fields follow
 		if object = info.Uses[node.Sel]; object != nil && object.Parent() == nil {
@@ -353,13 +331,22 @@ func oldText(v *gen.Version, node ast.Node, info *types.Info) string {
 	}
 	switch object := object.(type) {
 	case *types.Var:
-		return v.OldFields[object.Origin().Pos()]
+		return v.OldFields[object.Pos()]
 	case *types.TypeName:
-		return v.OldNames[typeKey(object.Type())]
+		return m.oldType(v, object.Type())
 	case *types.Const:
 		if object.Pkg() != nil {
 			return v.OldNames[object.Pkg().Path()+"."+object.Name()]
 		}
+	}
+	return ""
+}
+
+// oldType returns the type of the new old version that replaces a type of the source, or "". If no
+// field has the type any more, its recorded name is still known.
+func (m *migration) oldType(v *gen.Version, t types.Type) string {
+	if named, ok := t.(*types.Named); ok && named.Obj().Pkg() != nil {
+		return cmp.Or(v.OldNames[typeKey(named)], v.OldNames[m.engine.deriver.TypeName(v.Named.Obj().Pkg(), named)])
 	}
 	return ""
 }

@@ -401,7 +401,8 @@ func TestSharedTypeRefusals(t *testing.T) {
 	b.isClean()
 }
 
-// A change of a query whose output is part of stored events names the change of the command that works.
+// A change of a query whose output is part of stored events names the change of the command that
+// works.
 func TestSharedOutput(t *testing.T) {
 	b := openLibrary(t)
 	b.write("features/desk/find.go", "package desk\n\nimport \"context\"\n\n// Find finds a box.\ntype Find struct{}\n\n// Answer returns a box.\nfunc (q Find) Answer(ctx context.Context, s *State) (Box, error) { return Box{}, nil }\n")
@@ -417,4 +418,99 @@ func TestSharedOutput(t *testing.T) {
 	b.has("features/desk/move_v1.go", "Box{First: old.First.upgrade(), Mark: old.Label}")
 	b.has("features/store/order_v1.go", "desk.Box{First: old.First.upgrade(), Mark: old.Label}")
 	b.isClean()
+}
+
+// An old version that was written by hand may use a struct of the source. A change of that struct
+// is refused until the old version has a copy.
+func TestHandWrittenVersion(t *testing.T) {
+	b := openLibrary(t)
+	const types = "// Item is a thing.\ntype Item struct {\n\tURL string `json:\"url\"` // Where\n}\n\n// JoinV1 is version 1.\ntype JoinV1 struct {\n\tItem Item `json:\"thing\"`\n}\n\n// Upgrade converts it.\nfunc (old JoinV1) Upgrade() Join { return Join{Item: old.Item} }\n"
+	text := stored("club", "", types, [2]string{"Join", "\tItem Item `json:\"item\"` // Item\n"})
+	b.write("features/club/club.go", strings.Replace(text, "// Join is a command.\n", "// Join is a command.\n//\n//petrock:version 2\n", 1))
+	if _, err := b.Sync(t.Context(), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.Change(t.Context(), engine.Change{Name: "club/join", RenameFields: []string{"item.url=item.href"}}, engine.Options{NoExec: true})
+	b.checkError(err, "club/join: field thing.url of version 1 was removed, thing.href of version 1 was added; an older version must keep its fields: where its type uses a struct that changes, replace that by a copy with the old fields; or, ")
+	b.replace("features/club/club.go", "Item Item `json:\"thing\"` }", "Item JoinV1Item `json:\"thing\"` }\n\n// JoinV1Item is a copy.\ntype JoinV1Item struct {\n\tURL string `json:\"url\"`\n}\n")
+	b.replace("features/club/club.go", "Item: old.Item", "Item: Item{URL: old.Item.URL}")
+	b.mustChange(`{"name": "club/join", "rename_fields": ["item.url=item.href"]}`)
+	b.has("features/club/club.go", "func (old JoinV1) Upgrade() JoinV2 { return JoinV2{Item: JoinV2Item{URL: old.Item.URL}} }")
+}
+
+// An old version has a copy of every kind of type, and converts all of them, even in the next
+// version and when the fields are dropped.
+func TestOldTypes(t *testing.T) {
+	b := openLibrary(t)
+	b.write("money/money.go", `// Package money has amounts.
+package money
+
+// Amount decodes itself.
+//
+//petrock:schema {"type":"string"}
+type Amount struct{ cents int }
+
+// UnmarshalJSON decodes it.
+func (a *Amount) UnmarshalJSON(text []byte) error { return nil }
+
+// List decodes itself.
+//
+//petrock:schema {"type":"string"}
+type List[T any] struct{ all []T }
+
+// UnmarshalJSON decodes it.
+func (l *List[T]) UnmarshalJSON(text []byte) error { return nil }
+
+// Unit is a unit.
+type Unit string
+
+// The units.
+const (
+	UnitOne Unit = "one"
+	UnitTwo Unit = "two"
+)
+`)
+	const declared = `// Tags are tags.
+type Tags []string
+
+// ID is an id.
+type ID string
+
+// Base is embedded.
+type Base struct {
+	By ID ` + "`json:\"by\"`" + ` // Who
+}
+
+// Node is recursive.
+type Node struct {
+	Base
+	Text string ` + "`json:\"text\"`" + ` // Text
+	More []*Node ` + "`json:\"more,omitempty\"`" + ` // More
+	Unit money.Unit ` + "`json:\"unit\"`" + ` // Unit
+}
+`
+	fields := "\tBase\n"
+	for _, f := range []string{
+		"Name string name", "Nodes map[string]Node nodes", "Other *Base other,omitempty", "Amount money.Amount amount", "Times money.List[time.Time] times",
+		"Units map[money.Unit][]money.Unit units", "Tags Tags tags", "Lists []Tags lists", "IDs []ID ids", "Pair [2]int32 pair", "Raw json.RawMessage raw",
+		"Data []byte data", "Any any any", "Size int64 size,string", "Point struct{X int `json:\"x\"`} point", "Next *Join next,omitempty", "Wait time.Duration wait",
+	} {
+		words := strings.Fields(f)
+		fields += fmt.Sprintf("\t%s %s `json:\"%s\"` // Field\n", words[0], strings.Join(words[1:len(words)-1], " "), words[len(words)-1])
+	}
+	b.write("features/club/club.go", stored("club", "\t\"encoding/json\"\n\t\"time\"\n\n\t\"hello/money\"\n", declared, [2]string{"Join", fields}))
+	if result, err := b.Sync(t.Context(), engine.Options{}); err != nil || !result.OK {
+		t.Fatalf("Sync() = %s, %v", result, err)
+	}
+	for _, change := range []string{
+		`{"name": "club/join", "rename_fields": ["name=title"]}`,
+		`{"name": "club/join", "rename_fields": ["title=label", "nodes.text=nodes.words", "by=who"]}`,
+		`{"name": "club/join", "fields": ["label:int"], "upgrade": "return Join{Label: len(old.Label), Nodes: app.UpgradeMap(old.Nodes, JoinV3Node.upgrade)}"}`,
+		`{"name": "club/join", "remove_fields": ["nodes", "other", "units", "times"]}`,
+		`{"name": "club/join", "rename_fields": ["label=number"]}`,
+	} {
+		b.mustChange(change)
+	}
+	b.has("features/club/join_v1.go", "type JoinV1 struct { JoinV1Base", "Nodes map[string]JoinV1Node", "Other *JoinV1Base `", "Amount money.Amount", "Times money.List[time.Time]",
+		"Units map[JoinV1MoneyUnit][]JoinV1MoneyUnit", "Size int64 `json:\"size,string\"`", "Next *JoinV1 `", "func (old JoinV1) Upgrade() JoinV2")
 }

@@ -185,8 +185,8 @@ func checkRevertible(history []journal.Operation, at int) (target journal.Operat
 	return target, later, nil
 }
 
-// planRevert plans to restore the files of an operation. It refuses files that were edited, or changed
-// by a later operation.
+// planRevert plans to restore the files of an operation. It refuses files that were edited, or
+// changed by a later operation.
 func (e *Engine) planRevert(ctx context.Context, j *journal.Journal, p *plan, r reversal) error {
 	p.action, p.undoes = r.action(), r.target.ID
 	p.title = p.action + " " + baseTitle(r.target.Title)
@@ -235,8 +235,8 @@ func (r reversal) laterChanges() (ids []string) {
 // isRestored reports whether undo restores a file, instead of computing it again.
 func isRestored(f journal.Record) bool { return !f.Derived && f.Path != contract.File }
 
-// restoreFiles plans the old files of an operation. It returns the files that were edited since, which it
-// leaves alone unless Force is set.
+// restoreFiles plans the old files of an operation. It returns the files that were edited since,
+// which it leaves alone unless Force is set.
 func (e *Engine) restoreFiles(j *journal.Journal, p *plan, r reversal) (edited []FileChange, err error) {
 	for _, record := range r.target.Files {
 		if !isRestored(record) {

@@ -35,8 +35,8 @@ type Project struct {
 	Module   string            // path of the Go module
 	Packages map[string]string // package names by folder
 
-	// Initialisms are words, such as ppm, that Go names have in capitals, in addition to the common ones.
-	// They come from petrock.json. Pass them to [ParseName] and [ParseFields].
+	// Initialisms are words, such as ppm, that Go names have in capitals, in addition to the common
+	// ones. They come from petrock.json. Pass them to [ParseName] and [ParseFields].
 	Initialisms []string
 
 	// Function finds a function of the project: ./folder.Function or ./folder.Variable.Method. The
@@ -352,14 +352,14 @@ func (f *Function) Errorf(format string, args ...any) error {
 type Migration struct {
 	Versions []*Version // the requested command first
 
-	// Notes are those of fields before the change, by the struct type and the JSON name of the field, if
-	// they stay the input of a tool.
+	// Notes are those of fields before the change, by the struct type and the JSON name of the
+	// field, if they stay the input of a tool.
 	Notes    map[string]map[string]FieldNote
 	Warnings []string // about files that may use renamed fields, but are not built on this system
 
-	// Changes returns the edited files: renamed and dropped fields with all references, the versions in
-	// the doc comments of the commands, and the code of previous versions. Set OldNames and OldFields of
-	// all versions before.
+	// Changes returns the edited files: renamed and dropped fields with all references, the
+	// versions in the doc comments of the commands, and the code of previous versions. Set OldNames
+	// and OldFields of all versions before.
 	Changes func() ([]File, error)
 }
 
@@ -374,12 +374,9 @@ type Version struct {
 	Old, New  contract.Shape
 	Defaults  map[string]string // the defaults in the tags of its fields as JSON, by JSON name
 
-	// Sources are types that the package uses, by their names in recorded fields.
-	Sources map[string]*types.Named
-
-	// The generator sets what the code of previous versions, which converted to the types of the source,
-	// converts to now: types and constants as Go source, by their names with the import path, and
-	// fields by the position of their declarations.
+	// The generator sets what the code of previous versions, which converted to the types of the
+	// source, converts to now: types and constants as Go source, by their names with the import path,
+	// or types by their names in recorded fields, and fields by the position of their declarations.
 	OldNames  map[string]string
 	OldFields map[token.Pos]string
 }

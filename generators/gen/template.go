@@ -10,8 +10,9 @@ import (
 	"text/template"
 )
 
-// A Template is a file of a component. Its path contains * for the component's name: macros/*.go. Its text
-// is a [text/template], which can use the fields of the generator's input by Go or JSON name, and
+// A Template is a file of a component. Its path contains * for the component's name: macros/*.go.
+// Its text is a [text/template], which can use the fields of the generator's input by Go or JSON
+// name, and
 //
 //	{{.Name}}     vpn_outage
 //	{{.Go}}       VPNOutage, the name in Go
@@ -19,8 +20,8 @@ import (
 //	{{.Package}}  name of the package in the file's folder
 //	{{.Import}}   import path of the file's folder
 //
-// Go files get a package clause if they have none, and missing imports. A test that names the package is in
-// the package with the ending _test.
+// Go files get a package clause if they have none, and missing imports. A test that names the
+// package is in the package with the ending _test.
 type Template struct{ Path, Text string }
 
 var (
@@ -29,9 +30,10 @@ var (
 	pathPattern   = regexp.MustCompile(`^[A-Za-z0-9_./*-]+$`)
 )
 
-// FromTemplates returns the draft of a component whose files are created from templates. in is the input of
-// the generator, a struct with a field Name and optionally Description. Before the component is written,
-// petrock runs the first test in a file next to the first one with the ending _test.go.
+// FromTemplates returns the draft of a component whose files are created from templates. in is the
+// input of the generator, a struct with a field Name and optionally Description. Before the
+// component is written, petrock runs the first test in a file next to the first one with the ending
+// _test.go.
 func FromTemplates(p Project, kind string, in any, files ...Template) (Draft, error) {
 	values := inputValues(in)
 	typed, _ := values["Name"].(string)
@@ -121,8 +123,8 @@ func inputValues(in any) map[string]any {
 	return values
 }
 
-// CheckPattern returns an error unless a path is one of a component's files, such as macros/*.go: a path
-// from the project's root with a folder and one * in the file's name.
+// CheckPattern returns an error unless a path is one of a component's files, such as macros/*.go: a
+// path from the project's root with a folder and one * in the file's name.
 func CheckPattern(pattern string) error {
 	dir, base := path.Split(pattern)
 	switch {

@@ -324,8 +324,8 @@ type Place struct {
 	}
 	text := w.read("features/orders/place_v1.go")
 	for _, part := range []string{
-		"type PlaceV1 struct { Base Items", "type PlaceV1Item struct", "Parts  []PlaceV1Item `json:\"parts,omitzero\"`", "Level Level", "Due   *time.Time",
-		"Base: old.Base", "Items: app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "Level: old.Level",
+		"type PlaceV1 struct { PlaceV1Base Items", "type PlaceV1Item struct", "Parts  []PlaceV1Item `json:\"parts,omitzero\"`", "Level PlaceV1Level", "Due   *time.Time",
+		"Base: old.PlaceV1Base.upgrade()", "Items: app.UpgradeList(old.Items, PlaceV1Item.upgrade)", "Level: Level(old.Level)",
 		`Status: "open"`, "app.UpgradeOr(old.Note, \"none\"", "Number: int64(old.Number)",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(part), " ")) {
@@ -337,7 +337,7 @@ type Place struct {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "return PlaceV2{", "Base:   old.Base"} {
+	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "return PlaceV2{", "PlaceV2Base: old.PlaceV1Base.upgrade()"} {
 		if text := w.read("features/orders/place_v1.go"); !strings.Contains(text, part) {
 			t.Errorf("%s is missing in\n%s", part, text)
 		}
@@ -418,7 +418,7 @@ func (c Order) Apply(s *State, e app.Event) int { return c.Count }
 			}
 		}
 	}
-	refused("authors: type changed from string to []string", "set upgrade to the statements of func (old AcquireV1) Upgrade() Acquire; the new versions of desk/label, desk/stock, store/order call it too")
+	refused("authors: type changed from string to []string", "set upgrade to the statements of func (old AcquireV1) Upgrade() Acquire:", "The new versions of desk/label, desk/stock, store/order get them too")
 	change["upgrade"] = `return Acquire{Title: old.Title, Authors: strings.Split(old.Authors, ", ")}`
 	refused("the change would not compile", "To change other code or tests in the same call, set edits.")
 	change["body"] = "s.Authors = append(s.Authors, c.Authors...)\nreturn AcquireOutput{}"
