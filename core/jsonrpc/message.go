@@ -19,8 +19,6 @@ type message struct {
 	method string // empty in a response
 	params json.RawMessage
 
-	paramEnds strictjson.Ends
-
 	result  json.RawMessage
 	err     *Error // of a response
 	invalid *Error // why a response is invalid, else nil
@@ -32,11 +30,9 @@ func (m *message) IsRequest() bool { return m.method != "" && !m.id.IsZero() }
 // An envelope holds the top-level members of a message.
 type envelope struct {
 	version, id, method, params, result, err []byte
-
-	paramEnds strictjson.Ends
 }
 
-func (e *envelope) member(key, value []byte, ends strictjson.Ends) error {
+func (e *envelope) member(key, value []byte) error {
 	switch string(key) {
 	case "jsonrpc":
 		e.version = value
@@ -45,7 +41,7 @@ func (e *envelope) member(key, value []byte, ends strictjson.Ends) error {
 	case "method":
 		e.method = value
 	case "params":
-		e.params, e.paramEnds = value, ends
+		e.params = value
 	case "result":
 		e.result = value
 	case "error":
@@ -63,7 +59,7 @@ func parse(raw []byte) (message, *MessageError) {
 		return message{}, &MessageError{Err: Errorf(InvalidRequest, "a message must be an object, got %s", strictjson.Describe(raw))}
 	}
 	var e envelope
-	if err := strictjson.ObjectEnds(raw, e.member); err != nil {
+	if err := strictjson.Object(raw, e.member); err != nil {
 		var s envelopeScanner
 		s.feed(raw)
 		f := s.fault()
@@ -124,7 +120,6 @@ func (e *envelope) message() (m message, err error) {
 	m.method = method
 	switch strictjson.First(e.params) {
 	case '{', '[':
-		m.paramEnds = e.paramEnds
 		m.params = slices.Clip(e.params) // the next bytes may be another message of the batch
 	case 0, 'n':
 	default:
