@@ -37,7 +37,7 @@ func (c *Conn) read() {
 			c.deliver(in.message, true)
 			continue
 		}
-		r := &Request{ID: in.id, Method: in.method, Params: in.params, conn: c, batch: in.batch, slot: in.slot}
+		r := &Request{ID: in.id, Method: in.method, Params: in.params, ParamEnds: in.paramEnds, conn: c, batch: in.batch, slot: in.slot}
 		if buf = c.serve(r, in.fault, buf[:0]); cap(buf) > maxKept {
 			buf = nil
 		}
@@ -271,7 +271,7 @@ func (c *Conn) Deliver(m *Message) {
 }
 
 func (c *Conn) receive(ctx context.Context, r *Request, in *incoming, responder Responder) {
-	r.ID, r.Method, r.Params, r.conn = in.id, in.method, in.params, c
+	r.ID, r.Method, r.Params, r.ParamEnds, r.conn = in.id, in.method, in.params, in.paramEnds, c
 	r.batch, r.slot, r.parent, r.responder = in.batch, in.slot, ctx, responder
 	r.turn.Store(passedTurn)
 	r.concurrent.Store(true)
@@ -305,6 +305,9 @@ type Request struct {
 	ID     ID // zero for a notification
 	Method string
 	Params json.RawMessage // a valid object or array; nil if the request has no params
+
+	// ParamEnds is where the members of Params end, for [strictjson.MembersAt].
+	ParamEnds strictjson.Ends
 
 	conn      *Conn
 	batch     *batch // nil if the request is not part of a batch

@@ -197,7 +197,7 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statele
 		return c, jsonrpc.Errorf(jsonrpc.InvalidParams, "params must be an object, got an array")
 	}
 	target := targetKey(req.Method)
-	err := strictjson.Members(req.Params, func(key, value []byte) error {
+	err := strictjson.MembersAt(req.Params, &req.ParamEnds, func(key, value []byte) error {
 		switch {
 		case string(key) == target && target != "":
 			c.target = value
