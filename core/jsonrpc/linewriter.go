@@ -17,8 +17,8 @@ const (
 	maxWritten = 64 << 10 // bytes in one write, which close uses to detect progress
 )
 
-// A lineWriter writes messages, one per line, for several senders. A sender writes its message itself
-// unless a write is in progress.
+// A lineWriter writes messages, one per line, for several senders. A sender writes its message
+// itself unless a write is in progress.
 type lineWriter struct {
 	w       io.Writer
 	onError func(error) // called with the error of the first failed write; may be nil
@@ -71,8 +71,8 @@ func (l *lineWriter) put(ctx context.Context, expired <-chan struct{}, msg []byt
 }
 
 // shouldHold reports whether waiting messages should be written together with later ones. It sets
-// holding and then reads burst; Receive clears burst and then reads holding. So at least one of them
-// sees the change of the other. mu is held.
+// holding and then reads burst; Receive clears burst and then reads holding. So at least one of
+// them sees the change of the other. mu is held.
 func (l *lineWriter) shouldHold() bool {
 	if len(l.waiting) >= maxHeld || !l.burst.Load() {
 		return false

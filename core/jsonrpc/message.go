@@ -284,8 +284,8 @@ func (c Code) Error() string {
 	return cmp.Or(names[c], fmt.Sprintf("error %d", int(c)))
 }
 
-// An Error is the error of a response. If a handler returns one, it is sent to the peer unchanged. A
-// [Code] is sent as an Error with that code, and any other error as an [InternalError].
+// An Error is the error of a response. If a handler returns one, it is sent to the peer unchanged.
+// A [Code] is sent as an Error with that code, and any other error as an [InternalError].
 type Error struct {
 	Code    Code            `json:"code"`
 	Message string          `json:"message"`

@@ -23,8 +23,8 @@ type Outgoing struct {
 	// Via sends the message instead of the transport. It may wait for the answer and pass it to
 	// [Conn.Receive] or [Conn.Deliver], or return nil and let the call wait. It may keep msg. Its
 	// context ends with that of the call, at a timeout, when Receive gets the answer, and when done
-	// is called. Via calls done before it returns, or later if it leaves a goroutine running. If Via
-	// is nil, the transport sends the message.
+	// is called. Via calls done before it returns, or later if it leaves a goroutine running. If
+	// Via is nil, the transport sends the message.
 	Via func(ctx context.Context, done func(), id ID, msg []byte) error
 
 	// OnID is called with the id before the call is sent. It may be nil.
@@ -61,10 +61,10 @@ func (e *AnswerError) Error() string { return fmt.Sprintf("invalid answer to %s:
 func (e *AnswerError) Unwrap() error { return e.Err }
 
 // Do sends a request with the options of o and waits for the answer. The result is valid JSON. An
-// error response is returned as an [*Error]. If ctx ends first, Do returns its cause immediately, and
-// the answer is dropped when it arrives; the peer gets no cancellation. While the peer does not read,
-// sending blocks; ctx ends that only for [Lines]. Do returns the id of every request that was sent,
-// even if it also returns an error.
+// error response is returned as an [*Error]. If ctx ends first, Do returns its cause immediately,
+// and the answer is dropped when it arrives; the peer gets no cancellation. While the peer does not
+// read, sending blocks; ctx ends that only for [Lines]. Do returns the id of every request that was
+// sent, even if it also returns an error.
 func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error) {
 	p := c.newPending(o)
 	if !c.addPending(o, p) {
@@ -325,7 +325,8 @@ func (c *Conn) newPending(o *Outgoing) *pending {
 	return p
 }
 
-// nextTimeout returns the time until the call expires, if its idle timeout starts now; 0 means never.
+// nextTimeout returns the time until the call expires, if its idle timeout starts now; 0 means
+// never.
 func (p *pending) nextTimeout() time.Duration {
 	if p.deadline.IsZero() {
 		return max(p.idleTimeout, 0)

@@ -66,8 +66,8 @@ func (c *Conn) untrack() {
 	}
 }
 
-// invoke calls the handler and returns the answer, appended to buf. A panic in the handler fails only
-// the request.
+// invoke calls the handler and returns the answer, appended to buf. A panic in the handler fails
+// only the request.
 func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 	c.protect(r, func() {
 		result, err := c.handle(r)
@@ -276,8 +276,8 @@ func (x *requestContext) base() context.Context {
 	return x.conn.ctx
 }
 
-// Value asks the cancellable context, if it exists. Package context then recognizes its own type, so
-// it finds the cause and needs no goroutine to propagate cancellation.
+// Value asks the cancellable context, if it exists. Package context then recognizes its own type,
+// so it finds the cause and needs no goroutine to propagate cancellation.
 func (x *requestContext) Value(key any) any {
 	if key == (requestKey{}) {
 		return (*Request)(x)

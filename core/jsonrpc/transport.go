@@ -8,9 +8,9 @@ import (
 
 // A Transport carries messages between two peers as opaque bytes.
 type Transport interface {
-	// Send queues a message and does not keep the slice. The message is sent before the next Receive
-	// at the latest. Messages keep their order. Several goroutines may call Send. An error means
-	// that the transport has ended.
+	// Send queues a message and does not keep the slice. The message is sent before the next
+	// Receive at the latest. Messages keep their order. Several goroutines may call Send. An error
+	// means that the transport has ended.
 	Send(msg []byte) error
 
 	// Receive returns the next message; the slice belongs to the caller. One goroutine at a time

@@ -366,9 +366,12 @@ func TestDevServerIsRooted(t *testing.T) {
 		{"hello/../../" + filepath.Base(other.base) + "/hello", "name a folder below"},
 	} {
 		for _, tool := range []string{"list_components", "project_status", "undo", "build", "call", "plan"} {
-			arguments := object{"dir": test.dir, "name": "add", "kind": "tool", "description": "Does its work."}
-			if tool != "call" && tool != "plan" {
-				arguments = object{"dir": test.dir}
+			arguments := object{"dir": test.dir}
+			switch tool {
+			case "call":
+				arguments = object{"dir": test.dir, "name": "add"}
+			case "plan":
+				arguments = object{"dir": test.dir, "name": "add", "kind": "tool", "description": "Does its work."}
 			}
 			isError := tool != "project_status" || test.dir != "" // it works without a project
 			if said := client.CallTool(tool, arguments); said.IsError != isError || !strings.Contains(said.Text(), test.says) {
