@@ -186,7 +186,7 @@ func (c *Conn) answer(r *Request, reply []byte) {
 		}
 	default:
 		// Once the answer is queued, the next message may be read while it is written.
-		later, err := c.lines.put(context.Background(), nil, reply)
+		later, err := c.lines.put(context.Background(), reply)
 		if !later && err == nil {
 			r.allowConcurrent()
 			err = c.lines.push()
