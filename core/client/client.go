@@ -95,9 +95,8 @@ type Client struct {
 	renewLock     chan struct{}          // lock of renewSession
 	statelessMeta func() ([]byte, error) // members of _meta that every stateless request has
 
-	mu         sync.Mutex
-	inProgress map[string]*request // requests with OnProgress, by progress token
-	lastToken  int64
+	inProgress sync.Map // of *inProgress, by progress token
+	lastToken  atomic.Int64
 }
 
 // A session is the result of the handshake or, in stateless revisions, of server/discover.
@@ -151,7 +150,7 @@ func newClient(o Options) *Client {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Client{o: o, renewLock: make(chan struct{}, 1), inProgress: map[string]*request{}}
+	c := &Client{o: o, renewLock: make(chan struct{}, 1)}
 	c.statelessMeta = sync.OnceValues(c.newStatelessMeta)
 	life, endLife := context.WithCancel(context.Background())
 	c.life = life

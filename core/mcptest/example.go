@@ -70,16 +70,12 @@ func (c *Client) CheckResource(t testing.TB, e Example) {
 
 // call returns the call of an example, for messages: add({"a":2,"b":3}).
 func (e Example) call(name string) string {
-	const maxInput = 200 // bytes
 	input, isText := e.Input.(string)
 	if e.Input != nil && !isText {
 		encoded, _ := strictjson.Marshal(e.Input) // the call reports the error
 		input = string(encoded)
 	}
-	if len(input) > maxInput {
-		input = strings.ToValidUTF8(input[:maxInput], "") + "…"
-	}
-	return name + "(" + input + ")"
+	return name + "(" + strictjson.Clip(input, 200) + ")"
 }
 
 // check fails t if a call has another result than the example.
