@@ -188,12 +188,6 @@ func (m *Message) WithID(id ID) []byte {
 	return slices.Concat(m.raw[:start], []byte(id.raw), m.raw[start+len(own):])
 }
 
-// AppendRequest appends a request, for callers that send it themselves. params is encoded as in
-// [Outgoing].
-func AppendRequest(dst []byte, id ID, method string, params any) ([]byte, error) {
-	return appendCall(dst, id, method, params)
-}
-
 // AppendResult appends a successful response. result must be valid JSON.
 func AppendResult(dst []byte, id ID, result json.RawMessage) []byte {
 	return append(append(appendResultStart(dst, id), result...), '}')

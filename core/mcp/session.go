@@ -23,6 +23,9 @@ import (
 // the session serves the request, serve calls the hook, run calls the method, callTool calls the
 // tool's handler, and render and AppendJSON write the result.
 func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error) {
+	if req.IsNotification() {
+		return nil, s.handleNotification(req)
+	}
 	var sp statelessParams
 	call, err := s.newCall(ctx, req, &sp)
 	if err != nil {
@@ -300,7 +303,7 @@ type rendered interface {
 }
 
 // handleNotification ignores unknown notifications.
-func (s *Session) handleNotification(_ context.Context, req *jsonrpc.Request) error {
+func (s *Session) handleNotification(req *jsonrpc.Request) error {
 	switch req.Method {
 	case "notifications/initialized":
 		if !s.state.CompareAndSwap(int32(stateInitializing), int32(stateOperating)) {
