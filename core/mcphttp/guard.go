@@ -219,7 +219,7 @@ type timedBody struct {
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
-		b.conn.setPhase(phaseHandler)
+		b.conn.phase.CompareAndSwap(phaseBody, phaseHandler) // unless the client has closed its side
 	}
 	return n, err
 }
