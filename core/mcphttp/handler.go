@@ -304,16 +304,12 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 		}
 	}
 	all.Wait()
-	written := h.callQuota.whenUnused() // the responses
-	select {
-	case <-written:
-		return nil
-	case <-ctx.Done():
+	for h.callQuota.isUsed() { // responses are being written
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Millisecond):
+		}
 	}
-	select {
-	case <-written:
-		return nil
-	default:
-		return context.Cause(ctx)
-	}
+	return nil
 }

@@ -18,8 +18,9 @@ import (
 // post serves a message of a client. Its response is the answer or, if the message needs none,
 // empty.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
-	e := &exchange{h: h, w: w, r: r, client: h.client(r)}
-	defer e.releaseMemory()
+	client := h.client(r)
+	e := &exchange{h: h, w: w, r: r, client: client, memory: account{quota: h.memoryQuota, client: client}}
+	defer e.memory.close()
 	if refused := e.read(); refused != nil {
 		return refused
 	}
@@ -37,7 +38,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
 		return unavailable(e.msg.ID(), err)
 	}
 	defer e.completeResponse()
-	refused := h.route(e, &e.msg)
+	refused := h.route(e)
 	e.returned = true
 	return refused
 }
@@ -128,7 +129,7 @@ func (e *exchange) readBody() (raw []byte, refused *refusal) {
 			if e.r.ContentLength >= 0 {
 				larger = min(larger, e.r.ContentLength+1)
 			}
-			if err := e.hold(larger - int64(cap(raw))); err != nil {
+			if err := e.memory.take(larger - int64(cap(raw))); err != nil {
 				return nil, overLimit(jsonrpc.ID{}, err)
 			}
 			raw = append(make([]byte, 0, larger), raw...)
@@ -142,7 +143,8 @@ func tooLarge(limit int64) *refusal {
 
 // route serves a message. A request that names a stateless revision, in a header or in its _meta,
 // is stateless; any other belongs to a session.
-func (h *Handler) route(e *exchange, m *jsonrpc.Message) *refusal {
+func (h *Handler) route(e *exchange) *refusal {
+	m := &e.msg
 	version, id, err := sessionHeaders(e.r.Header)
 	if err != nil {
 		return &refusal{http.StatusBadRequest, m.ID(), err}
@@ -197,21 +199,22 @@ func namesRevision(params json.RawMessage) bool {
 	return strictjson.Member(strictjson.Member(params, "_meta"), mcp.MetaVersion) != nil
 }
 
+const methodListen = "subscriptions/listen"
+
 // serveStateless serves a message of a revision without sessions.
 func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) *refusal {
 	switch {
-	case m.Method() == "subscriptions/listen" && m.IsRequest():
+	case m.Method() == methodListen && m.IsRequest():
 		if err := h.streamQuota.take(e.client, 1); err != nil {
 			return overLimit(m.ID(), err)
 		}
 		defer h.streamQuota.release(e.client, 1)
-		e.isSubscription = true
 		// post took one call and releases it on return; a subscription must not count as a call
 		// meanwhile.
 		h.callQuota.release(e.client, 1)
 		defer h.callQuota.takeUnlimited(e.client, 1)
 		h.stateless.Receive(e.r.Context(), m, e)
-		e.waitWritten()
+		e.writing.Wait()
 	case m.IsRequest():
 		h.stateless.Receive(e.r.Context(), m, e)
 	case m.IsBatch():
@@ -234,10 +237,11 @@ func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) *refusal {
 		h.endSessionNow(s)
 		return unavailable(m.ID(), errClosing)
 	}
-	e.session, e.startsSession = s, true
+	e.session = s
+	e.w.Header()["Mcp-Session-Id"] = []string{s.id}
 	defer e.releaseSession()
 	s.Receive(context.WithoutCancel(e.r.Context()), m, e)
-	if s.Revision() == "" && s.markEnding() { // initialize failed
+	if s.Revision() == "" { // initialize failed
 		h.endSessionNow(s)
 	}
 	return nil
@@ -251,8 +255,7 @@ func (h *Handler) serveInSession(e *exchange, m *jsonrpc.Message, id string) *re
 	}
 	e.session = s
 	defer e.releaseSession()
-	e.isBatch = m.IsBatch()
-	if e.isBatch {
+	if m.IsBatch() {
 		e.borrowScratch()
 	}
 	s.Receive(context.WithoutCancel(e.r.Context()), m, e) // the client may reconnect for the answer

@@ -17,7 +17,6 @@ type quota struct {
 	mu     sync.Mutex
 	used   int64
 	usedBy map[string]int64 // by client
-	unused chan struct{}    // closed when nothing is used; nil if nothing waits for that
 }
 
 // newQuota returns a quota of which each client may use a share, in percent, but at least minimum.
@@ -25,14 +24,14 @@ func newQuota(unit string, total int64, share int, minimum int64) *quota {
 	return &quota{unit: unit, total: total, perClient: min(total, max(total*int64(share)/100, minimum)), usedBy: map[string]int64{}}
 }
 
-// take reserves n for a client, or returns a [*limitError].
+// take reserves n for a client, or returns a [*limitError]. A negative n releases.
 func (q *quota) take(client string, n int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
-	case q.used+n > q.total:
+	case n > 0 && q.used+n > q.total:
 		return &limitError{q.unit, q.total, false}
-	case q.usedBy[client]+n > q.perClient:
+	case n > 0 && q.usedBy[client]+n > q.perClient:
 		return &limitError{q.unit, q.perClient, true}
 	}
 	q.count(client, n)
@@ -65,29 +64,66 @@ func (q *quota) takeUnlimited(client string, n int64) (exceeded bool) {
 	return q.usedBy[client] > q.perClient || q.used > q.total
 }
 
-// whenUnused returns a channel that is closed once nothing is used. It may be called once.
-func (q *quota) whenUnused() <-chan struct{} {
-	unused := make(chan struct{})
+func (q *quota) isUsed() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.used == 0 {
-		close(unused)
-	} else {
-		q.unused = unused
-	}
-	return unused
+	return q.used > 0
 }
 
 // count adds n to the use of a client. mu is held.
 func (q *quota) count(client string, n int64) {
-	if q.used += n; q.used == 0 && q.unused != nil {
-		close(q.unused)
-		q.unused = nil
-	}
+	q.used += n
 	if used := q.usedBy[client] + n; used != 0 {
 		q.usedBy[client] = used
 	} else {
 		delete(q.usedBy, client)
+	}
+}
+
+// An account is what a session or a request uses of a quota until it ends.
+type account struct {
+	quota  *quota
+	client string
+
+	mu     sync.Mutex
+	held   int64
+	closed bool
+}
+
+// take, takeOversized and takeUnlimited are those of the quota.
+func (a *account) take(n int64) error { return a.record(n, a.quota.take(a.client, n)) }
+
+func (a *account) takeOversized(n int64) error {
+	return a.record(n, a.quota.takeOversized(a.client, n))
+}
+
+func (a *account) takeUnlimited(n int64) (exceeded bool) {
+	exceeded = a.quota.takeUnlimited(a.client, n)
+	_ = a.record(n, nil)
+	return exceeded
+}
+
+// record counts n if err is nil, and returns err.
+func (a *account) record(n int64, err error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case err != nil:
+	case a.closed:
+		a.quota.release(a.client, n)
+	default:
+		a.held += n
+	}
+	return err
+}
+
+// close releases everything.
+func (a *account) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	if a.held != 0 {
+		a.quota.release(a.client, a.held)
 	}
 }
 
