@@ -215,13 +215,13 @@ func (h *Handler) client(r *http.Request) string {
 // ServeHTTP implements [http.Handler]. It checks Host and Origin first, because it may be served by
 // any [http.Server].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	err := h.originsErr
-	if err == nil {
-		addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-		err = h.origins.admit(w.Header(), r, site{addr, auth.From(r.Context()) != nil})
+	if h.originsErr != nil {
+		h.refuse(w, r, invalid(http.StatusForbidden, jsonrpc.ID{}, "%v", h.originsErr))
+		return
 	}
-	if err != nil {
-		h.refuse(w, r, invalid(http.StatusForbidden, jsonrpc.ID{}, "%v", err))
+	addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if reason, _ := h.origins.admit(w.Header(), r, site{addr, auth.From(r.Context()) != nil}); reason != "" {
+		h.refuse(w, r, invalid(http.StatusForbidden, jsonrpc.ID{}, "%s", reason))
 		return
 	}
 	if !preflight(w, r) {
@@ -264,11 +264,6 @@ func invalid(status int, id jsonrpc.ID, format string, args ...any) *refusal {
 func overLimit(id jsonrpc.ID, err error) *refusal {
 	limit, _ := errors.AsType[*limitError](err)
 	return &refusal{limit.status(), id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err)}
-}
-
-// unavailable returns the refusal for errStarting or errClosing.
-func unavailable(id jsonrpc.ID, err error) *refusal {
-	return &refusal{http.StatusServiceUnavailable, id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err)}
 }
 
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, why *refusal) {

@@ -33,9 +33,9 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
 		return overLimit(e.msg.ID(), err)
 	}
 	defer h.callQuota.release(e.client, requests)
-	if err := h.checkAvailable(r); err != nil && e.msg.Requests() > 0 {
+	if why := h.unavailable(r); why != nil && e.msg.Requests() > 0 {
 		w.Header().Set("Connection", "close")
-		return unavailable(e.msg.ID(), err)
+		return overLimit(e.msg.ID(), why)
 	}
 	defer e.completeResponse()
 	refused := h.route(e)
@@ -43,8 +43,8 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
 	return refused
 }
 
-// checkAvailable returns errStarting or errClosing if the server cannot answer calls.
-func (h *Handler) checkAvailable(r *http.Request) error {
+// unavailable returns errStarting or errClosing if the server cannot answer calls.
+func (h *Handler) unavailable(r *http.Request) *limitError {
 	switch {
 	case h.closing.Load():
 		return errClosing
@@ -69,15 +69,11 @@ func (e *exchange) read() *refusal {
 }
 
 func checkMediaTypes(header http.Header) *refusal {
-	kind, accept := header["Content-Type"], header["Accept"]
-	if len(kind) == 1 && kind[0] == "application/json" && len(accept) == 1 && accept[0] == "application/json, text/event-stream" {
-		return nil // nearly all clients send these
-	}
 	media, _, _ := strings.Cut(header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
 		return invalid(http.StatusUnsupportedMediaType, jsonrpc.ID{}, "Content-Type must be application/json")
 	}
-	if len(accept) == 0 || accepts(accept, "application/json") && accepts(accept, "text/event-stream") {
+	if accept := header["Accept"]; len(accept) == 0 || accepts(accept, "application/json") && accepts(accept, "text/event-stream") {
 		return nil
 	}
 	return invalid(http.StatusNotAcceptable, jsonrpc.ID{}, "Accept must include application/json and text/event-stream")
@@ -235,7 +231,7 @@ func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) *refusal {
 	s := h.newSession(e.r, e.client)
 	if !h.registerSession(s) {
 		h.endSessionNow(s)
-		return unavailable(m.ID(), errClosing)
+		return overLimit(m.ID(), errClosing)
 	}
 	e.session = s
 	e.w.Header()["Mcp-Session-Id"] = []string{s.id}

@@ -30,9 +30,9 @@ func (q *quota) take(client string, n int64) error {
 	defer q.mu.Unlock()
 	switch {
 	case n > 0 && q.used+n > q.total:
-		return &limitError{q.unit, q.total, false}
+		return q.exceeded("the server", q.total, false)
 	case n > 0 && q.usedBy[client]+n > q.perClient:
-		return &limitError{q.unit, q.perClient, true}
+		return q.exceeded("this client", q.perClient, true)
 	}
 	q.count(client, n)
 	return nil
@@ -127,20 +127,17 @@ func (a *account) close() {
 	}
 }
 
-// A limitError means that a quota is used up.
+// A limitError means that the server cannot do more, for a client or for all.
 type limitError struct {
-	unit      string
-	limit     int64
-	perClient bool // the limit of one client, not of the server
+	message   string
+	perClient bool
 }
 
-func (e *limitError) Error() string {
-	holder := "the server"
-	if e.perClient {
-		holder = "this client"
-	}
-	return fmt.Sprintf("%s has reached its limit of %d %s; retry later", holder, e.limit, e.unit)
+func (q *quota) exceeded(holder string, limit int64, perClient bool) error {
+	return &limitError{fmt.Sprintf("%s has reached its limit of %d %s; retry later", holder, limit, q.unit), perClient}
 }
+
+func (e *limitError) Error() string { return e.message }
 
 func (e *limitError) status() int {
 	if e.perClient {
@@ -150,4 +147,4 @@ func (e *limitError) status() int {
 }
 
 // Unwrap returns the error as a [*jsonrpc.Error].
-func (e *limitError) Unwrap() error { return jsonrpc.Errorf(jsonrpc.InternalError, "%s", e.Error()) }
+func (e *limitError) Unwrap() error { return jsonrpc.Errorf(jsonrpc.InternalError, "%s", e.message) }

@@ -115,7 +115,7 @@ type ServeOptions struct {
 	Listener net.Listener            // used instead of Addr, for example for a Unix socket; Serve closes it
 	Path     string                  // path of the handler (default /mcp)
 	Extra    map[string]http.Handler // handlers of other paths, without authentication; paths must match exactly
-	Health   bool                    // serve /healthz and /readyz, without authentication
+	Health   bool                    // serve /healthz and /readyz too, without authentication
 
 	// Readiness returns why the server cannot answer calls, for /readyz, and which calls it cannot
 	// answer while it answers others. Everyone can read the reasons. It must not block. Optional.
@@ -140,10 +140,9 @@ type ServeOptions struct {
 	// that it is not ready. Meanwhile it closes each connection after a response (default 0).
 	Drain time.Duration
 
-	// Remedy returns the remedy for a refused request, such as a flag that would allow it. Serve
-	// appends it to the error message. err is a [*HostError], [*OriginError] or [*PathError].
-	// Optional.
-	Remedy func(err error) string
+	// Remedy returns how to allow a request that was refused for lack of an option: Hosts, Origins or
+	// Health. Serve appends it to the error message. Optional.
+	Remedy func(option string) string
 
 	Logger *slog.Logger        // gets errors and, at level info, refused requests (default: none)
 	Ready  func(addr net.Addr) // called when the server listens
@@ -171,23 +170,6 @@ func (e *OptionError) Error() string {
 	return fmt.Sprintf("invalid %s %q: %s", e.Option, e.Value, e.Reason)
 }
 
-// A HostError means that a request was refused because of its Host header.
-type HostError struct{ Host string }
-
-func (e *HostError) Error() string { return fmt.Sprintf("host %q is not allowed", clip(e.Host)) }
-
-// An OriginError means that a request was refused because of its Origin header.
-type OriginError struct{ Origin string }
-
-func (e *OriginError) Error() string { return fmt.Sprintf("origin %q is not allowed", clip(e.Origin)) }
-
-// A PathError means that a request was refused because of its path.
-type PathError struct{ Path, Endpoint string }
-
-func (e *PathError) Error() string {
-	return fmt.Sprintf("%s does not exist; the endpoint is %s", clip(e.Path), e.Endpoint)
-}
-
 // An UnprotectedError means that [Serve] would accept other machines without authentication. To
 // avoid it, set Gates or BehindProxy, or listen on a loopback address.
 type UnprotectedError struct{ Addr string }
@@ -200,24 +182,13 @@ func (e *UnprotectedError) Error() string {
 // refuse the options.
 func (o ServeOptions) Check() error {
 	o = o.WithDefaults()
-	if _, port, err := net.SplitHostPort(o.Addr); err != nil || port == "" {
-		return &OptionError{"Addr", o.Addr, "must be host:port, such as " + DefaultAddr}
-	} else if n, err := strconv.Atoi(port); n < 0 || n > 65535 || errors.Is(err, strconv.ErrRange) {
-		return &OptionError{"Addr", o.Addr, "the port must be from 0 to 65535, such as " + DefaultAddr}
-	}
-	if !strings.HasPrefix(o.Path, "/") {
+	_, port, err := net.SplitHostPort(o.Addr)
+	n, portErr := strconv.Atoi(port)
+	switch {
+	case err != nil || port == "" || n < 0 || n > 65535 || errors.Is(portErr, strconv.ErrRange):
+		return &OptionError{"Addr", o.Addr, "must be host:port, and the port must be from 0 to 65535, such as " + DefaultAddr}
+	case !strings.HasPrefix(o.Path, "/"):
 		return &OptionError{"Path", o.Path, "must begin with /"}
-	}
-	if o.Health && isHealthPath(o.Path) {
-		return &OptionError{"Path", o.Path, "is the path of the health check"}
-	}
-	for path := range o.Extra {
-		if !strings.HasPrefix(path, "/") {
-			return &OptionError{"Extra", path, "must begin with /"}
-		}
-		if path == o.Path || o.Health && isHealthPath(path) {
-			return &OptionError{"Extra", path, "is the path of another handler"}
-		}
 	}
 	return o.checkProtected()
 }
@@ -255,7 +226,7 @@ func (o ServeOptions) WithDefaults() ServeOptions {
 		o.Readiness = func() (_, _ []string) { return nil, nil }
 	}
 	if o.Remedy == nil {
-		o.Remedy = func(error) string { return "" }
+		o.Remedy = func(string) string { return "" }
 	}
 	return o
 }
@@ -264,12 +235,7 @@ func (o ServeOptions) WithDefaults() ServeOptions {
 // host name has several addresses, Listen uses one of them. Unlike in package net, "" means
 // [DefaultAddr].
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
-	addr = cmp.Or(addr, DefaultAddr)
-	to, err := net.ResolveTCPAddr("tcp", addr)
-	if err != nil {
-		return nil, &net.OpError{Op: "listen", Net: "tcp " + addr, Err: err}
-	}
-	return new(net.ListenConfig).Listen(ctx, "tcp", to.String())
+	return new(net.ListenConfig).Listen(ctx, "tcp", cmp.Or(addr, DefaultAddr))
 }
 
 // IsLocal reports whether only programs on this machine can connect to addr: whether it is a

@@ -42,8 +42,8 @@ func (s *session) release() {
 }
 
 var (
-	errStarting = errors.New("the server is starting; retry later")
-	errClosing  = errors.New("the server is shutting down")
+	errStarting = &limitError{message: "the server is starting; retry later"}
+	errClosing  = &limitError{message: "the server is shutting down"}
 )
 
 // registerSession makes a session available to requests, with the caller as its first user. It
@@ -124,7 +124,7 @@ func (h *Handler) takeSession(client string) error {
 		if s == nil {
 			return limit
 		}
-		h.log.Info("session replaced: too many sessions", "session", s.id[:8], "limit", limit.limit, "unused", time.Since(time.Unix(0, s.lastUsed.Load())).Round(time.Second))
+		h.log.Info("session replaced: too many sessions", "session", s.id[:8], "reason", limit, "unused", time.Since(time.Unix(0, s.lastUsed.Load())).Round(time.Second))
 		h.endSession(s, atOnce)
 	}
 }
