@@ -11,7 +11,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -95,12 +94,6 @@ func setState(changed net.Conn, state http.ConnState) {
 func (all *conns) Accept() (net.Conn, error) {
 	for {
 		accepted, err := all.Listener.Accept()
-		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-			if all.evict() {
-				time.Sleep(time.Millisecond) // until the descriptor is closed
-				continue
-			}
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -120,9 +113,7 @@ func (all *conns) add(accepted net.Conn) *conn {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if len(all.open) >= all.o.MaxConns {
-		all.mu.Unlock()
 		all.evict()
-		all.mu.Lock()
 	}
 	if len(all.open) >= all.o.MaxConns+healthConns {
 		return nil
@@ -139,14 +130,13 @@ const (
 	stalledLimit  = time.Second
 )
 
-// evict closes a connection that waits for its client, or reports false if none does. It prefers
-// connections of clients that seem hostile, then idle ones, then new ones, then those in the middle
-// of a request. Of equals it closes the one that has waited longest.
-func (all *conns) evict() bool {
+// evict closes a connection that waits for its client, if there is one. It prefers connections of
+// clients that seem hostile, then idle ones, then new ones, then those in the middle of a request.
+// Of equals it closes the one that has waited longest. mu is held.
+func (all *conns) evict() {
 	var found *conn
 	var lowest int
 	var longest time.Duration
-	all.mu.Lock()
 	for c := range all.open {
 		rank := 3
 		current, waited := c.state()
@@ -166,12 +156,10 @@ func (all *conns) evict() bool {
 			found, lowest, longest = c, rank, waited
 		}
 	}
-	all.mu.Unlock()
-	if found == nil {
-		return false
+	if found != nil {
+		delete(all.open, found)
+		go found.abort("too many connections") // it locks mu
 	}
-	found.abort("too many connections")
-	return true
 }
 
 // sweep closes connections of slow clients until done is closed.

@@ -58,15 +58,6 @@ func newScratch() any {
 	return s
 }
 
-// borrowScratch also starts the timer.
-func (e *exchange) borrowScratch() {
-	s := e.h.scratch.Get().(*scratch)
-	s.user.Store(e)
-	s.stopped = false
-	s.timer.Reset(e.h.o.KeepAlive)
-	e.scratch = s
-}
-
 // returnScratch puts the scratch back into the pool, unless its timer has expired: it may still use
 // the exchange.
 func (e *exchange) returnScratch() {
@@ -78,10 +69,14 @@ func (e *exchange) returnScratch() {
 	}
 }
 
-// Buffer implements [jsonrpc.Responder]. It is called when a call starts.
+// Buffer implements [jsonrpc.Responder]. It is called when a call starts, and starts the timer.
 func (e *exchange) Buffer() []byte {
-	e.borrowScratch()
-	return e.scratch.buffer[:0]
+	s := e.h.scratch.Get().(*scratch)
+	s.user.Store(e)
+	s.stopped = false
+	s.timer.Reset(e.h.o.KeepAlive)
+	e.scratch = s
+	return s.buffer[:0]
 }
 
 // startStream turns the response into a stream, unless it already is one or is complete.
@@ -221,10 +216,10 @@ func (e *exchange) Respond(msg []byte, err error) {
 }
 
 // writeAnswer writes a response that is not a stream. If the client's memory quota is used up, it
-// writes an error instead of a large response. mu is held.
+// writes an error instead of a large response, but one response may exceed the quota. mu is held.
 func (e *exchange) writeAnswer(msg []byte, err error) {
 	if len(msg) > maxUnflushed {
-		if err := e.memory.takeOversized(int64(len(msg))); err != nil {
+		if err := e.memory.take(int64(len(msg)), 1); err != nil {
 			refused := overLimit(e.msg.ID(), fmt.Errorf("send a response of %d bytes: %w", len(msg), err))
 			if refused.status == http.StatusServiceUnavailable {
 				// Proxies may repeat requests that got 503, but this one has been executed.
@@ -241,9 +236,9 @@ func (e *exchange) writeAnswer(msg []byte, err error) {
 // session, this exchange does.
 func (e *exchange) Reserve(n int) error {
 	if e.session == nil {
-		return e.memory.take(int64(n))
+		return e.memory.take(int64(n), int64(n))
 	}
-	return e.session.memory.take(int64(n))
+	return e.session.memory.take(int64(n), int64(n))
 }
 
 // completeResponse is deferred. It completes the response even if the handler of the call ended the

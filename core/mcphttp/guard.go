@@ -99,8 +99,8 @@ func (g *guard) serveOtherPath(w http.ResponseWriter, r *http.Request) {
 
 // refuseOption refuses a request that an option would allow, if option is not "".
 func (g *guard) refuseOption(w http.ResponseWriter, r *http.Request, status int, reason, option string) {
-	if remedy := g.Remedy(option); option != "" && remedy != "" {
-		reason += "; " + remedy
+	if option != "" && g.Remedy != nil {
+		reason += "; " + g.Remedy(option)
 	}
 	g.refuse(w, r, status, reason)
 }

@@ -177,9 +177,6 @@ func (o Options) WithDefaults() Options {
 	if o.Client == nil {
 		o.Client = remoteHost
 	}
-	if o.Started == nil {
-		o.Started = func() bool { return true }
-	}
 	return o
 }
 
@@ -197,11 +194,8 @@ func orDefault[N int | int64 | time.Duration](n, fallback N) N {
 }
 
 func remoteHost(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	return cmp.Or(host, r.RemoteAddr)
 }
 
 // client identifies the client of a request, for quotas.

@@ -141,15 +141,12 @@ func isName(text string) bool {
 	return text != "" && !strings.ContainsAny(text, ":[]")
 }
 
+var defaultPorts = map[string]string{"http": ":80", "https": ":443"}
+
 // withoutDefaultPort returns an origin as browsers send it.
 func withoutDefaultPort(origin string) string {
-	if strings.HasPrefix(origin, "https://") {
-		return strings.TrimSuffix(origin, ":443")
-	}
-	if strings.HasPrefix(origin, "http://") {
-		return strings.TrimSuffix(origin, ":80")
-	}
-	return origin
+	scheme, _, _ := strings.Cut(origin, "://")
+	return strings.TrimSuffix(origin, defaultPorts[scheme])
 }
 
 // preflight answers a CORS preflight request, and reports whether r is one. The origin of r must

@@ -24,31 +24,16 @@ func newQuota(unit string, total int64, share int, minimum int64) *quota {
 	return &quota{unit: unit, total: total, perClient: min(total, max(total*int64(share)/100, minimum)), usedBy: map[string]int64{}}
 }
 
-// take reserves n for a client, or returns a [*limitError]. A negative n releases.
-func (q *quota) take(client string, n int64) error {
+// take reserves n for a client if at least room is left, or returns a [*limitError]. A room that is
+// less than n admits an item that may exceed the limits, which are not exceeded yet.
+func (q *quota) take(client string, n, room int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
-	case n > 0 && q.used+n > q.total:
+	case room > 0 && q.used+room > q.total:
 		return q.exceeded("the server", q.total, false)
-	case n > 0 && q.usedBy[client]+n > q.perClient:
+	case room > 0 && q.usedBy[client]+room > q.perClient:
 		return q.exceeded("this client", q.perClient, true)
-	}
-	q.count(client, n)
-	return nil
-}
-
-// takeOversized is take for an item that may exceed the limits, as long as the client uses at most
-// a quarter of its share for other items, and the total is not exceeded yet.
-func (q *quota) takeOversized(client string, n int64) error {
-	err := q.take(client, n)
-	if err == nil {
-		return nil
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.usedBy[client] > q.perClient/4 || q.used > q.total {
-		return err
 	}
 	q.count(client, n)
 	return nil
@@ -90,13 +75,10 @@ type account struct {
 	closed bool
 }
 
-// take, takeOversized and takeUnlimited are those of the quota.
-func (a *account) take(n int64) error { return a.record(n, a.quota.take(a.client, n)) }
+// take is that of the quota. A negative n releases.
+func (a *account) take(n, room int64) error { return a.record(n, a.quota.take(a.client, n, room)) }
 
-func (a *account) takeOversized(n int64) error {
-	return a.record(n, a.quota.takeOversized(a.client, n))
-}
-
+// takeUnlimited is that of the quota.
 func (a *account) takeUnlimited(n int64) (exceeded bool) {
 	exceeded = a.quota.takeUnlimited(a.client, n)
 	_ = a.record(n, nil)

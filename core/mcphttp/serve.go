@@ -49,7 +49,7 @@ func serve(ctx context.Context, s service, o ServeOptions) error {
 			return err
 		}
 		defer o.close()
-		if err := o.checkProtected(); err != nil {
+		if err := o.Check(); err != nil {
 			return err
 		}
 	}
@@ -189,17 +189,10 @@ func (o ServeOptions) Check() error {
 		return &OptionError{"Addr", o.Addr, "must be host:port, and the port must be from 0 to 65535, such as " + DefaultAddr}
 	case !strings.HasPrefix(o.Path, "/"):
 		return &OptionError{"Path", o.Path, "must begin with /"}
+	case o.Listener != nil && !o.BehindProxy && len(o.Gates) == 0 && !IsLocal(o.Listener.Addr()):
+		return &UnprotectedError{o.Listener.Addr().String()}
 	}
-	return o.checkProtected()
-}
-
-// checkProtected returns an [*UnprotectedError] if other machines could call without
-// authentication.
-func (o ServeOptions) checkProtected() error {
-	if o.Listener == nil || o.BehindProxy || len(o.Gates) > 0 || IsLocal(o.Listener.Addr()) {
-		return nil
-	}
-	return &UnprotectedError{o.Listener.Addr().String()}
+	return nil
 }
 
 func (o ServeOptions) close() {
@@ -225,9 +218,6 @@ func (o ServeOptions) WithDefaults() ServeOptions {
 	if o.Readiness == nil {
 		o.Readiness = func() (_, _ []string) { return nil, nil }
 	}
-	if o.Remedy == nil {
-		o.Remedy = func(string) string { return "" }
-	}
 	return o
 }
 
@@ -248,10 +238,6 @@ func IsLocal(addr net.Addr) bool {
 // ForwardedClient returns the last address in X-Forwarded-For, which the proxy in front of the server
 // appended. It is for [Options].Client. Clients can forge the addresses before it.
 func ForwardedClient(r *http.Request) string {
-	lines := r.Header["X-Forwarded-For"]
-	if len(lines) == 0 {
-		return ""
-	}
-	line := lines[len(lines)-1]
-	return strings.TrimSpace(line[strings.LastIndexByte(line, ',')+1:])
+	all := strings.Join(r.Header["X-Forwarded-For"], ",")
+	return strings.TrimSpace(all[strings.LastIndexByte(all, ',')+1:])
 }

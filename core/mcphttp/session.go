@@ -116,7 +116,7 @@ const minIdle = 5 * time.Second
 // first ends the session that has been idle longest.
 func (h *Handler) takeSession(client string) error {
 	for {
-		limit, exceeded := errors.AsType[*limitError](h.sessionQuota.take(client, 1))
+		limit, exceeded := errors.AsType[*limitError](h.sessionQuota.take(client, 1, 1))
 		if !exceeded {
 			return nil
 		}
@@ -192,7 +192,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
 		return invalid(http.StatusNotAcceptable, jsonrpc.ID{}, "Accept must include text/event-stream: GET returns a stream")
 	}
 	client := h.client(r)
-	if err := h.streamQuota.take(client, 1); err != nil {
+	if err := h.streamQuota.take(client, 1, 1); err != nil {
 		return overLimit(jsonrpc.ID{}, err)
 	}
 	defer h.streamQuota.release(client, 1)
