@@ -128,28 +128,7 @@ func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map
 }
 
 // Short returns the short form of the result.
-func (r *TestResult) Short(most int) any {
-	c := &Cutter{Most: most}
-	s := r.short(c)
-	s.LeftOut = c.LeftOut()
-	return s
-}
-
-func (r *TestResult) short(c *Cutter) *TestResult {
-	s := *r
-	s.Failures = c.tests(r.Failures)
-	s.Diagnostics = c.Diagnostics(r.Diagnostics, "error")
-	return &s
-}
-
-// tests returns the first failures, with shortened texts.
-func (c *Cutter) tests(list []trial.TestFailure) []trial.TestFailure {
-	list = slices.Clone(Cut(c, list, "failed test"))
-	for i, f := range list {
-		list[i].Message, list[i].Output = c.Text(f.Message), c.Text(f.Output)
-	}
-	return list
-}
+func (r *TestResult) Short(most int) any { return Shorten(r, most) }
 
 // String formats the result as text.
 func (r *TestResult) String() string {
