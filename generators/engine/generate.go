@@ -205,25 +205,24 @@ func (e *Engine) verifySaved(_ context.Context, c *verified) error {
 	}
 }
 
-// savePlan saves the plan of a dry run of a generator, and returns its id. Other dry runs are not
-// saved.
-func (e *Engine) savePlan(c *verified) (id string, err error) {
+// savePlan saves the plan of a dry run of a generator, and adds its id to the result. Other dry runs
+// are not saved.
+func (e *Engine) savePlan(c *verified, result *Result) error {
 	if c.generator == "" {
-		return "", nil
+		return nil
 	}
 	text, err := json.Marshal(savedPlan{Kind: c.generator, Input: c.input, Files: c.records()})
 	if err != nil {
-		return "", err
-	}
-	if err := e.root.MkdirAll(plansDir, 0o755); err != nil {
-		return "", fmt.Errorf("save plan: %w", err)
+		return err
 	}
 	e.prunePlans()
-	id = planID(text)
-	if err := e.root.WriteFile(planFile(id), text, 0o644); err != nil {
-		return "", fmt.Errorf("save plan: %w", err)
+	id := planID(text)
+	if err := cmp.Or(e.root.MkdirAll(plansDir, 0o755), e.root.WriteFile(planFile(id), text, 0o644)); err != nil {
+		return fmt.Errorf("save plan: %w", err)
 	}
-	return id, nil
+	result.Plan = id
+	result.Next = slices.Insert(result.Next, 0, fmt.Sprintf("Write it with %s.", e.Call("apply", "plan", id)))
+	return nil
 }
 
 // prunePlans removes the oldest saved plans, to make room for one.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -240,8 +241,9 @@ func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, actio
 	if action == journal.Delete {
 		change.Files = len(removed)
 	}
-	goMod, goSum, err := e.plannedModules(p)
-	if err != nil {
+	goMod, modErr := e.textOf(p, "go.mod")
+	goSum, sumErr := e.textOf(p, "go.sum")
+	if err := errors.Join(modErr, sumErr); err != nil {
 		return err
 	}
 	view := e.before.With(p.texts)

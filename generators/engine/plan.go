@@ -204,11 +204,3 @@ type verified struct {
 func (c *verified) changes(file string) bool {
 	return slices.ContainsFunc(c.files, func(f journal.Change) bool { return f.Path == file })
 }
-
-// recorded is what an operation leaves behind: an operation in the history, or the saved plan of a
-// dry run.
-type recorded struct {
-	operation string // id
-	plan      string // id
-	recovered string // recovery of an earlier, interrupted operation
-}

@@ -13,11 +13,10 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// report returns the result of an operation.
-func (e *Engine) report(ctx context.Context, c *verified, r recorded) (*Result, error) {
+// report returns the result of an operation, before it is applied.
+func (e *Engine) report(ctx context.Context, c *verified) (*Result, error) {
 	result := newResult(c)
-	result.DryRun, result.Operation, result.Plan, result.Recovered = c.DryRun, r.operation, r.plan, r.recovered
-	result.Trial, result.Tests = c.tried, c.tests
+	result.DryRun, result.Trial, result.Tests = c.DryRun, c.tried, c.tests
 	if c.action == actionEdit && !c.changes(contract.File) {
 		result.ToolsList = nil // unchanged
 	}
@@ -30,8 +29,6 @@ func (e *Engine) report(ctx context.Context, c *verified, r recorded) (*Result, 
 		}
 	}
 	switch {
-	case r.plan != "":
-		result.Next = []string{fmt.Sprintf("Write it with %s.", e.Call("apply", "plan", r.plan))}
 	case c.DryRun:
 		result.Next = []string{}
 	case c.action == actionGenerate && c.dir != "" && (c.tests == nil || !c.tests.OK):
