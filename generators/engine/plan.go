@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
@@ -99,15 +98,14 @@ type sources struct {
 
 // decisions are what a plan does to the contract and to stored events.
 type decisions struct {
-	contractLost  string                      // error if the contract is missing
-	breaks        []string                    // changes that break clients
-	newVersionsOf []string                    // the commands that get a new version
-	skips         []string                    // removed commands whose events are ignored from now on
-	broken        []brokenCommand             // commands whose stored events would no longer be readable
-	brokenBefore  []string                    // those of them that were broken before, which the plan may ignore
-	stored        *StoredEvents               // the stored events; nil if the plan changes no commands
-	decode        []storedType                // stored events to decode with the planned types
-	was           map[string]contract.Command // commands of the source on disk; nil if commands were not compared
+	contractLost  string          // error if the contract is missing
+	breaks        []string        // changes that break clients
+	newVersionsOf []string        // the commands that get a new version
+	skips         []string        // removed commands whose events are ignored from now on
+	broken        []brokenCommand // commands whose stored events would no longer be readable
+	stored        *StoredEvents   // the stored events; nil if the plan changes no commands
+	decode        []storedType    // stored events to decode with the planned types
+	was, now      source          // on disk and with the plan; empty if commands were not compared
 }
 
 func newPlan(asked request) *plan {
