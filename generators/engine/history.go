@@ -86,12 +86,6 @@ func undoneBy(history []journal.Operation) map[string]string {
 	return undone
 }
 
-// isUndo reports whether op is an undo, and not a redo, which undoes an undo.
-func isUndo(history []journal.Operation, op journal.Operation) bool {
-	at := slices.IndexFunc(history, func(other journal.Operation) bool { return other.ID == op.Undoes })
-	return op.Undoes != "" && (at < 0 || !isUndo(history, history[at]))
-}
-
 // baseTitle returns the title of an operation, or of the one that it undoes or redoes.
 func baseTitle(title string) string {
 	for strings.HasPrefix(title, actionUndo+" ") || strings.HasPrefix(title, actionRedo+" ") {
