@@ -76,12 +76,10 @@ func (e *Engine) planGoMod(ctx context.Context, p *plan) error {
 	}
 	parsed, err := modfile.ParseLax("go.mod", text, nil)
 	switch {
-	case text == nil:
-		return &Refusal{Reason: "edit go.mod: a project needs it", Remedy: "Nothing was changed."}
 	case err != nil:
 		return &Refusal{Reason: fmt.Sprintf("edit go.mod: %v", err), Remedy: "Nothing was changed."}
 	case parsed.Module == nil || parsed.Module.Mod.Path != e.checker.Module().Path:
-		return &Refusal{Reason: "edit go.mod: every import in the project has the module path " + e.checker.Module().Path, Remedy: "Nothing was changed. Keep the module directive."}
+		return &Refusal{Reason: "edit go.mod: a project needs it, with the module path of its imports, " + e.checker.Module().Path, Remedy: "Nothing was changed. Keep the module directive."}
 	}
 	goSum, err := e.textOf(p, "go.sum")
 	if err != nil {

@@ -184,18 +184,12 @@ func (p *plan) correctable(source string) string {
 	return fmt.Sprintf("the input of %s or its template in %s", p.generator, derive.OwnGenerators)
 }
 
-// A verified is a plan that was checked. Verifying sets its own fields, and leaves those of the
-// plan alone.
+// A verified is a plan that is checked. Verifying adds what it finds to the result.
 type verified struct {
 	plan
-	after       *typecheck.View        // the project with the plan applied
-	files       []journal.Change       // changes on disk, sorted
-	existing    []typecheck.Diagnostic // errors that the project had before
-	impure      []typecheck.Diagnostic // warnings about replay
-	decoded     *StoredEvents          // the stored events, after some were decoded; nil if they do not matter
-	undecodable []brokenCommand        // commands with stored events that cannot be decoded
-	tried       *Trial                 // the result of the examples; nil without examples
-	tests       *TestResult            // the result of the tests; nil if they were not run
+	after  *typecheck.View  // the project with the plan applied
+	files  []journal.Change // changes on disk, sorted
+	result *Result
 }
 
 // changes reports whether a file changes on disk.

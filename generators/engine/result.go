@@ -45,10 +45,6 @@ func (r *Result) String() string {
 	var out strings.Builder
 	writeLines(&out, "notice: ", r.Notices)
 	fmt.Fprintf(&out, "%s\n", r.Headline())
-	if r.isRefused() {
-		writeLines(&out, "  ", r.Refused)
-		return out.String()
-	}
 	writeLines(&out, "  ", r.Parts)
 	writeLines(&out, "  ", r.Files)
 	if r.ToolsList != nil {
@@ -79,11 +75,6 @@ func (r *Result) String() string {
 	return out.String()
 }
 
-// isRefused reports whether a sync changed nothing because of errors.
-func (r *Result) isRefused() bool {
-	return r.Action == actionSync && len(r.Files) == 0 && len(r.Refused) > 0
-}
-
 // Headline describes the result in one line.
 func (r *Result) Headline() string {
 	verb := map[string]string{
@@ -95,7 +86,7 @@ func (r *Result) Headline() string {
 	}
 	what := strings.TrimSpace(r.Kind + " " + r.Name)
 	switch {
-	case r.isRefused():
+	case r.Action == "sync" && len(r.Files) == 0 && len(r.Refused) > 0:
 		return "Nothing was changed: petrock cannot derive from these packages:"
 	case r.Action == "edit" && len(r.Files) == 0:
 		return "Nothing to change: the files already have these texts."

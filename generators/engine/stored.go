@@ -260,8 +260,7 @@ func (e *Engine) decodeStored(ctx context.Context, c *verified) error {
 	if len(c.decode) == 0 {
 		return nil
 	}
-	events := *c.stored
-	c.decoded = &events
+	var broken []brokenCommand
 	byDir := map[string][]storedType{}
 	for _, t := range c.decode {
 		if dir := c.readerOf(t.Type); dir != "" {
@@ -274,15 +273,18 @@ func (e *Engine) decodeStored(ctx context.Context, c *verified) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			events.Looked, events.Why = false, err.Error()
+			c.stored.Looked, c.stored.Why = false, err.Error()
 			return nil
 		}
-		events.decoded += bytes.Count(sample, []byte("\n"))
-		if err := e.decodeWith(ctx, c, dir, sample); err != nil {
+		c.stored.decoded += bytes.Count(sample, []byte("\n"))
+		found, err := e.decodeWith(ctx, c, dir, sample)
+		if err != nil {
 			return err
 		}
+		broken = append(broken, found...)
 	}
-	return e.refuseBroken(&c.plan, c.undecodable)
+	c.broken = append(c.broken, broken...)
+	return e.refuseBroken(&c.plan, broken)
 }
 
 // readerOf returns the folder of the feature that reads events of a type after a plan.
@@ -311,9 +313,9 @@ func (e *Engine) sampleEvents(ctx context.Context, types []storedType) ([]byte, 
 	return all, nil
 }
 
-// decodeWith decodes events with the planned code of a feature. It notes the commands of those that
-// cannot be decoded as broken.
-func (e *Engine) decodeWith(ctx context.Context, c *verified, dir string, events []byte) error {
+// decodeWith decodes events with the planned code of a feature. It returns the commands of those
+// that cannot be decoded.
+func (e *Engine) decodeWith(ctx context.Context, c *verified, dir string, events []byte) (broken []brokenCommand, err error) {
 	const test = "TestPetrockStoredEvents"
 	planned := maps.Clone(c.texts)
 	planned[path.Join(dir, "petrock_stored_events_test.go")] = fmt.Appendf(nil, `package %[1]s_test
@@ -333,34 +335,32 @@ func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 		Dirs: map[string]string{e.checker.ImportPath(dir): dir}, Run: "^" + test + "$", Examples: trial.Examples{Dir: dir, Tests: []string{test}},
 	}, e.Limits)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(summary.Examples) == 0 {
-		return &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: summary.Diagnostics, Remedy: c.compileRemedy()}
+		return nil, &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: summary.Diagnostics, Remedy: c.compileRemedy()}
 	}
 	report := summary.Examples[0]
 	if report.Passed {
-		return nil
+		return nil, nil
 	}
-	found := false
 	for _, failed := range report.Cases {
 		for _, message := range failed.Messages {
 			command, why, ok := strings.Cut(message, ": ")
 			if ok && slices.ContainsFunc(c.decode, func(t storedType) bool { return t.Type == command }) {
 				was, isOnDisk := c.was.Commands[command]
-				found = true
 				b := brokenCommand{command: command, unreadable: why, stored: c.stored.describe(command), onDisk: isOnDisk, mappedBy: c.now.mapped[command]}
 				if isOnDisk { // what to change instead of undoing
 					b.call = e.changeCall(brokenCommand{command: command, changes: was.Versions[was.Version].Changes(c.now.Commands[command].Versions[was.Version])})
 				}
-				c.undecodable = append(c.undecodable, b)
+				broken = append(broken, b)
 			}
 		}
 	}
-	if !found {
-		return c.trialRefusal(report)
+	if len(broken) == 0 {
+		return nil, c.trialRefusal(report)
 	}
-	return nil
+	return broken, nil
 }
 
 // committedContract returns the contract of the last commit, which is empty if no commit has one.

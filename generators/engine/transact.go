@@ -14,47 +14,37 @@ import (
 func (e *Engine) transact(ctx context.Context, asked request, makePlan func(*journal.Journal, *plan) error) (*Result, error) {
 	j, err := e.openJournal(ctx)
 	var checked *verified
-	var result *Result
 	if err == nil {
 		defer j.Close()
-		checked, result, err = e.prepare(ctx, j, asked, makePlan)
+		checked, err = e.prepare(ctx, j, asked, makePlan)
 	}
 	switch {
 	case ctx.Err() != nil: // the last moment to cancel
 		return nil, errors.New("interrupted; nothing was changed")
 	case err != nil:
 		return nil, err
-	case !asked.DryRun:
+	}
+	result := checked.result
+	if result.Recovered = j.Recovered(); asked.DryRun {
+		err = e.savePlan(checked, result)
+	} else {
 		result.Operation, err = e.apply(j, checked)
 	}
 	return result, err
 }
 
-// prepare reads the project, and plans and verifies a change. It also returns the result, without
-// the operation.
-func (e *Engine) prepare(ctx context.Context, j *journal.Journal, asked request, makePlan func(*journal.Journal, *plan) error) (*verified, *Result, error) {
+// prepare reads the project, and plans and verifies a change.
+func (e *Engine) prepare(ctx context.Context, j *journal.Journal, asked request, makePlan func(*journal.Journal, *plan) error) (*verified, error) {
 	e.cache.Lenient = asked.lenient
 	defer func() { e.cache.Lenient = false }()
 	if err := e.read(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	planned := newPlan(asked)
 	if err := makePlan(j, planned); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	checked, err := e.verify(ctx, *planned)
-	if err != nil {
-		return nil, nil, err
-	}
-	result, err := e.report(ctx, checked)
-	if err != nil {
-		return nil, nil, err
-	}
-	result.Recovered = j.Recovered()
-	if asked.DryRun {
-		err = e.savePlan(checked, result)
-	}
-	return checked, result, err
+	return e.verify(ctx, *planned)
 }
 
 // apply writes the files of a change, all of them or none, and adds the operation to the history.
