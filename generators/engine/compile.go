@@ -53,7 +53,7 @@ func (e *Engine) compile(ctx context.Context, c *verified) error {
 	case err != nil:
 		return err
 	case !loads: // nothing to compare with
-		c.existing = append(c.existing, after...)
+		c.result.Diagnostics = append(c.result.Diagnostics, after...)
 		return nil
 	case len(unseen) > 0:
 		return &Refusal{

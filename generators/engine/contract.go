@@ -127,14 +127,17 @@ func (e *Engine) refuseBroken(p *plan, broken []brokenCommand) error {
 	}
 	refusal := &Refusal{Reason: "stored events would no longer be readable:", Remedy: "Nothing was changed.", cause: causeEvents}
 	for _, b := range broken {
-		d := e.diagnose(p, b)
-		isOther := len(p.newVersionsOf) == 0 || !slices.Contains(p.newVersionsOf, b.command)
-		if isOther && slices.Contains(p.brokenBefore, b.command) {
-			continue
+		if !p.mayBreak(b.command) {
+			refusal.Diagnostics = append(refusal.Diagnostics, e.diagnose(p, b))
 		}
-		refusal.Diagnostics = append(refusal.Diagnostics, d)
 	}
 	return refusal.orNil()
+}
+
+// mayBreak reports whether a command was broken before, and a plan ignores that.
+func (p *plan) mayBreak(command string) bool {
+	ignores := p.isRevert() || p.action == actionDestroy || len(p.newVersionsOf) > 0 && !slices.Contains(p.newVersionsOf, command)
+	return ignores && slices.ContainsFunc(p.broken, func(b brokenCommand) bool { return b.command == command && b.isOlder })
 }
 
 // readContract returns the planned contract, or else the contract on disk.
@@ -151,57 +154,37 @@ func (e *Engine) readContract(p *plan) (*contract.Contract, error) {
 
 // updateContract plans the contract, and returns it.
 func (e *Engine) updateContract(ctx context.Context, p *plan) (*contract.Contract, error) {
-	before, err := e.readContract(p)
+	u, err := e.newCommandUpdate(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	after := before.Clone()
-	if err := e.contractFromSource(ctx, p, before, after); err != nil {
-		return nil, err
-	}
-	if p.Saved {
-		after.Commands = before.Commands
-	}
-	p.texts[contract.File], err = after.Encode()
-	return after, err
-}
-
-func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after *contract.Contract) error {
-	packages := p.shippedPackages()
-	complete := !slices.ContainsFunc(packages, hasProblems)
-	now, err := derive.Contract(packages)
-	if err != nil {
-		return err
-	}
-	if complete {
+	after, now := u.after, p.now
+	if u.complete {
 		after.Tools, after.Resources, after.ResourceTemplates, after.Prompts = now.Tools, now.Resources, now.ResourceTemplates, now.Prompts
 		after.Capabilities = now.Capabilities
-		p.breaks = contract.Breaking(before, after)
+		p.breaks = contract.Breaking(u.before, after)
 	} else {
-		after.Add(now) // keep entries of packages with errors
+		after.Add(now.Contract) // keep entries of packages with errors
 	}
-	if err := p.checkAccepted(now, before); err != nil {
-		return err
+	if err := u.checkAccepted(); err != nil {
+		return nil, err
 	}
 	_, statErr := e.root.Stat(contract.File)
 	_, sumErr := e.root.Stat(SumFile)
 	if isMissing(statErr) && sumErr == nil && len(now.Commands) > 0 && len(p.Accept) == 0 && !p.isRevert() && p.action != actionDestroy {
 		p.contractLost = fmt.Sprintf("%s is missing, so petrock cannot tell whether stored events are still readable; restore it from version control, or record the current fields with %s",
 			contract.File, e.Call("sync", "accept", slices.Sorted(maps.Keys(now.Commands))[:1]))
-		return nil
+	} else if err := e.updateCommands(ctx, u); err != nil {
+		return nil, err
 	}
-	if err := e.updateCommands(ctx, p, packages, now, before, after, complete); err != nil {
-		return err
+	if text, known := e.instructions(e.before.With(p.texts)); known && (p.action == actionSync || p.action == actionEdit) {
+		after.Instructions = text
 	}
-	if err := e.noteCalls(ctx, p, before); err != nil {
-		return err
+	if p.Saved {
+		after.Commands = u.before.Commands
 	}
-	if p.action == actionSync || p.action == actionEdit {
-		if text, known := e.instructions(e.before.With(p.texts)); known {
-			after.Instructions = text
-		}
-	}
-	return nil
+	p.texts[contract.File], err = after.Encode()
+	return after, err
 }
 
 // shippedPackages returns the packages that the server includes after a plan.
@@ -209,87 +192,111 @@ func (p *plan) shippedPackages() []*derive.Package {
 	return slices.DeleteFunc(slices.Concat(p.packages, p.others), func(pkg *derive.Package) bool { return !pkg.Wired })
 }
 
+// A source is packages, and what they promise.
+type source struct {
+	packages           []*derive.Package
+	*contract.Contract                   // without former versions
+	mapped             map[string]string // functions that read events of removed commands
+}
+
+func newSource(packages []*derive.Package) (source, error) {
+	promised, err := derive.Contract(packages)
+	return source{packages, promised, derive.MappedTypes(packages)}, err
+}
+
+// update returns the record of a command after its source has become this one, see
+// [contract.Command.Update].
+func (s source) update(recorded contract.Command, command string) (contract.Command, []contract.Change) {
+	return recorded.Update(s.Commands[command], derive.HasMap(s.packages, command))
+}
+
+// reads reports whether a command or a mapping reads events.
+func (s source) reads(t storedType) bool {
+	command, exists := s.Commands[t.Type]
+	if !exists {
+		return s.mapped[t.Type] != ""
+	}
+	_, isKnown := command.Versions[t.Version]
+	return isKnown || t.Version < command.Version && derive.HasMap(s.packages, t.Type)
+}
+
 // A commandUpdate compares the commands of a plan with those that are recorded.
 type commandUpdate struct {
 	*plan
-	packages       []*derive.Package
-	now            map[string]contract.Command // commands of the source, with the plan
-	mapped         map[string]string           // functions that read events of removed commands
-	complete       bool                        // whether all packages could be read
-	wasMapped      map[string]string
-	after          map[string]contract.Command // commands of the new contract
-	hasMap, hadMap func(command string) bool
-	onDisk         *contract.Contract // unlike the planned one, an undo has not changed it
+	before   *contract.Contract // the planned contract, or else the contract on disk
+	onDisk   *contract.Contract // unlike the planned one, an undo has not changed it
+	after    *contract.Contract // the new contract
+	complete bool               // whether all packages could be read
+}
+
+func (e *Engine) newCommandUpdate(ctx context.Context, p *plan) (*commandUpdate, error) {
+	before, err := e.readContract(p)
+	onDisk, diskErr := e.readContract(newPlan(p.request))
+	earlier, earlierErr := e.deriver.Packages(ctx, e.before, e.existingPlaces())
+	var wasErr, nowErr error
+	p.was, wasErr = newSource(earlier)
+	p.now, nowErr = newSource(p.shippedPackages())
+	if err := cmp.Or(err, diskErr, earlierErr, wasErr, nowErr); err != nil {
+		return nil, err
+	}
+	return &commandUpdate{plan: p, before: before, onDisk: onDisk, after: before.Clone(), complete: !slices.ContainsFunc(p.now.packages, hasProblems)}, nil
 }
 
 // isMissing reports whether the source on disk lacks a command that the contract on disk has.
 func (u *commandUpdate) isMissing(command string) bool {
 	recorded, isRecorded := u.onDisk.Commands[command]
-	return isRecorded && !recorded.IsGone() && u.was[command].Versions == nil && u.wasMapped[command] == ""
+	return isRecorded && !recorded.IsGone() && u.was.Commands[command].Versions == nil && u.was.mapped[command] == ""
 }
 
 // updateCommands updates the commands of a contract whose recorded events are still readable. It
 // notes as broken those whose recorded or stored events would not be, and those that were removed
 // without a decision about their events.
-func (e *Engine) updateCommands(ctx context.Context, p *plan, packages []*derive.Package, now, before, after *contract.Contract, complete bool) error {
-	earlier, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())
-	if err != nil {
-		return err
-	}
-	source, err := derive.Contract(earlier)
-	if err != nil {
-		return err
-	}
-	onDisk, err := e.readContract(newPlan(p.request))
-	if err != nil {
-		return err
-	}
-	u := &commandUpdate{
-		plan: p, onDisk: onDisk, packages: packages, now: now.Commands, mapped: derive.MappedTypes(packages), complete: complete,
-		wasMapped: derive.MappedTypes(earlier), after: after.Commands,
-		hasMap: func(command string) bool { return derive.HasMap(packages, command) },
-		hadMap: func(command string) bool { return derive.HasMap(earlier, command) },
-	}
-	p.was = source.Commands
-	for _, command := range slices.Sorted(maps.Keys(u.now)) {
-		recorded, known := before.Commands[command]
-		if !known || slices.Contains(p.Accept, command) {
-			u.after[command] = u.now[command]
-			continue
-		}
-		updated, changes := recorded.Update(u.now[command], u.hasMap(command))
-		if len(changes) == 0 {
-			u.after[command] = updated
-			if lost := recorded.Versions[updated.Version].LostValues(updated.Versions[updated.Version]); len(lost) > 0 {
-				u.warn(fmt.Sprintf("%s: stored events may have the value %s, which was removed; replay keeps it, and results that contain it are refused. Keep the value until no state has it, or convert old events in a new version", command, strings.Join(lost, " or ")))
-			}
-		} else {
-			isKept := true
-			if p.isRevert() { // may restore a type that was edited by hand, and refused
-				if isKept, err = e.isKept(ctx, u, command); err != nil {
-					return err
-				}
-			}
-			u.breaks(command, brokenCommand{changes: changes, beingAdded: recorded.IsGone(), isOlder: !isKept})
+func (e *Engine) updateCommands(ctx context.Context, u *commandUpdate) error {
+	for _, command := range slices.Sorted(maps.Keys(u.now.Commands)) {
+		if err := e.updateCommand(ctx, u, command); err != nil {
+			return err
 		}
 	}
-	if err := e.lookAtChanged(ctx, u, before); err != nil {
+	if err := e.lookAtChanged(ctx, u); err != nil {
 		return err
 	}
-	if !complete {
-		return nil // a command that is missing may be in a package with errors
-	}
-	for _, command := range slices.Sorted(maps.Keys(before.Commands)) {
-		if _, exists := u.now[command]; !exists {
-			if err := e.updateRemoved(ctx, u, command, before.Commands[command]); err != nil {
+	if u.complete { // otherwise, a command that is missing may be in a package with errors
+		for _, command := range slices.Sorted(maps.Keys(u.before.Commands)) {
+			if _, exists := u.now.Commands[command]; exists {
+				continue
+			}
+			if err := e.updateRemoved(ctx, u, command, u.before.Commands[command]); err != nil {
 				return err
 			}
 		}
+		if u.isRevert() {
+			e.checkReverted(ctx, u)
+		}
 	}
-	if p.isRevert() {
-		e.checkReverted(ctx, u)
+	return e.noteCalls(ctx, u.plan, u.before)
+}
+
+// updateCommand updates a command that the source has.
+func (e *Engine) updateCommand(ctx context.Context, u *commandUpdate, command string) error {
+	recorded, known := u.before.Commands[command]
+	if !known || slices.Contains(u.Accept, command) {
+		u.after.Commands[command] = u.now.Commands[command]
+		return nil
 	}
-	return nil
+	updated, changes := u.now.update(recorded, command)
+	if len(changes) == 0 {
+		u.after.Commands[command] = updated
+		if lost := recorded.Versions[updated.Version].LostValues(updated.Versions[updated.Version]); len(lost) > 0 {
+			u.warn(fmt.Sprintf("%s: stored events may have the value %s, which was removed; replay keeps it, and results that contain it are refused. Keep the value until no state has it, or convert old events in a new version", command, strings.Join(lost, " or ")))
+		}
+		return nil
+	}
+	isKept, err := true, error(nil)
+	if u.isRevert() { // may restore a type that was edited by hand, and refused
+		isKept, err = e.isKept(ctx, u, command)
+	}
+	u.breaks(command, brokenCommand{changes: changes, beingAdded: recorded.IsGone(), isOlder: !isKept})
+	return err
 }
 
 // breaks notes a command as broken. It is an older fault if the source on disk broke it in the same
@@ -299,22 +306,19 @@ func (u *commandUpdate) breaks(command string, b brokenCommand) {
 		return
 	}
 	b.command = command
-	_, b.onDisk = u.was[command]
+	_, b.onDisk = u.was.Commands[command]
 	if u.stored != nil {
 		b.stored = u.stored.describe(command)
 	}
-	for _, pkg := range u.packages {
+	for _, pkg := range u.now.packages {
 		for _, c := range pkg.Components {
 			if c.EventType == command {
 				b.file, b.line = c.File, c.Line
 			}
 		}
 	}
-	b.isOlder = b.isOlder || b.onDisk && reflect.DeepEqual(u.was[command], u.now[command])
-	b.isNewer = b.isNewer || u.isRevert() && !b.isOlder && u.was[command].Version > u.now[command].Version
-	if b.isOlder && (len(u.newVersionsOf) > 0 || u.isRevert() || u.action == actionDestroy) {
-		u.brokenBefore = append(u.brokenBefore, command)
-	}
+	b.isOlder = b.isOlder || b.onDisk && reflect.DeepEqual(u.was.Commands[command], u.now.Commands[command])
+	b.isNewer = b.isNewer || u.isRevert() && !b.isOlder && u.was.Commands[command].Version > u.now.Commands[command].Version
 	u.broken = append(u.broken, b)
 }
 
@@ -324,9 +328,9 @@ func (e *Engine) updateRemoved(ctx context.Context, u *commandUpdate, command st
 	gone := contract.Command{Version: recorded.Version, Versions: recorded.Versions}
 	switch {
 	case slices.Contains(u.Accept, command):
-		delete(u.after, command)
+		delete(u.after.Commands, command)
 		return nil
-	case u.mapped[command] != "":
+	case u.now.mapped[command] != "":
 		gone.Mapped = true
 	case recorded.Skipped || slices.Contains(u.skips, command):
 		gone.Skipped = true
@@ -340,13 +344,13 @@ func (e *Engine) updateRemoved(ctx context.Context, u *commandUpdate, command st
 	default:
 		isKept, err := e.isKept(ctx, u, command)
 		if err != nil || !isKept {
-			delete(u.after, command)
+			delete(u.after.Commands, command)
 			return err
 		}
 		u.breaks(command, brokenCommand{})
 		return nil
 	}
-	u.after[command] = gone
+	u.after.Commands[command] = gone
 	return nil
 }
 
@@ -374,7 +378,7 @@ func (e *Engine) checkReverted(ctx context.Context, u *commandUpdate) {
 	}
 	for i, b := range u.broken {
 		recorded, isRecorded := committed.Commands[b.command]
-		_, changes := recorded.Update(u.now[b.command], u.hasMap(b.command))
+		_, changes := u.now.update(recorded, b.command)
 		u.broken[i].isRecorded = isRecorded && len(changes) > 0
 	}
 	if !known && u.stored != nil && u.stored.Looked {
@@ -382,32 +386,31 @@ func (e *Engine) checkReverted(ctx context.Context, u *commandUpdate) {
 	}
 	for _, command := range slices.Sorted(maps.Keys(committed.Commands)) {
 		recorded := committed.Commands[command]
-		now, exists := u.now[command]
-		decided := u.after[command]
+		_, exists := u.now.Commands[command]
+		decided := u.after.Commands[command]
 		switch {
 		case exists:
-			if _, changes := recorded.Update(now, u.hasMap(command)); len(changes) > 0 {
+			if _, changes := u.now.update(recorded, command); len(changes) > 0 {
 				u.breaks(command, brokenCommand{changes: changes})
 			}
 		case !recorded.IsGone() && !decided.IsGone():
 			u.breaks(command, brokenCommand{})
 		case recorded.IsGone() && !decided.IsGone():
-			u.after[command] = recorded
+			u.after.Commands[command] = recorded
 		}
 	}
 }
 
 // checkAccepted refuses names of commands that are in neither the source nor the contract, and
 // commands to skip that the source still has.
-func (p *plan) checkAccepted(now, before *contract.Contract) error {
-	for _, command := range slices.Concat(p.Accept, p.skips) {
-		_, exists := now.Commands[command]
-		_, recorded := before.Commands[command]
-		switch skips := slices.Contains(p.skips, command); {
+func (u *commandUpdate) checkAccepted() error {
+	for _, command := range slices.Concat(u.Accept, u.skips) {
+		_, exists := u.now.Commands[command]
+		_, recorded := u.before.Commands[command]
+		switch {
 		case !exists && !recorded:
-			known := slices.Sorted(maps.Keys(now.Commands))
-			return terminal.Usagef("%q is not a command; the commands are %s", command, joinOrNone(known))
-		case exists && skips:
+			return terminal.Usagef("%q is not a command; the commands are %s", command, joinOrNone(slices.Sorted(maps.Keys(u.now.Commands))))
+		case exists && slices.Contains(u.skips, command):
 			return terminal.Usagef("skip %s: the source still has the command; destroy it, or remove its type first", command)
 		}
 	}

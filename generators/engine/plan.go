@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
@@ -99,15 +98,14 @@ type sources struct {
 
 // decisions are what a plan does to the contract and to stored events.
 type decisions struct {
-	contractLost  string                      // error if the contract is missing
-	breaks        []string                    // changes that break clients
-	newVersionsOf []string                    // the commands that get a new version
-	skips         []string                    // removed commands whose events are ignored from now on
-	broken        []brokenCommand             // commands whose stored events would no longer be readable
-	brokenBefore  []string                    // those of them that were broken before, which the plan may ignore
-	stored        *StoredEvents               // the stored events; nil if the plan changes no commands
-	decode        []storedType                // stored events to decode with the planned types
-	was           map[string]contract.Command // commands of the source on disk; nil if commands were not compared
+	contractLost  string          // error if the contract is missing
+	breaks        []string        // changes that break clients
+	newVersionsOf []string        // the commands that get a new version
+	skips         []string        // removed commands whose events are ignored from now on
+	broken        []brokenCommand // commands whose stored events would no longer be readable
+	stored        *StoredEvents   // the stored events; nil if the plan changes no commands
+	decode        []storedType    // stored events to decode with the planned types
+	was, now      source          // on disk and with the plan; empty if commands were not compared
 }
 
 func newPlan(asked request) *plan {
@@ -186,29 +184,15 @@ func (p *plan) correctable(source string) string {
 	return fmt.Sprintf("the input of %s or its template in %s", p.generator, derive.OwnGenerators)
 }
 
-// A verified is a plan that was checked. Verifying sets its own fields, and leaves those of the
-// plan alone.
+// A verified is a plan that is checked. Verifying adds what it finds to the result.
 type verified struct {
 	plan
-	after       *typecheck.View        // the project with the plan applied
-	files       []journal.Change       // changes on disk, sorted
-	existing    []typecheck.Diagnostic // errors that the project had before
-	impure      []typecheck.Diagnostic // warnings about replay
-	decoded     *StoredEvents          // the stored events, after some were decoded; nil if they do not matter
-	undecodable []brokenCommand        // commands with stored events that cannot be decoded
-	tried       *Trial                 // the result of the examples; nil without examples
-	tests       *TestResult            // the result of the tests; nil if they were not run
+	after  *typecheck.View  // the project with the plan applied
+	files  []journal.Change // changes on disk, sorted
+	result *Result
 }
 
 // changes reports whether a file changes on disk.
 func (c *verified) changes(file string) bool {
 	return slices.ContainsFunc(c.files, func(f journal.Change) bool { return f.Path == file })
-}
-
-// recorded is what an operation leaves behind: an operation in the history, or the saved plan of a
-// dry run.
-type recorded struct {
-	operation string // id
-	plan      string // id
-	recovered string // recovery of an earlier, interrupted operation
 }
