@@ -149,6 +149,7 @@ func superviseTest() error {
 		features: w.features,
 		release:  func(program) {},
 		close:    func() error { return nil },
+		poll:     50 * time.Millisecond,
 		patience: 10 * time.Second, firstAnswer: 3 * time.Second, slowStart: 10 * time.Second,
 	})
 	s.env[serverVariable] = "1"
