@@ -53,10 +53,10 @@ func (c *session) initialize(m *jsonrpc.Message) {
 	version := text(param(m, "protocolVersion"))
 	switch {
 	case again:
-		c.reply(m.ID(), failure(m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: the session is already initialized")))
+		c.reply(failure(m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: the session is already initialized")))
 		return
 	case version == "":
-		c.reply(m.ID(), failure(m.ID(), jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions()[3])))
+		c.reply(failure(m.ID(), jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions()[3])))
 		return
 	}
 	var server *peer // whose result it is
@@ -68,7 +68,7 @@ func (c *session) initialize(m *jsonrpc.Message) {
 		}
 		r, err := p.call(c.ctx, "initialize", m.Params())
 		if e, refused := errors.AsType[*jsonrpc.Error](err); refused && kind(k) == serverKind {
-			c.reply(m.ID(), failure(m.ID(), e))
+			c.reply(failure(m.ID(), e))
 			return
 		}
 		if kind(k) == serverKind {
@@ -94,7 +94,7 @@ func (c *session) replyOf(p *peer, id jsonrpc.ID, result json.RawMessage) {
 	if p != nil {
 		raw = p.stamp(raw)
 	}
-	c.reply(id, raw)
+	c.reply(raw)
 }
 
 // discover answers server/discover.
@@ -102,14 +102,14 @@ func (c *session) discover(m *jsonrpc.Message) {
 	if p := c.firstServer(); p != nil {
 		result, err := p.call(c.ctx, m.Method(), m.Params())
 		if err != nil {
-			c.reply(m.ID(), failure(m.ID(), err))
+			c.reply(failure(m.ID(), err))
 			return
 		}
 		c.replyOf(p, m.ID(), c.describe(result))
 		return
 	}
 	versions, _ := json.Marshal(append([]string{latest}, handshakeRevisions()...)) // strings always encode
-	c.reply(m.ID(), jsonrpc.AppendResult(nil, m.ID(), c.describe(complete().with("supportedVersions", versions).with("instructions", c.contract("instructions")).json())))
+	c.reply(jsonrpc.AppendResult(nil, m.ID(), c.describe(complete().with("supportedVersions", versions).with("instructions", c.contract("instructions")).json())))
 }
 
 // complete returns the members of every result that may be cached, in revision 2026-07-28.
@@ -151,15 +151,10 @@ func (c *session) describe(result json.RawMessage) json.RawMessage {
 
 // listMember returns the member of a result that holds the list.
 func listMember(method string) string {
-	switch method {
-	case "tools/list":
-		return "tools"
-	case "prompts/list":
-		return "prompts"
-	case "resources/list":
-		return "resources"
+	if method == "resources/templates/list" {
+		return "resourceTemplates"
 	}
-	return "resourceTemplates"
+	return strings.TrimSuffix(method, "/list")
 }
 
 func listMethods() []string {
@@ -186,7 +181,7 @@ func (c *session) list(m *jsonrpc.Message, method string) {
 			return
 		}
 		if err != nil && !errors.Is(err, jsonrpc.MethodNotFound) {
-			c.reply(m.ID(), failure(m.ID(), err))
+			c.reply(failure(m.ID(), err))
 			return
 		}
 		if all = entries; err == nil {

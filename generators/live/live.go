@@ -66,8 +66,9 @@ type Supervisor struct {
 	looked   chan struct{} // closed when the next look ends
 	ended    int           // the last look that has ended
 
-	mustDerive bool // a dev server has started, or was busy, since the last look
-	isDeriving bool // a call of the dev server from an earlier look is still running
+	mustDerive bool // a dev server has started since the last look
+
+	deriving chan error // the result of a call of the dev server from an earlier look, or nil; only run uses it
 }
 
 // files are what a [Supervisor] watches and builds.
@@ -160,24 +161,16 @@ func (s *Supervisor) Close() error {
 // A logQueue writes lines to a writer that may block, such as standard error that the client does
 // not read. While the queue is full, it drops lines.
 type logQueue struct {
-	lines        chan []byte
-	stop, closed chan struct{}
+	lines  chan []byte // nil is the last
+	closed chan struct{}
 }
 
 func newLogQueue(to io.Writer) *logQueue {
-	q := &logQueue{lines: make(chan []byte, 256), stop: make(chan struct{}), closed: make(chan struct{})}
+	q := &logQueue{lines: make(chan []byte, 256), closed: make(chan struct{})}
 	go func() {
 		defer close(q.closed)
-		for {
-			select {
-			case line := <-q.lines:
-				_, _ = to.Write(line)
-			case <-q.stop:
-				for len(q.lines) > 0 {
-					_, _ = to.Write(<-q.lines)
-				}
-				return
-			}
+		for line := <-q.lines; line != nil; line = <-q.lines {
+			_, _ = to.Write(line)
 		}
 	}()
 	return q
@@ -194,7 +187,7 @@ func (q *logQueue) Write(p []byte) (int, error) {
 
 // close writes the remaining lines, for a second at most.
 func (q *logQueue) close() {
-	close(q.stop)
+	go func() { q.lines <- nil }()
 	select {
 	case <-q.closed:
 	case <-time.After(time.Second):
@@ -302,7 +295,7 @@ func (s *Supervisor) look(ctx context.Context) error {
 	isFirst := before == nil
 	began := time.Now()
 	var derived error
-	if !isFirst && (mustDerive || len(now.changed(before)) > 0) {
+	if !isFirst && (mustDerive || s.deriving != nil || len(now.changed(before)) > 0) {
 		derived = s.derive(ctx)
 		if now, err = s.files.snapshot(); err != nil {
 			return err
@@ -428,31 +421,30 @@ func (s *Supervisor) buildServer(ctx context.Context, files snapshot) (program, 
 // derive writes derived files with a dev server, if one runs. A dev server does one call at a time,
 // and tests can take long. If it is busy, derive returns, and another look follows.
 func (s *Supervisor) derive(ctx context.Context) error {
-	s.mu.Lock()
-	isDeriving := s.isDeriving
-	s.mu.Unlock()
+	if s.deriving != nil {
+		select {
+		case <-s.deriving: // of files as they were before
+			s.deriving = nil
+		default:
+			return nil
+		}
+	}
 	p := s.devServer()
-	if p == nil || isDeriving {
+	if p == nil {
 		return nil
 	}
 	derived := make(chan error, 1)
-	go func() { derived <- p.derive(ctx) }()
+	go func() {
+		derived <- p.derive(ctx)
+		s.lookSoon()
+	}()
 	select {
 	case err := <-derived:
 		return err
 	case <-time.After(s.files.patience):
+		s.deriving = derived
+		return nil
 	}
-	s.mu.Lock()
-	s.isDeriving = true
-	s.mu.Unlock()
-	go func() {
-		<-derived // the next look reports an error
-		s.mu.Lock()
-		s.isDeriving, s.mustDerive = false, true
-		s.mu.Unlock()
-		s.lookSoon()
-	}()
-	return nil
 }
 
 // derive calls the dev server's tool build.
