@@ -215,7 +215,7 @@ func executableSuffix() string {
 
 // runGo runs the go command in the project. When ctx ends, it and its children end.
 func (b *builder) runGo(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
-	return process.Run(ctx, process.RunOptions{Dir: b.root, Env: append(GoEnviron(b.root), "PWD="+b.root), Group: true}, "go", args...)
+	return process.Run(ctx, process.RunOptions{Dir: b.root, Group: true}, "go", args...)
 }
 
 // keep returns the program in an executable that go build wrote. The executable stays where it is,
@@ -280,7 +280,7 @@ func goVariables() []string {
 	}
 }
 
-// RecordGoEnviron records the environment's variables for the go command, for [GoEnviron]. Call it
+// RecordGoEnviron records the environment's variables for the go command, for goEnviron. Call it
 // in processes with the environment of a person's shell. MCP clients may start processes with HOME
 // and PATH alone.
 func RecordGoEnviron(root string) error {
@@ -315,25 +315,20 @@ func RecordGoEnviron(root string) error {
 	return folder.WriteFile(goEnvironFile, text.Bytes(), 0o600) // GOPROXY may have a password
 }
 
-// GoEnviron returns the environment for go commands in the project in root: that of this process,
-// and the recorded variables that it lacks.
-func GoEnviron(root string) []string {
-	environ := os.Environ()
+// goEnviron returns the recorded variables that the environment of this process lacks.
+func goEnviron(root string) map[string]string {
+	lacking := map[string]string{}
 	folder, err := os.OpenRoot(root)
 	if err != nil {
-		return environ
+		return lacking
 	}
 	defer folder.Close()
-	text, _ := folder.ReadFile(goEnvironFile) // it is optional
-	recorded := map[string]string{}
-	for line := range strings.Lines(string(text)) {
+	recorded, _ := folder.ReadFile(goEnvironFile) // it is optional
+	for line := range strings.Lines(string(recorded)) {
 		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), "=")
-		recorded[name] = value
-	}
-	for _, name := range goVariables() {
-		if _, isSet := os.LookupEnv(name); !isSet && recorded[name] != "" {
-			environ = append(environ, name+"="+recorded[name])
+		if _, isSet := os.LookupEnv(name); !isSet && slices.Contains(goVariables(), name) && value != "" {
+			lacking[name] = value
 		}
 	}
-	return environ
+	return lacking
 }

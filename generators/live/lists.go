@@ -120,33 +120,14 @@ func complete() object {
 // describe completes the description that a server gives of itself: with petrock's instructions,
 // and with capabilities that later builds may have.
 func (c *session) describe(result json.RawMessage) json.RawMessage {
-	all := object(nil).with("logging", []byte("{}")).with("completions", []byte("{}")).with("prompts", []byte(`{"listChanged":true}`)).
+	capabilities := without(member(result, "capabilities"), "logging", "completions", "prompts", "resources", "tools").
+		with("logging", []byte("{}")).with("completions", []byte("{}")).with("prompts", []byte(`{"listChanged":true}`)).
 		with("resources", []byte(`{"subscribe":true,"listChanged":true}`)).with("tools", []byte(`{"listChanged":true}`))
-	out := object(nil)
-	var said []string
-	_ = strictjson.Object(result, func(key, value []byte) error { // it is an object: a server sent it
-		switch string(key) {
-		case "capabilities":
-			return strictjson.Object(value, func(key, value []byte) error {
-				if !slices.Contains([]string{"logging", "completions", "prompts", "resources", "tools"}, string(key)) {
-					all = all.with(string(key), value)
-				}
-				return nil
-			})
-		case "instructions":
-			said = append(said, text(value))
-		default:
-			out = out.with(string(key), value)
-		}
-		return nil
-	})
+	said := text(member(result, "instructions"))
 	if !c.sup.o.NoPetrock {
-		said = append(said, text(member(manifest(), "instructions")))
+		said = strings.TrimPrefix(said+"\n\n"+text(member(manifest(), "instructions")), "\n\n")
 	}
-	if out = out.with("capabilities", all.json()); len(said) > 0 {
-		out = out.with("instructions", quote(strings.Join(said, "\n\n")))
-	}
-	return out.json()
+	return without(result, "capabilities", "instructions").with("capabilities", capabilities.json()).with("instructions", quote(said)).json()
 }
 
 // listMember returns the member of a result that holds the list.
@@ -164,9 +145,6 @@ func listMethods() []string {
 // list answers the request for a list with the lists of both servers. The list of a server that
 // does not run comes from contract.json or the manifest.
 func (c *session) list(m *jsonrpc.Message, method string) {
-	c.mu.Lock()
-	c.listed = true
-	c.mu.Unlock()
 	key := listMember(method)
 	first := object(nil)
 	if isStateless(m) {
@@ -188,10 +166,10 @@ func (c *session) list(m *jsonrpc.Message, method string) {
 			first = rest
 		}
 	} else {
-		all = c.contractList(key)
+		all = c.fallback(serverKind, key)
 	}
 	if !c.sup.o.NoPetrock {
-		entries := elements(member(manifest(), key))
+		entries := c.fallback(petrockKind, key)
 		if p := c.slots[petrockKind].current.Load(); p != nil {
 			if _, now, err := listAll(c.ctx, p, method, m.Params()); err == nil {
 				entries = now
@@ -232,8 +210,11 @@ func (c *session) contract(key string) json.RawMessage {
 	return member(raw, key)
 }
 
-// contractList returns a list as contract.json has it.
-func (c *session) contractList(key string) (all []json.RawMessage) {
+// fallback returns the list of a server that does not run: from contract.json or the manifest.
+func (c *session) fallback(k kind, key string) (all []json.RawMessage) {
+	if k == petrockKind {
+		return elements(member(manifest(), key))
+	}
 	_ = strictjson.Object(c.contract(key), func(_, value []byte) error { // an invalid contract lists nothing
 		var compact bytes.Buffer
 		err := json.Compact(&compact, value)
@@ -258,11 +239,11 @@ func listsOf(ctx context.Context, p *peer) lists {
 
 // firstLists returns what the session lists before the servers run.
 func (c *session) firstLists() (all [2]lists) {
-	all[serverKind], all[petrockKind] = lists{}, lists{}
-	for _, method := range listMethods() {
-		key := listMember(method)
-		all[serverKind][method] = string(array(c.contractList(key)))
-		all[petrockKind][method] = string(array(elements(member(manifest(), key))))
+	for k := range all {
+		all[k] = lists{}
+		for _, method := range listMethods() {
+			all[k][method] = string(array(c.fallback(kind(k), listMember(method))))
+		}
 	}
 	return all
 }

@@ -50,7 +50,6 @@ type Options struct {
 // A Supervisor watches a project and builds its servers. Its sessions run them.
 type Supervisor struct {
 	o      Options
-	env    map[string]string // added to the environment of the servers
 	files  files
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -62,9 +61,8 @@ type Supervisor struct {
 	handled  snapshot // the files of the last build
 	outdated bool     // files have changed since, or may have
 	sessions map[*session]struct{}
-	begun    int           // looks at the files so far
-	looked   chan struct{} // closed when the next look ends
-	ended    int           // the last look that has ended
+	begun    int // looks at the files so far
+	ended    int // the last look that has ended
 
 	mustDerive bool // a dev server has started since the last look
 
@@ -95,14 +93,8 @@ type buildResult struct {
 
 // New starts to watch and to build a project.
 func New(o Options) (*Supervisor, error) {
-	if o.Log == nil {
-		o.Log = io.Discard
-	}
-	if data := flagValue(o.Args, "data"); data != "" { // the dev server looks at the events of the server
-		variable := project.Variable(o.Name, "data")
-		if err := errors.Join(os.Setenv(variable, data), os.Unsetenv(variable+"_FILE")); err != nil {
-			return nil, err
-		}
+	if err := setEnviron(o); err != nil {
+		return nil, err
 	}
 	b, err := newBuilder(o.Root)
 	if err != nil {
@@ -124,19 +116,29 @@ func New(o Options) (*Supervisor, error) {
 func start(o Options, f files) *Supervisor {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Supervisor{
-		o: o, files: f, cancel: cancel, env: map[string]string{},
-		done: make(chan struct{}), kick: make(chan struct{}, 1), changed: make(chan struct{}), looked: make(chan struct{}), sessions: map[*session]struct{}{},
-	}
-	for _, setting := range GoEnviron(o.Root)[len(os.Environ()):] {
-		name, value, _ := strings.Cut(setting, "=")
-		s.env[name] = value
-	}
-	// Servers of one supervisor accept each other's requestState.
-	if variable := project.Variable(o.Name, "state_key"); os.Getenv(variable)+os.Getenv(variable+"_FILE") == "" {
-		s.env[variable] = fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
+		o: o, files: f, cancel: cancel,
+		done: make(chan struct{}), kick: make(chan struct{}, 1), changed: make(chan struct{}), sessions: map[*session]struct{}{},
 	}
 	go s.run(ctx)
 	return s
+}
+
+// setEnviron sets variables that the servers and the go command inherit.
+func setEnviron(o Options) error {
+	all := goEnviron(o.Root)
+	var err error
+	if data := flagValue(o.Args, "data"); data != "" { // the dev server looks at the events of the server
+		variable := project.Variable(o.Name, "data")
+		all[variable], err = data, os.Unsetenv(variable+"_FILE")
+	}
+	// Servers of one supervisor accept each other's requestState.
+	if variable := project.Variable(o.Name, "state_key"); os.Getenv(variable)+os.Getenv(variable+"_FILE") == "" {
+		all[variable] = fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
+	}
+	for name, value := range all {
+		err = errors.Join(err, os.Setenv(name, value))
+	}
+	return err
 }
 
 // flagValue returns the last value of a flag in arguments, or "".
@@ -257,12 +259,6 @@ func (s *Supervisor) awaitChange(ctx context.Context) bool {
 	}
 }
 
-func (s *Supervisor) setOutdated(outdated bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.outdated = outdated
-}
-
 // isCurrent reports whether a program is built from the files on disk, as of the last snapshot.
 func (s *Supervisor) isCurrent(k kind, p program) bool {
 	s.mu.Lock()
@@ -276,14 +272,7 @@ func (s *Supervisor) look(ctx context.Context) error {
 	s.mu.Lock()
 	s.begun++
 	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.ended = s.begun
-		s.outdated = false
-		close(s.looked)
-		s.looked = make(chan struct{})
-	}()
+	defer s.update(func() { s.ended, s.outdated = s.begun, false })
 	now, err := s.files.snapshot()
 	if err != nil {
 		return err
@@ -305,7 +294,7 @@ func (s *Supervisor) look(ctx context.Context) error {
 	if !isFirst && len(changed) == 0 {
 		return derived
 	}
-	s.setOutdated(true)
+	s.update(func() { s.outdated = true })
 	isNew, err := s.compile(ctx, serverKind, now, derived)
 	if isFirst || slices.ContainsFunc(changed, mayAffectPetrock) {
 		_, petrockErr := s.compile(ctx, petrockKind, now, nil)
@@ -470,15 +459,12 @@ func (s *Supervisor) devServer() *peer {
 	return nil
 }
 
-// textOf returns the text of a tool's result.
+// textOf returns the first text of a tool's result.
 func textOf(result json.RawMessage) string {
-	var r struct {
-		Content []struct{ Text string }
+	for _, block := range elements(member(result, "content")) {
+		return text(member(block, "text"))
 	}
-	if json.Unmarshal(result, &r) != nil || len(r.Content) == 0 {
-		return string(result)
-	}
-	return r.Content[0].Text
+	return string(result)
 }
 
 // lookSoon asks for a look at the files.
@@ -500,14 +486,14 @@ func (s *Supervisor) settle(ctx context.Context) error {
 			return err
 		}
 		s.mu.Lock()
-		handled, ended, looked := s.handled, s.ended, s.looked
+		handled, ended, changed := s.handled, s.ended, s.changed
 		s.mu.Unlock()
 		if ended >= next || handled != nil && len(now.changed(handled)) == 0 {
 			return nil
 		}
 		s.lookSoon()
 		select {
-		case <-looked:
+		case <-changed:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-s.done:

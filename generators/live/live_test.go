@@ -34,10 +34,12 @@ const (
 func TestMain(m *testing.M) {
 	serve := serveTest
 	switch {
-	case os.Getenv(serverVariable) != "":
 	case os.Getenv(supervisorVariable) != "":
+		os.Unsetenv(supervisorVariable)
 		serve = superviseTest
+	case os.Getenv(serverVariable) != "":
 	default:
+		os.Setenv(serverVariable, "1")
 		os.Exit(fixture.Run(m))
 	}
 	if err := serve(); err != nil {
@@ -224,7 +226,6 @@ func newWorld(t *testing.T, prepare ...func(*world)) *world {
 		poll:     50 * time.Millisecond,
 		patience: 200 * time.Millisecond, firstAnswer: 2 * time.Second, slowStart: w.slowStart,
 	})
-	w.sup.env[serverVariable] = "1"
 	t.Cleanup(func() {
 		w.unblock()
 		w.sup.Close()

@@ -35,7 +35,6 @@ type session struct {
 	waiting     map[jsonrpc.ID]context.CancelFunc // requests of the client that wait for a server, by id
 	lastID      int64
 	lists       [2]lists // what the servers last listed, by kind
-	listed      bool     // the client has asked for a list
 }
 
 // A question is a request of a server to the client.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -84,7 +83,7 @@ func (sl *slot) args(l launch) []string {
 
 // env returns the variables that are added to the environment of a program.
 func (sl *slot) env(prog program) map[string]string {
-	env := maps.Clone(sl.s.sup.env)
+	env := map[string]string{}
 	if stamp, err := project.Stamp(prog.path); err == nil && prog.features != "" {
 		env[project.Variable(sl.s.sup.o.Name, "features")] = stamp + " " + prog.features
 	}
