@@ -43,9 +43,7 @@ func (p PurityCheck) Find(ctx context.Context, view *View, dirs []string) (Purit
 		}
 		f.checkFeature(dir)
 	}
-	slices.SortFunc(f.report.Impure, Diagnostic.Compare)
-	slices.SortFunc(f.report.Warnings, Diagnostic.Compare)
-	f.report.Impure, f.report.Warnings = slices.Compact(f.report.Impure), slices.Compact(f.report.Warnings)
+	f.report.Impure, f.report.Warnings = SortDiagnostics(f.report.Impure), SortDiagnostics(f.report.Warnings)
 	return f.report, pass.Err()
 }
 
