@@ -236,8 +236,7 @@ func (p *Pass) diagnose(path string, files []*File, errs []error) []Diagnostic {
 		}
 		found = append(found, d)
 	}
-	slices.SortFunc(found, Diagnostic.Compare)
-	return slices.Compact(found)
+	return SortDiagnostics(found)
 }
 
 // MayImport reports whether the rule for internal packages allows a package to import another.
