@@ -144,6 +144,14 @@ func (s shape) literal(object json.RawMessage) (*jen.Statement, bool) {
 	return jen.Qual(s.path, s.name).Values(set...), ok
 }
 
+// argument returns an input or output in a test: a Go value if one encodes to it, else JSON text.
+func (s shape) argument(object json.RawMessage) *jen.Statement {
+	if value, ok := s.literal(object); ok {
+		return value
+	}
+	return textLit(string(object))
+}
+
 // members returns the fields of literal.
 func (s shape) members(object json.RawMessage) ([]jen.Code, bool) {
 	var given map[string]json.RawMessage
