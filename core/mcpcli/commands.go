@@ -100,7 +100,7 @@ func (s *session) entries(ctx context.Context, l list) ([]json.RawMessage, error
 	}
 	return slices.DeleteFunc(entries, func(raw json.RawMessage) bool {
 		name, _ := strictjson.Unquote(strictjson.Member(raw, "name"))
-		return s.server.refuse(name) != nil
+		return s.server.Refuse(name) != nil
 	}), err
 }
 
@@ -145,21 +145,12 @@ overwritten. If the tool asks a question, answer it on the terminal. Ctrl-C canc
 		Example: "call add a=2 b=3\n" + `call add --json - <<< '{"a": 2, "b": 3}'`,
 	}, MinimumArgs("add"), func(ctx context.Context, s *session, args []string) error {
 		err := s.call(ctx, env.In, args[0], args[1:])
-		if s.asker == nil && needsAnswer(err) {
+		if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Code == mcp.MissingCapability && s.asker == nil &&
+			strictjson.Member(strictjson.Member(e.Data, "requiredCapabilities"), "elicitation") != nil {
 			err = fmt.Errorf("%w; run this command in a terminal to answer the tool's question", err)
 		}
 		return err
 	})
-}
-
-// needsAnswer reports whether a tool failed because it can only ask clients that declare
-// elicitation.
-func needsAnswer(err error) bool {
-	e, ok := errors.AsType[*jsonrpc.Error](err)
-	if !ok || e.Code != mcp.MissingCapability {
-		return false
-	}
-	return strictjson.Member(strictjson.Member(e.Data, "requiredCapabilities"), "elicitation") != nil
 }
 
 func (s *session) call(ctx context.Context, stdin io.Reader, name string, args []string) error {
@@ -167,7 +158,7 @@ func (s *session) call(ctx context.Context, stdin io.Reader, name string, args [
 	if err != nil {
 		return err
 	}
-	if err := s.server.refuse(name); err != nil {
+	if err := s.server.Refuse(name); err != nil {
 		return err
 	}
 	arguments, err := parseArguments(tool, args, stdin)
