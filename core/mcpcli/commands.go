@@ -214,7 +214,7 @@ func (p *Printer) result(r *mcp.ToolResult, raw json.RawMessage) error {
 	if hasText || r.StructuredContent == nil {
 		return nil
 	}
-	return p.structured(r.StructuredContent)
+	return p.Text(string(terminal.IndentJSON(r.StructuredContent)))
 }
 
 func newRead(env Env) *cobra.Command {
