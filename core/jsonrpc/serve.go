@@ -66,11 +66,11 @@ func (c *Conn) untrack() {
 	}
 }
 
-// invoke calls the handler and returns the answer, appended to buf. A panic in the handler fails only
-// the request.
+// invoke calls the handler and returns the answer, appended to buf. A panic in the handler fails
+// only the request.
 func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 	c.protect(r, func() {
-		result, err := c.handle(r)
+		result, err := c.o.Handle((*requestContext)(r), r)
 		if r.pace != nil {
 			r.pace.End(r.began, r.turn.Load() == passedTurn)
 		}
@@ -92,13 +92,6 @@ func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 		}
 	})
 	return reply
-}
-
-func (c *Conn) handle(r *Request) (any, error) {
-	if c.o.OnNotification != nil && r.IsNotification() {
-		return nil, c.o.OnNotification((*requestContext)(r), r)
-	}
-	return c.o.Handle((*requestContext)(r), r)
 }
 
 // protect calls f, and failed if f panics or ends its goroutine with runtime.Goexit. In the latter
@@ -186,7 +179,7 @@ func (c *Conn) answer(r *Request, reply []byte) {
 		}
 	default:
 		// Once the answer is queued, the next message may be read while it is written.
-		later, err := c.lines.put(context.Background(), nil, reply)
+		later, err := c.lines.put(context.Background(), reply)
 		if !later && err == nil {
 			r.allowConcurrent()
 			err = c.lines.push()
@@ -276,8 +269,8 @@ func (x *requestContext) base() context.Context {
 	return x.conn.ctx
 }
 
-// Value asks the cancellable context, if it exists. Package context then recognizes its own type, so
-// it finds the cause and needs no goroutine to propagate cancellation.
+// Value asks the cancellable context, if it exists. Package context then recognizes its own type,
+// so it finds the cause and needs no goroutine to propagate cancellation.
 func (x *requestContext) Value(key any) any {
 	if key == (requestKey{}) {
 		return (*Request)(x)

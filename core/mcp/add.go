@@ -20,16 +20,17 @@ import (
 // encode as [] and {} at every depth, see [strictjson.OutputEncoder]. If Out is [ToolResult] or a
 // pointer to one, the function returns the whole result.
 //
-// A schema that is not set is inferred from the type as in package schema. A schema that is set must
-// match the type: properties are fields, and have a type that the field decodes or encodes. Otherwise
-// AddTool returns an error.
+// A schema that is not set is inferred from the type as in package schema. A schema that is set
+// must match the type: properties are fields, and have a type that the field decodes or encodes.
+// Otherwise AddTool returns an error.
 func AddTool[In, Out any](to Registrar, t Tool, f func(context.Context, In) (Out, error)) error {
 	return addTyped(to.derived(), t, f, func(ctx context.Context, in any) (any, error) { return f(ctx, *in.(*In)) })
 }
 
-// AddPrompt adds a prompt that is a Go function. In is a struct that the arguments are decoded into.
-// Its fields are strings, types that implement [encoding.TextUnmarshaler], or numbers and booleans
-// with the option "string" in their json tag. Arguments that cannot be decoded fail the request.
+// AddPrompt adds a prompt that is a Go function. In is a struct that the arguments are decoded
+// into. Its fields are strings, types that implement [encoding.TextUnmarshaler], or numbers and
+// booleans with the option "string" in their json tag. Arguments that cannot be decoded fail the
+// request.
 //
 // If p has neither arguments nor a schema, both are inferred from In. Otherwise they must match In.
 func AddPrompt[In any, Out PromptOutput](to Registrar, p Prompt, f func(context.Context, In) (Out, error)) error {
@@ -40,9 +41,10 @@ func AddPrompt[In any, Out PromptOutput](to Registrar, p Prompt, f func(context.
 	return addTypedPrompt(to.derived(), p, reflect.TypeFor[In](), handler)
 }
 
-// AddResource adds a resource that a Go function reads. A string is sent as text, a []byte as a blob,
-// a [ResourceContents], a pointer to one or a slice unchanged, and any other Out as JSON. The MIME
-// type of r defaults to text/plain, application/octet-stream or application/json, depending on Out.
+// AddResource adds a resource that a Go function reads. A string is sent as text, a []byte as a
+// blob, a [ResourceContents], a pointer to one or a slice unchanged, and any other Out as JSON. The
+// MIME type of r defaults to text/plain, application/octet-stream or application/json, depending on
+// Out.
 func AddResource[Out any](s *Server, r Resource, f func(context.Context) (Out, error)) error {
 	var handler ResourceHandler
 	if f != nil {
@@ -61,8 +63,8 @@ func AddResource[Out any](s *Server, r Resource, f func(context.Context) (Out, e
 	return s.AddResource(r, handler)
 }
 
-// AddResourceTemplate adds a resource template that a Go function reads. In is a struct whose fields
-// are the variables of the template, decoded as [AddPrompt] decodes arguments. Out is as in
+// AddResourceTemplate adds a resource template that a Go function reads. In is a struct whose
+// fields are the variables of the template, decoded as [AddPrompt] decodes arguments. Out is as in
 // [AddResource].
 //
 // If t has no schema, it is inferred from In. Otherwise it must match In.
@@ -85,6 +87,7 @@ func AddResourceTemplate[In, Out any](to Registrar, t ResourceTemplate, f func(c
 	return addTypedTemplate(to.derived(), t, reflect.TypeFor[In](), reflect.TypeFor[Out](), handler)
 }
 
+// addTyped adds a tool that calls f. f is only used for its signature; call calls it.
 func addTyped(d *Derived, t Tool, f any, call typedCall) error {
 	signature := reflect.TypeOf(f)
 	if reflect.ValueOf(f).IsNil() {
@@ -141,7 +144,8 @@ func (f typedTool) tool(t Tool, d *Derived) (*tool, error) {
 	return made, d.check(made.output, out, jsonschema.Output)
 }
 
-// output returns the type of the structured content, or nil if the function returns the whole result.
+// output returns the type of the structured content, or nil if the function returns the whole
+// result.
 func (f typedTool) output() reflect.Type {
 	switch f.out {
 	case reflect.TypeFor[ToolResult](), reflect.TypeFor[*ToolResult]():
@@ -153,6 +157,8 @@ func (f typedTool) output() reflect.Type {
 	return f.out
 }
 
+// handler returns a handler that decodes the arguments over the defaults of the input, calls the
+// function and encodes its output. It returns nil for a nil function.
 func (f typedTool) handler() (ToolHandler, error) {
 	if f.call == nil {
 		return nil, nil
@@ -194,10 +200,11 @@ func (f typedTool) handler() (ToolHandler, error) {
 	}, nil
 }
 
-// Encoded is the output of a tool that is already encoded as JSON. The tool has the output schema of
-// T.
+// Encoded is the output of a tool that is already encoded as JSON. Return it from a function for
+// [AddTool] that has the JSON at hand, such as from a cache. The tool has the output schema of T.
 type Encoded[T any] struct{ JSON json.RawMessage }
 
+// encoded is implemented by every [Encoded].
 type encoded interface {
 	outputType() reflect.Type
 	outputJSON() json.RawMessage
@@ -207,6 +214,7 @@ func (Encoded[T]) outputType() reflect.Type { return reflect.TypeFor[T]() }
 
 func (e Encoded[T]) outputJSON() json.RawMessage { return e.JSON }
 
+// addTypedPrompt adds a prompt whose arguments are decoded into in.
 func addTypedPrompt(d *Derived, p Prompt, in reflect.Type, h PromptHandler) error {
 	p.Name = d.server.o.NamePrefix + p.Name
 	raw, err := d.textSchema(in, p.InputSchema, p.Arguments == nil)
@@ -221,12 +229,14 @@ func addTypedPrompt(d *Derived, p Prompt, in reflect.Type, h PromptHandler) erro
 	return d.describe(add(d.server, &d.server.prompts, p.Name, made, err))
 }
 
-// A PromptOutput is the output of a function for [AddPrompt]: the text of one user message, messages,
-// or the whole result.
+// A PromptOutput is the output of a function for [AddPrompt]: the text of one user message,
+// messages, or the whole result.
 type PromptOutput interface {
 	string | []PromptMessage | PromptResult | *PromptResult
 }
 
+// promptHandler returns a handler that decodes the arguments for f and wraps its output in a
+// result.
 func promptHandler[In any, Out PromptOutput](f func(context.Context, In) (Out, error)) PromptHandler {
 	decode := textDecoder[In]("arguments")
 	return func(ctx context.Context, arguments map[string]string) (*PromptResult, error) {
@@ -250,6 +260,8 @@ func promptHandler[In any, Out PromptOutput](f func(context.Context, In) (Out, e
 	}
 }
 
+// addTypedTemplate adds a template whose variables are decoded into in, and whose contents are
+// out.
 func addTypedTemplate(d *Derived, t ResourceTemplate, in, out reflect.Type, h ResourceHandler) error {
 	raw, err := d.textSchema(in, t.InputSchema, true)
 	if err == nil {
@@ -283,6 +295,8 @@ func contentType(out reflect.Type, given string) (string, error) {
 	return asJSON, nil
 }
 
+// contentsOf returns the output of a typed resource as contents. Their URI and MIME type are set
+// when the resource is read.
 func contentsOf(out any) ([]ResourceContents, error) {
 	switch out := out.(type) {
 	case string:
@@ -351,8 +365,8 @@ func (d *Derived) textSchema(in reflect.Type, given json.RawMessage, infer bool)
 	return raw, nil
 }
 
-// checkTextFields returns an error if in is not a struct, or has defaults or headers, which only tools
-// support.
+// checkTextFields returns an error if in is not a struct, or has defaults or headers, which only
+// tools support.
 func checkTextFields(in reflect.Type) error {
 	if in.Kind() != reflect.Struct {
 		return fmt.Errorf("input %v: must be a struct", in)
@@ -371,8 +385,8 @@ func checkTextFields(in reflect.Type) error {
 	return nil
 }
 
-// checkNames compares the fields of an input with the names of its values. what names their owner in
-// errors.
+// checkNames compares the fields of an input with the names of its values. what names their owner
+// in errors.
 func checkNames(in reflect.Type, what string, names []string) error {
 	var missing []string
 	extra := slices.Clone(names)

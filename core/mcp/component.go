@@ -32,6 +32,8 @@ type descriptionCache struct {
 
 func (d *descriptionCache) cached() *descriptionCache { return d }
 
+// appendDescription appends the description of a component for clients of a revision. It encodes
+// each description once.
 func appendDescription(dst []byte, item component, r Revision) ([]byte, error) {
 	d := item.cached()
 	d.mu.Lock()
@@ -67,6 +69,7 @@ func checkEncodable(item component) error {
 	return nil
 }
 
+// A tool is a registered [Tool] with its compiled schemas.
 type tool struct {
 	Tool
 	descriptionCache
@@ -76,6 +79,8 @@ type tool struct {
 	handler         ToolHandler
 }
 
+// describe omits an output schema that older clients would refuse: before 2026-07-28 it must
+// describe an object.
 func (t *tool) describe(r Revision) any {
 	shown := t.Tool.forRevision(r)
 	if r < Revision20260728 && t.output != nil && !t.output.RootIsObject() {
@@ -84,6 +89,7 @@ func (t *tool) describe(r Revision) any {
 	return shown
 }
 
+// newTool checks a tool and compiles its schemas.
 func newTool(t Tool, h ToolHandler) (*tool, error) {
 	if err := checkName(t.Name); err != nil {
 		return nil, err
@@ -110,6 +116,7 @@ func newTool(t Tool, h ToolHandler) (*tool, error) {
 	return made, checkEncodable(made)
 }
 
+// A prompt is a registered [Prompt].
 type prompt struct {
 	Prompt
 	descriptionCache
@@ -121,6 +128,7 @@ type prompt struct {
 
 func (p *prompt) describe(r Revision) any { return p.Prompt.forRevision(r) }
 
+// newPrompt checks a prompt. Without arguments, those of the schema become its arguments.
 func newPrompt(p Prompt, h PromptHandler) (*prompt, error) {
 	if err := checkName(p.Name); err != nil {
 		return nil, err
@@ -152,6 +160,7 @@ func newPrompt(p Prompt, h PromptHandler) (*prompt, error) {
 	return made, checkEncodable(made)
 }
 
+// A resource is a registered [Resource].
 type resource struct {
 	Resource
 	descriptionCache
@@ -160,6 +169,7 @@ type resource struct {
 
 func (r *resource) describe(v Revision) any { return r.Resource.forRevision(v) }
 
+// newResource checks a resource: its URI must be absolute.
 func newResource(r Resource, h ResourceHandler) (*resource, error) {
 	u, err := url.Parse(r.URI)
 	switch {
@@ -177,6 +187,7 @@ func newResource(r Resource, h ResourceHandler) (*resource, error) {
 	return made, checkEncodable(made)
 }
 
+// A template is a registered [ResourceTemplate].
 type template struct {
 	ResourceTemplate
 	descriptionCache
@@ -187,6 +198,7 @@ type template struct {
 
 func (t *template) describe(r Revision) any { return t.ResourceTemplate.forRevision(r) }
 
+// newTemplate checks a resource template and compiles its pattern and its schema.
 func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
 	uri, err := parseURITemplate(t.URITemplate)
 	switch {
@@ -215,6 +227,7 @@ type reader struct {
 	pace     pace.Pace
 }
 
+// set sets all fields. Contents that need a scope are never cached for all users.
 func (r *reader) set(h ResourceHandler, mimeType string, cache Cache, scopes []string) {
 	r.handler, r.mimeType, r.cache = h, mimeType, cache
 	r.cache.Public = cache.Public && len(scopes) == 0
@@ -229,6 +242,7 @@ type registry[T component] struct {
 	names []string // sorted
 }
 
+// add adds a component under a name that is not taken.
 func (r *registry[T]) add(name string, item T) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -256,6 +270,7 @@ func (r *registry[T]) remove(name string) bool {
 	return ok
 }
 
+// get returns the component with that name.
 func (r *registry[T]) get(name string) (T, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

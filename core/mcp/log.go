@@ -12,9 +12,9 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Logger returns the logger of the call that ctx belongs to, or [slog.Default] outside of a call. It
-// logs to the server's log and, if the client asked for messages of that level, to the client. In
-// revisions without sessions, messages after the end of the call do not reach the client.
+// Logger returns the logger of the call that ctx belongs to, or [slog.Default] outside of a call.
+// It logs to the server's log and, if the client asked for messages of that level, to the client.
+// In revisions without sessions, messages after the end of the call do not reach the client.
 func Logger(ctx context.Context) *slog.Logger {
 	c := CallFrom(ctx)
 	if c == nil {
@@ -23,9 +23,11 @@ func Logger(ctx context.Context) *slog.Logger {
 	return slog.New(&logHandler{next: c.via.log.Handler(), call: c})
 }
 
-// CallLog returns [Options].CallLog, or a logger that discards everything.
+// CallLog returns [Options].CallLog, or a logger that discards everything. Transports log the
+// requests that they refuse to it.
 func (s *Server) CallLog() *slog.Logger { return s.o.CallLog }
 
+// logsCalls reports whether calls are logged, so that others need not read the clock.
 func (s *Session) logsCalls(ctx context.Context) bool {
 	return s.server.o.CallLog.Enabled(ctx, slog.LevelInfo)
 }
@@ -74,10 +76,12 @@ func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 	s.server.o.CallLog.LogAttrs(c.ctx, slog.LevelInfo, "call", attrs...)
 }
 
+// setLevelParams are the params of logging/setLevel.
 type setLevelParams struct {
 	Level Level `json:"level"`
 }
 
+// setLevel sets the lowest level of log messages that the client of the session gets.
 func (s *Server) setLevel(_ context.Context, c *Call, p *setLevelParams) (any, error) {
 	if !slices.Contains(levels(), p.Level) {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown level %q; use one of %q", short(string(p.Level)), levels())
@@ -97,6 +101,8 @@ func (h *logHandler) Enabled(ctx context.Context, l slog.Level) bool {
 	return h.next.Enabled(ctx, l) || h.clientWants(l)
 }
 
+// clientWants reports whether the client has asked for messages of a level, in its session or in
+// the request.
 func (h *logHandler) clientWants(l slog.Level) bool {
 	level := h.call.level
 	if h.call.Session != nil {
@@ -115,6 +121,7 @@ func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, r)
 }
 
+// logParams are the params of notifications/message.
 type logParams struct {
 	Level  Level           `json:"level"`
 	Logger string          `json:"logger,omitempty"`
@@ -181,6 +188,7 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 	return h.extend(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
 }
 
+// extend returns a handler with more attributes or a group, which the client gets too.
 func (h *logHandler) extend(with func(slog.Handler) slog.Handler) slog.Handler {
 	return &logHandler{next: with(h.next), call: h.call, with: append(slices.Clip(h.with), with)}
 }

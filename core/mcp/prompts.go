@@ -9,11 +9,14 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
+// getPromptParams are the params of prompts/get.
 type getPromptParams struct {
 	Name      *string           `json:"name"`
 	Arguments map[string]string `json:"arguments"`
 }
 
+// getPrompt checks the arguments of a prompt and calls its handler. Errors of the handler fail the
+// request, because no model reads the result.
 func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (any, error) {
 	if p.Name == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "prompts/get needs the name of a prompt")
@@ -36,6 +39,7 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 	return result, err
 }
 
+// check returns an error if a required argument is missing, or one is unknown or invalid.
 func (p *prompt) check(arguments map[string]string) error {
 	for _, a := range p.Arguments {
 		if _, ok := arguments[a.Name]; a.Required && !ok {
@@ -50,6 +54,7 @@ func (p *prompt) check(arguments map[string]string) error {
 	return p.input.check("arguments for the prompt", p.Name, arguments)
 }
 
+// render converts the messages for the revision of the call.
 func (p *PromptResult) render(c *Call) (any, error) {
 	if p == nil {
 		p = &PromptResult{}

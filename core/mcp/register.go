@@ -11,16 +11,17 @@ import (
 	"github.com/petrock/petrock/core/internal/jsonschema"
 )
 
-// AddTool adds a tool whose handler takes its arguments as JSON. The function [AddTool] adds a typed
-// Go function. AddTool fails if the name or a schema is invalid, or if the tool already exists.
+// AddTool adds a tool whose handler takes its arguments as JSON. The function [AddTool] adds a
+// typed Go function. AddTool fails if the name or a schema is invalid, or if the tool already
+// exists.
 func (s *Server) AddTool(t Tool, h ToolHandler) error {
 	t.Name = s.o.NamePrefix + t.Name
 	made, err := newTool(t, h)
 	return add(s, &s.tools, t.Name, made, err)
 }
 
-// AddPrompt adds a prompt whose handler takes its arguments as text. The function [AddPrompt] adds a
-// typed Go function.
+// AddPrompt adds a prompt whose handler takes its arguments as text. The function [AddPrompt] adds
+// a typed Go function.
 func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
 	p.Name = s.o.NamePrefix + p.Name
 	made, err := newPrompt(p, h)
@@ -33,10 +34,10 @@ func (s *Server) AddResource(r Resource, h ResourceHandler) error {
 	return add(s, &s.resources, r.URI, made, err)
 }
 
-// AddResourceTemplate adds a resource template that h reads. The function
-// [AddResourceTemplate] adds a typed Go function. In the template, {name} matches characters other
-// than / ? and # (but it matches %2F), {+name} matches any characters, and {?a,b} at the end matches
-// optional query parameters.
+// AddResourceTemplate adds a resource template that h reads. The function [AddResourceTemplate]
+// adds a typed Go function. In the template, {name} matches characters other than / ? and # (but it
+// matches %2F), {+name} matches any characters, and {?a,b} at the end matches optional query
+// parameters.
 func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) error {
 	made, err := newTemplate(t, h)
 	return add(s, &s.templates, t.URITemplate, made, err)
@@ -68,16 +69,16 @@ type Registrar interface {
 
 func (s *Server) derived() *Derived { return &Derived{server: s} }
 
-// Derived registers components whose schemas were derived from Go types by petrock. It makes sure that
-// the schemas still match the types exactly. Only *_gen.go files need it.
+// Derived registers components whose schemas were derived from Go types by petrock. It makes sure
+// that the schemas still match the types exactly. Only *_gen.go files need it.
 type Derived struct {
 	server *Server
 	file   string // "" if the schemas are not derived
 }
 
-// Derived returns a registrar for the derived code in file, such as tools_gen.go. Components that are
-// added to it must have schemas that match their Go types exactly. Otherwise the file is stale, and
-// the functions that add them return an error that says so.
+// Derived returns a registrar for the derived code in file, such as tools_gen.go. Components that
+// are added to it must have schemas that match their Go types exactly. Otherwise the file is stale,
+// and the functions that add them return an error that says so.
 func (s *Server) Derived(file string) *Derived { return &Derived{s, file} }
 
 func (d *Derived) derived() *Derived { return d }
@@ -90,11 +91,7 @@ type mismatch struct{ error }
 
 // check returns an error if a schema does not match its Go type.
 func (d *Derived) check(s *jsonschema.Schema, t reflect.Type, dir jsonschema.Direction) error {
-	match := jsonschema.Compatible
-	if d.isExact() {
-		match = jsonschema.Exact
-	}
-	if err := s.CheckType(t, dir, match); err != nil {
+	if err := s.CheckType(t, dir, d.isExact()); err != nil {
 		return mismatch{err}
 	}
 	return nil
@@ -120,6 +117,7 @@ func add[T component](s *Server, to *registry[T], name string, item T, err error
 	return nil
 }
 
+// remove removes a component, notifies clients, and reports whether the component existed.
 func remove[T component](s *Server, from *registry[T], name string) bool {
 	existed := from.remove(name)
 	if existed {
@@ -155,12 +153,14 @@ func (s *Server) ResourcesUpdated(match func(uri string) bool) {
 	}
 }
 
+// watch makes c collect all further changes, until unwatch.
 func (s *Server) watch(c *changes) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watchers[c] = struct{}{}
 }
 
+// unwatch ends watch and closes c.
 func (s *Server) unwatch(c *changes) {
 	s.mu.Lock()
 	delete(s.watchers, c)
@@ -168,12 +168,14 @@ func (s *Server) unwatch(c *changes) {
 	c.close()
 }
 
+// declares reports whether the server has declared a capability so far.
 func (s *Server) declares(capability string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.declared[capability]
 }
 
+// capabilities returns the capabilities of the server. Logging is always one of them.
 func (s *Server) capabilities() Capabilities {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -205,7 +207,7 @@ func (s *Server) Provide(with func(context.Context) context.Context) {
 	s.provided.Store(&after)
 }
 
-// ToolScopes returns the scopes of all tools, by name.
+// ToolScopes returns the scopes of all tools, by name, for programs that document or check them.
 func (s *Server) ToolScopes() map[string][]string {
 	all := map[string][]string{}
 	s.tools.find(func(t *tool) bool {
@@ -215,8 +217,8 @@ func (s *Server) ToolScopes() map[string][]string {
 	return all
 }
 
-// RemoteScopes returns the scopes of all tools, resources, resource templates and prompts that remote
-// clients can see, by name.
+// RemoteScopes returns the scopes of all tools, resources, resource templates and prompts that
+// remote clients can see, by name.
 func (s *Server) RemoteScopes() map[string][]string {
 	all := s.ToolScopes()
 	add := func(name string, local bool, scopes []string) bool {
@@ -231,5 +233,5 @@ func (s *Server) RemoteScopes() map[string][]string {
 	return all
 }
 
-// MaxMessage returns the size limit of a message, in bytes.
+// MaxMessage returns the size limit of a message, in bytes. Transports enforce it.
 func (s *Server) MaxMessage() int { return s.o.MaxMessage }

@@ -7,6 +7,7 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
+// uriParams are the params of the methods that name a resource.
 type uriParams struct {
 	URI *string `json:"uri"`
 }
@@ -21,6 +22,7 @@ func withURI(f func(ctx context.Context, c *Call, uri string) (any, error)) func
 	})
 }
 
+// readResource reads a resource and sets the URI and MIME type of contents that lack them.
 func (s *Server) readResource(ctx context.Context, c *Call, uri string) (any, error) {
 	found, variables, err := s.lookUp(ctx, c, uri)
 	if err != nil {
@@ -48,9 +50,9 @@ func (s *Server) readResource(ctx context.Context, c *Call, uri string) (any, er
 	return result, nil
 }
 
-// lookUp returns the reader of the resource with that URI, or else of the first template that matches
-// it, of those that the call can see, and the variables of the template. It checks the scopes of the
-// caller and the variables.
+// lookUp returns the reader of the resource with that URI, or else of the first template that
+// matches it, of those that the call can see, and the variables of the template. It checks the
+// scopes of the caller and the variables.
 func (s *Server) lookUp(ctx context.Context, c *Call, uri string) (*reader, map[string]string, error) {
 	if r, ok := s.resources.get(uri); ok && c.canSee(r) {
 		return &r.reader, nil, checkScopes(ctx, r.Scopes)
@@ -69,6 +71,7 @@ func (s *Server) lookUp(ctx context.Context, c *Call, uri string) (*reader, map[
 	return &t.reader, variables, t.input.check("variables for the resource template", t.Name, variables)
 }
 
+// subscribe notifies the session of changes of a resource from now on.
 func (s *Server) subscribe(ctx context.Context, c *Call, uri string) (any, error) {
 	if _, _, err := s.lookUp(ctx, c, uri); err != nil {
 		return nil, err
@@ -86,6 +89,7 @@ func (s *Server) subscribe(ctx context.Context, c *Call, uri string) (any, error
 	return struct{}{}, nil
 }
 
+// unsubscribe ends subscribe. It is no error if there is no subscription.
 func (s *Server) unsubscribe(_ context.Context, c *Call, uri string) (any, error) {
 	if c.Session.changes.unsubscribe(uri) {
 		_ = c.reserve(-subscriptionCost(uri)) // releasing never fails

@@ -85,13 +85,13 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 	return session.conn.Run(ctx)
 }
 
-// ServeStdio serves the client that started this process, over standard input and output. It returns
-// nil when the client closes the input, or on an interrupt or SIGTERM. Calls in flight may finish
-// within the grace period. A second signal ends the process immediately.
+// ServeStdio serves the client that started this process, over standard input and output. It
+// returns nil when the client closes the input, or on an interrupt or SIGTERM. Calls in flight may
+// finish within the grace period. A second signal ends the process immediately.
 //
 // out is os.Stdout or, to keep what runs before ServeStdio off the protocol too, the file that
-// [stdfd.TakeStdout] returned at the start of main. ServeStdio redirects os.Stdout to standard error and
-// empties os.Stdin.
+// [stdfd.TakeStdout] returned at the start of main. ServeStdio redirects os.Stdout to standard
+// error and empties os.Stdin.
 func (s *Server) ServeStdio(ctx context.Context, out *os.File) error {
 	in, err := stdfd.TakeStdin()
 	if err == nil && out == os.Stdout {
@@ -103,26 +103,29 @@ func (s *Server) ServeStdio(ctx context.Context, out *os.File) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	// Writes to a client that has gone must fail instead of killing the process, so that calls can end.
+	// Writes to a client that has gone must fail instead of killing the process, so that calls can
+	// end.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return s.Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{MaxMessage: s.o.MaxMessage}))
 }
 
-// NewSession returns a session for a transport that passes each message to [Session.Receive]. send
-// sends messages that belong to no request; it must not block. The caller must close the session.
-// Its client is remote: see [Resource].
+// NewSession is for transports such as package mcphttp; servers use [Server.Serve] or
+// [Server.ServeStdio]. It returns a session for a transport that passes each message to
+// [Session.Receive]. send sends messages that belong to no request; it must not block. The caller
+// must close the session. Its client is remote: see [Resource].
 func (s *Server) NewSession(send func(msg []byte) error) *Session {
 	return s.openSession(sender(send), jsonrpc.Options{})
 }
 
-// NewStatelessSession returns a session for requests of unrelated clients. Each request names its
-// revision. The Session of a [Call] is nil, and requests may have equal ids.
+// NewStatelessSession is [Server.NewSession] for requests of unrelated clients. Each request names
+// its revision. The Session of a [Call] is nil, and requests may have equal ids.
 func (s *Server) NewStatelessSession() *Session {
 	session := s.openSession(sender(func([]byte) error { return errors.New("a stateless request has no session") }), jsonrpc.Options{UnrelatedPeers: true})
 	session.stateless = true
 	return session
 }
 
+// openSession returns a session of a remote client, whose messages are passed to Receive.
 func (s *Server) openSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	o.Grace = 24 * time.Hour // the caller of Close ends it
 	session := s.newSession(t, o)
@@ -132,9 +135,10 @@ func (s *Server) openSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	return session
 }
 
+// newSession returns a session that handles the messages of a connection.
 func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	session := &Session{server: s, log: s.o.Logger, ending: make(chan struct{})}
-	o.Handle, o.OnNotification, o.Ordered = session.handle, session.handleNotification, s.ordered
+	o.Handle, o.Ordered = session.handle, s.ordered
 	o.OnShutdown, o.Logger = session.end, s.o.Logger
 	session.agreed.Store(&agreement{})
 	session.conn = jsonrpc.NewConn(t, o)
@@ -166,8 +170,8 @@ func (s *Session) Receive(ctx context.Context, m *jsonrpc.Message, r transport.R
 	s.conn.Receive(ctx, m, r)
 }
 
-// Close ends a session of [Server.NewSession] or [Server.NewStatelessSession]. It waits for calls in
-// flight until skipGrace is closed, and then ends their contexts.
+// Close ends a session of [Server.NewSession] or [Server.NewStatelessSession]. It waits for calls
+// in flight until skipGrace is closed, and then ends their contexts.
 func (s *Session) Close(skipGrace <-chan struct{}) {
 	s.server.unwatch(s.changes)
 	s.conn.Close(skipGrace)

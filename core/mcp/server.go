@@ -17,12 +17,12 @@ type Options struct {
 	// Instructions tell the model how to use the server as a whole.
 	Instructions string
 
-	// NamePrefix precedes the names of all tools and prompts, such as "git_". The functions that add,
-	// complete and remove them take names without it.
+	// NamePrefix precedes the names of all tools and prompts, such as "git_". The functions that
+	// add, complete and remove them take names without it.
 	NamePrefix string
 
-	// Hook is called for every request whose params can be read, even if the server will refuse it. It
-	// may be nil.
+	// Hook is called for every request whose params can be read, even if the server will refuse it.
+	// It may be nil.
 	Hook Hook
 
 	// PageSize is the number of entries in a page of a list (default 1,000).
@@ -39,33 +39,34 @@ type Options struct {
 	// send with [Logger].
 	Logger *slog.Logger
 
-	// CallLog gets a line for each request, at level info. With LogArguments, the line has the params
-	// of the request too. If CallLog is nil, requests are not logged.
+	// CallLog gets a line for each request, at level info. With LogArguments, the line has the
+	// params of the request too. If CallLog is nil, requests are not logged.
 	CallLog      *slog.Logger
 	LogArguments bool
 
-	// Tools, Resources and Prompts declare a capability even if the server has no such component yet.
-	// Clients read capabilities only once, so declare kinds that you add later.
+	// Tools, Resources and Prompts declare a capability even if the server has no such component
+	// yet. Clients read capabilities only once, so declare kinds that you add later.
 	Tools, Resources, Prompts bool
 
 	// StateKey signs requestState, which clients of revision 2026-07-28 return with their answers
-	// (default: a random key). Servers behind one load balancer need the same key, because the answer
-	// may reach another server. Each server accepts a state once, but does not know which states the
-	// others have accepted.
+	// (default: a random key). Servers behind one load balancer need the same key, because the
+	// answer may reach another server. Each server accepts a state once, but does not know which
+	// states the others have accepted.
 	StateKey []byte
 
-	// ListCache is how long clients may cache lists of components and the result of server/discover.
-	// [Resource] has a separate setting for its contents.
+	// ListCache is how long clients may cache lists of components and the result of
+	// server/discover. [Resource] has a separate setting for its contents.
 	ListCache Cache
 }
 
-// A Hook is called for every request whose params can be read, even if the server will refuse it. It
-// calls next, which handles the request, and returns the result. It may also refuse the request,
-// change the context or the result, call next again, or [Ask] the client. Use it for authentication,
-// metrics, tracing and rate limits.
+// A Hook is called for every request whose params can be read, even if the server will refuse it.
+// It calls next, which handles the request, and returns the result. It may also refuse the request,
+// change the context or the result, call next again, or [Ask] the client. Use it for
+// authentication, metrics, tracing and rate limits.
 //
 // Calls run concurrently, except initialize, ping, server/discover, logging/setLevel and
-// subscriptions, which are handled in order. A hook that blocks one of these delays all later calls.
+// subscriptions, which are handled in order. A hook that blocks one of these delays all later
+// calls.
 type Hook func(ctx context.Context, call *Call, next func(context.Context) (any, error)) (any, error)
 
 // A Server offers tools, resources and prompts to clients. Several goroutines may call its methods,
@@ -129,6 +130,7 @@ type agreement struct {
 	declared Capabilities // of the server
 }
 
+// currentState returns the state of the session. It may change at any time.
 func (s *Session) currentState() sessionState { return sessionState(s.state.Load()) }
 
 // Revision returns the negotiated revision, or "" before initialize.
@@ -182,8 +184,8 @@ type client struct {
 	capabilities Capabilities
 }
 
-// statelessParams are params of the stateless era as JSON: members of _meta, and answers to questions
-// of the server.
+// statelessParams are params of the stateless era as JSON: members of _meta, and answers to
+// questions of the server.
 type statelessParams struct {
 	version, capabilities, info, level json.RawMessage
 	responses, state                   json.RawMessage

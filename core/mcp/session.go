@@ -19,10 +19,13 @@ import (
 // that names its revision is stateless, any other belongs to the session. Methods are the same for
 // both.
 //
-// For a tools/call, newCall reads the params, handshakeRequest or statelessRequest checks whether the
-// session serves the request, serve calls the hook, run calls the method, callTool calls the tool's
-// handler, and render and AppendJSON write the result.
+// For a tools/call, newCall reads the params, handshakeRequest or statelessRequest checks whether
+// the session serves the request, serve calls the hook, run calls the method, callTool calls the
+// tool's handler, and render and AppendJSON write the result.
 func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error) {
+	if req.IsNotification() {
+		return nil, s.handleNotification(req)
+	}
 	var sp statelessParams
 	call, err := s.newCall(ctx, req, &sp)
 	if err != nil {
@@ -40,6 +43,7 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 	return s.handshakeRequest(call)
 }
 
+// handshakeRequest handles a request of a session.
 func (s *Session) handshakeRequest(call *Call) (any, error) {
 	agreed := s.agreed.Load()
 	call.Session, call.client, call.Revision = s, &agreed.client, agreed.revision
@@ -50,8 +54,8 @@ func (s *Session) handshakeRequest(call *Call) (any, error) {
 	return s.serve(call, m, s.checkMethod(call.Method, m, known && m.era != statelessEra))
 }
 
-// checkMethod returns an error if the session does not serve a request in its state. It always serves
-// ping.
+// checkMethod returns an error if the session does not serve a request in its state. It always
+// serves ping.
 func (s *Session) checkMethod(name string, m method, known bool) error {
 	if name == "ping" {
 		return nil
@@ -74,12 +78,14 @@ func (s *Session) checkMethod(name string, m method, known bool) error {
 	return nil
 }
 
+// initializeParams are the params of initialize.
 type initializeParams struct {
 	ProtocolVersion *Revision       `json:"protocolVersion"`
 	Capabilities    Capabilities    `json:"capabilities"`
 	ClientInfo      json.RawMessage `json:"clientInfo"`
 }
 
+// An initializeResult is the result of initialize.
 type initializeResult struct {
 	ProtocolVersion Revision       `json:"protocolVersion"`
 	Capabilities    Capabilities   `json:"capabilities"`
@@ -125,6 +131,7 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 	return initializeResult{revision, sent, s.server.info.ForRevision(revision), s.server.o.Instructions}, nil
 }
 
+// statelessRequest handles a request that declares its revision itself.
 func (s *Session) statelessRequest(call *Call, sp *statelessParams) (any, error) {
 	call.Revision = Latest
 	m, known := s.server.methods[call.Method]
@@ -220,6 +227,7 @@ func statelessError(err error) error {
 	return &transport.StatelessError{Err: err}
 }
 
+// A discoverResult is the result of server/discover.
 type discoverResult struct {
 	Meta              Meta         `json:"_meta"`
 	SupportedVersions []Revision   `json:"supportedVersions"`
@@ -227,6 +235,7 @@ type discoverResult struct {
 	Instructions      string       `json:"instructions,omitempty"`
 }
 
+// discover describes the server to clients without a handshake.
 func (s *Server) discover(_ context.Context, c *Call) (any, error) {
 	c.cache = s.o.ListCache
 	meta := Meta{MetaServerInfo: s.info} // in full, unlike in other results
@@ -294,7 +303,7 @@ type rendered interface {
 }
 
 // handleNotification ignores unknown notifications.
-func (s *Session) handleNotification(_ context.Context, req *jsonrpc.Request) error {
+func (s *Session) handleNotification(req *jsonrpc.Request) error {
 	switch req.Method {
 	case "notifications/initialized":
 		if !s.state.CompareAndSwap(int32(stateInitializing), int32(stateOperating)) {

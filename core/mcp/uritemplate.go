@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A uriTemplate matches URIs against a template. It supports the part of RFC 6570 that can be matched
-// unambiguously:
+// A uriTemplate matches URIs against a template. It supports the part of RFC 6570 that can be
+// matched unambiguously:
 //
 //	{name}       one or more characters other than / ? #, unless they are escaped
 //	{+name}      one or more characters of any kind
@@ -20,6 +20,7 @@ type uriTemplate struct {
 	query []string // of the variables in the query
 }
 
+// parseURITemplate parses a template. It must have a variable.
 func parseURITemplate(text string) (*uriTemplate, error) {
 	t := &uriTemplate{}
 	var pattern strings.Builder
@@ -82,10 +83,11 @@ func (t *uriTemplate) expression(e string, last bool) (string, error) {
 	return group, nil
 }
 
+// variables returns the names of all variables, in order.
 func (t *uriTemplate) variables() []string { return slices.Concat(t.names, t.query) }
 
-// match reports whether uri matches, and returns the values of the variables, percent-decoded. The map
-// omits missing query parameters.
+// match reports whether uri matches, and returns the values of the variables, percent-decoded. The
+// map omits missing query parameters.
 func (t *uriTemplate) match(uri string) (map[string]string, bool) {
 	path, query := uri, ""
 	if len(t.query) > 0 {

@@ -127,7 +127,7 @@ func shownValue(raw json.RawMessage) string {
 }
 
 // arguments returns all arguments as on a command line.
-func (in *input) arguments() string {
+func (in input) arguments() string {
 	var all []string
 	for _, p := range in.properties {
 		all = append(all, p.usage())
@@ -136,7 +136,7 @@ func (in *input) arguments() string {
 }
 
 // find returns the property with this name, or nil.
-func (in *input) find(name string) *Property {
+func (in input) find(name string) *Property {
 	if i := slices.IndexFunc(in.properties, func(p *Property) bool { return p.Name == name }); i >= 0 {
 		return in.properties[i]
 	}
@@ -144,7 +144,7 @@ func (in *input) find(name string) *Property {
 }
 
 // texts returns the values of arguments such as name=value, by name.
-func (in *input) texts(args []string) (map[string][]string, error) {
+func (in input) texts(args []string) (map[string][]string, error) {
 	all := map[string][]string{}
 	for _, arg := range args {
 		name, text, ok := strings.Cut(arg, "=")

@@ -23,72 +23,66 @@ import (
 // A list is one of the lists of a server.
 type list struct {
 	method, field string
-	decode        func(json.RawMessage) (component, error)
+	key           string // the member of an entry that identifies it
 }
+
+var (
+	toolList     = list{"tools/list", "tools", "name"}
+	resourceList = list{"resources/list", "resources", "uri"}
+	templateList = list{"resources/templates/list", "resourceTemplates", "uriTemplate"}
+	promptList   = list{"prompts/list", "prompts", "name"}
+)
 
 // A component is an entry of a list.
 type component struct {
-	name        string // or URI
-	mimeType    string
-	description string
-	input       input
-}
+	id string // its name or URI
 
-// newList returns the list of a method. describe converts its entries.
-func newList[T any](method, field string, describe func(T) component) list {
-	return list{method, field, func(raw json.RawMessage) (component, error) {
-		var entry T
-		err := json.Unmarshal(raw, &entry)
-		return describe(entry), err
-	}}
-}
-
-func toolList() list { return newList("tools/list", "tools", describeTool) }
-
-func describeTool(t mcp.Tool) component {
-	return component{name: t.Name, description: t.Description, input: readInput(t.InputSchema)}
-}
-
-func resourceList() list {
-	return newList("resources/list", "resources", func(r mcp.Resource) component {
-		return component{name: r.URI, mimeType: r.MIMEType, description: cmp.Or(r.Description, r.Name)}
-	})
-}
-
-func templateList() list {
-	return newList("resources/templates/list", "resourceTemplates", func(r mcp.ResourceTemplate) component {
-		return component{name: r.URITemplate, mimeType: r.MIMEType, description: cmp.Or(r.Description, r.Name)}
-	})
-}
-
-func promptList() list {
-	return newList("prompts/list", "prompts", func(p mcp.Prompt) component {
-		c := component{name: p.Name, description: p.Description}
-		for _, a := range p.Arguments { // their values are texts
-			c.input.properties = append(c.input.properties, &Property{jsonschema.Property{Name: a.Name, Kinds: []string{"text"}, Required: a.Required}})
-		}
-		return c
-	})
+	Name        string               `json:"name"`
+	MIMEType    string               `json:"mimeType"`
+	Description string               `json:"description"`
+	InputSchema json.RawMessage      `json:"inputSchema"` // of a tool
+	Arguments   []mcp.PromptArgument `json:"arguments"`   // of a prompt
 }
 
 // components decodes the entries of a list, without those that are invalid.
 func (l list) components(entries []json.RawMessage) []component {
 	var all []component
 	for _, raw := range entries {
-		if c, err := l.decode(raw); err == nil {
-			all = append(all, c)
+		var c component
+		if err := strictjson.Unmarshal(raw, &c); err != nil {
+			continue
 		}
+		if c.id, _ = strictjson.Unquote(strictjson.Member(raw, l.key)); c.id != c.Name {
+			c.Description = cmp.Or(c.Description, c.Name)
+		}
+		all = append(all, c)
 	}
 	return all
 }
 
+func describeTool(t mcp.Tool) component {
+	return component{id: t.Name, Description: t.Description, InputSchema: t.InputSchema}
+}
+
+// input returns the arguments of a tool or prompt.
+func (c component) input() input {
+	if c.InputSchema != nil {
+		return readInput(c.InputSchema)
+	}
+	var in input
+	for _, a := range c.Arguments { // their values are texts
+		in.properties = append(in.properties, &Property{jsonschema.Property{Name: a.Name, Kinds: []string{"text"}, Required: a.Required}})
+	}
+	return in
+}
+
 // usage returns the component as a user types it.
 func (c component) usage() string {
-	text := terminal.Line(c.name)
-	if c.mimeType != "" {
-		text += " (" + terminal.Line(c.mimeType) + ")"
+	text := terminal.Line(c.id)
+	if c.MIMEType != "" {
+		text += " (" + terminal.Line(c.MIMEType) + ")"
 	}
-	return strings.TrimSpace(text + " " + c.input.arguments())
+	return strings.TrimSpace(text + " " + c.input().arguments())
 }
 
 // entries returns the entries of a list, as the server sends them, without tools that must not be
@@ -267,14 +261,14 @@ func newPrompt(env Env) *cobra.Command {
 }
 
 func (s *session) prompt(ctx context.Context, name string, args []string) error {
-	entries, err := s.entries(ctx, promptList())
+	entries, err := s.entries(ctx, promptList)
 	if err != nil {
 		return err
 	}
 	var names []string
 	var prompt *component
-	for _, c := range promptList().components(entries) {
-		if names = append(names, c.name); c.name == name {
+	for _, c := range promptList.components(entries) {
+		if names = append(names, c.id); c.id == name {
 			prompt = &c
 		}
 	}
@@ -309,12 +303,13 @@ func (s *session) prompt(ctx context.Context, name string, args []string) error 
 
 // parseTexts parses the arguments of a prompt.
 func (c component) parseTexts(args []string) (map[string]string, error) {
-	texts, err := c.input.texts(args)
+	in := c.input()
+	texts, err := in.texts(args)
 	if err != nil {
 		return nil, err
 	}
 	given := map[string]string{}
-	for _, p := range c.input.properties {
+	for _, p := range in.properties {
 		switch values := texts[p.Name]; {
 		case len(values) > 1:
 			return nil, terminal.Usagef("%s is given twice", p.Name)

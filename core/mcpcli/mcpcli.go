@@ -82,13 +82,13 @@ func (s *Server) refuse(tool string) error {
 func Commands(env Env) []*cobra.Command {
 	return []*cobra.Command{
 		newListCommand(env, "tools", "List the tools",
-			"List the tools with their arguments. Optional arguments are in brackets.", toolList()),
+			"List the tools with their arguments. Optional arguments are in brackets.", toolList),
 		newCall(env),
 		newListCommand(env, "resources", "List the resources",
-			"List the resources and the resource templates. The URIs of templates have variables such as {id}.", resourceList(), templateList()),
+			"List the resources and the resource templates. The URIs of templates have variables such as {id}.", resourceList, templateList),
 		newRead(env),
 		newListCommand(env, "prompts", "List the prompts",
-			"List the prompts with their arguments. Optional arguments are in brackets.", promptList()),
+			"List the prompts with their arguments. Optional arguments are in brackets.", promptList),
 		newPrompt(env),
 	}
 }

@@ -44,8 +44,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// request is ambiguous: do not read another request from the connection.
 		header.Set("Connection", "close")
 	}
-	if err := g.origins.admit(header, r, g.at); err != nil {
-		g.refuse(w, r, http.StatusForbidden, g.advise(err))
+	if reason, option := g.origins.admit(header, r, g.at); reason != "" {
+		g.refuseOption(w, r, http.StatusForbidden, reason, option)
 		return
 	}
 	if c != nil && c.overLimit {
@@ -80,24 +80,29 @@ func setNoStore(header http.Header) {
 }
 
 func (g *guard) serveOtherPath(w http.ResponseWriter, r *http.Request) {
-	page := g.Extra[r.URL.Path]
+	page, path := g.Extra[r.URL.Path], r.URL.Path
 	switch {
 	case page != nil:
 		if !preflight(w, r) {
 			page.ServeHTTP(w, r)
 		}
-	case g.Health && isHealthPath(r.URL.Path):
+	case g.Health && isHealthPath(path):
 		g.serveHealth(w, r)
 	default:
-		g.refuse(w, r, http.StatusNotFound, g.advise(&PathError{r.URL.Path, g.Path}))
+		option := ""
+		if isHealthPath(path) {
+			option = "Health"
+		}
+		g.refuseOption(w, r, http.StatusNotFound, fmt.Sprintf("%s does not exist; the endpoint is %s", clip(path), g.Path), option)
 	}
 }
 
-func (g *guard) advise(err error) string {
-	if remedy := g.Remedy(err); remedy != "" {
-		return err.Error() + "; " + remedy
+// refuseOption refuses a request that an option would allow, if option is not "".
+func (g *guard) refuseOption(w http.ResponseWriter, r *http.Request, status int, reason, option string) {
+	if option != "" && g.Remedy != nil {
+		reason += "; " + g.Remedy(option)
 	}
-	return err.Error()
+	g.refuse(w, r, status, reason)
 }
 
 func isHealthPath(path string) bool { return path == HealthPath || path == ReadyPath }
@@ -219,7 +224,7 @@ type timedBody struct {
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
-		b.conn.setPhase(phaseHandler)
+		b.conn.phase.CompareAndSwap(phaseBody, phaseHandler) // unless the client has closed its side
 	}
 	return n, err
 }

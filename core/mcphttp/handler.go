@@ -177,9 +177,6 @@ func (o Options) WithDefaults() Options {
 	if o.Client == nil {
 		o.Client = remoteHost
 	}
-	if o.Started == nil {
-		o.Started = func() bool { return true }
-	}
 	return o
 }
 
@@ -197,11 +194,8 @@ func orDefault[N int | int64 | time.Duration](n, fallback N) N {
 }
 
 func remoteHost(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	return cmp.Or(host, r.RemoteAddr)
 }
 
 // client identifies the client of a request, for quotas.
@@ -215,13 +209,13 @@ func (h *Handler) client(r *http.Request) string {
 // ServeHTTP implements [http.Handler]. It checks Host and Origin first, because it may be served by
 // any [http.Server].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	err := h.originsErr
-	if err == nil {
-		addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-		err = h.origins.admit(w.Header(), r, site{addr, auth.From(r.Context()) != nil})
+	if h.originsErr != nil {
+		h.refuse(w, r, invalid(http.StatusForbidden, jsonrpc.ID{}, "%v", h.originsErr))
+		return
 	}
-	if err != nil {
-		h.refuse(w, r, invalid(http.StatusForbidden, jsonrpc.ID{}, "%v", err))
+	addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if reason, _ := h.origins.admit(w.Header(), r, site{addr, auth.From(r.Context()) != nil}); reason != "" {
+		h.refuse(w, r, invalid(http.StatusForbidden, jsonrpc.ID{}, "%s", reason))
 		return
 	}
 	if !preflight(w, r) {
@@ -266,11 +260,6 @@ func overLimit(id jsonrpc.ID, err error) *refusal {
 	return &refusal{limit.status(), id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err)}
 }
 
-// unavailable returns the refusal for errStarting or errClosing.
-func unavailable(id jsonrpc.ID, err error) *refusal {
-	return &refusal{http.StatusServiceUnavailable, id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err)}
-}
-
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, why *refusal) {
 	if why.status == http.StatusServiceUnavailable || why.status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
@@ -304,16 +293,12 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 		}
 	}
 	all.Wait()
-	written := h.callQuota.whenUnused() // the responses
-	select {
-	case <-written:
-		return nil
-	case <-ctx.Done():
+	for h.callQuota.isUsed() { // responses are being written
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Millisecond):
+		}
 	}
-	select {
-	case <-written:
-		return nil
-	default:
-		return context.Cause(ctx)
-	}
+	return nil
 }

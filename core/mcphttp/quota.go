@@ -17,7 +17,6 @@ type quota struct {
 	mu     sync.Mutex
 	used   int64
 	usedBy map[string]int64 // by client
-	unused chan struct{}    // closed when nothing is used; nil if nothing waits for that
 }
 
 // newQuota returns a quota of which each client may use a share, in percent, but at least minimum.
@@ -25,31 +24,16 @@ func newQuota(unit string, total int64, share int, minimum int64) *quota {
 	return &quota{unit: unit, total: total, perClient: min(total, max(total*int64(share)/100, minimum)), usedBy: map[string]int64{}}
 }
 
-// take reserves n for a client, or returns a [*limitError].
-func (q *quota) take(client string, n int64) error {
+// take reserves n for a client if at least room is left, or returns a [*limitError]. A room that is
+// less than n admits an item that may exceed the limits, which are not exceeded yet.
+func (q *quota) take(client string, n, room int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
-	case q.used+n > q.total:
-		return &limitError{q.unit, q.total, false}
-	case q.usedBy[client]+n > q.perClient:
-		return &limitError{q.unit, q.perClient, true}
-	}
-	q.count(client, n)
-	return nil
-}
-
-// takeOversized is take for an item that may exceed the limits, as long as the client uses at most
-// a quarter of its share for other items, and the total is not exceeded yet.
-func (q *quota) takeOversized(client string, n int64) error {
-	err := q.take(client, n)
-	if err == nil {
-		return nil
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.usedBy[client] > q.perClient/4 || q.used > q.total {
-		return err
+	case room > 0 && q.used+room > q.total:
+		return q.exceeded("the server", q.total, false)
+	case room > 0 && q.usedBy[client]+room > q.perClient:
+		return q.exceeded("this client", q.perClient, true)
 	}
 	q.count(client, n)
 	return nil
@@ -65,25 +49,15 @@ func (q *quota) takeUnlimited(client string, n int64) (exceeded bool) {
 	return q.usedBy[client] > q.perClient || q.used > q.total
 }
 
-// whenUnused returns a channel that is closed once nothing is used. It may be called once.
-func (q *quota) whenUnused() <-chan struct{} {
-	unused := make(chan struct{})
+func (q *quota) isUsed() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.used == 0 {
-		close(unused)
-	} else {
-		q.unused = unused
-	}
-	return unused
+	return q.used > 0
 }
 
 // count adds n to the use of a client. mu is held.
 func (q *quota) count(client string, n int64) {
-	if q.used += n; q.used == 0 && q.unused != nil {
-		close(q.unused)
-		q.unused = nil
-	}
+	q.used += n
 	if used := q.usedBy[client] + n; used != 0 {
 		q.usedBy[client] = used
 	} else {
@@ -91,20 +65,61 @@ func (q *quota) count(client string, n int64) {
 	}
 }
 
-// A limitError means that a quota is used up.
-type limitError struct {
-	unit      string
-	limit     int64
-	perClient bool // the limit of one client, not of the server
+// An account is what a session or a request uses of a quota until it ends.
+type account struct {
+	quota  *quota
+	client string
+
+	mu     sync.Mutex
+	held   int64
+	closed bool
 }
 
-func (e *limitError) Error() string {
-	holder := "the server"
-	if e.perClient {
-		holder = "this client"
-	}
-	return fmt.Sprintf("%s has reached its limit of %d %s; retry later", holder, e.limit, e.unit)
+// take is that of the quota. A negative n releases.
+func (a *account) take(n, room int64) error { return a.record(n, a.quota.take(a.client, n, room)) }
+
+// takeUnlimited is that of the quota.
+func (a *account) takeUnlimited(n int64) (exceeded bool) {
+	exceeded = a.quota.takeUnlimited(a.client, n)
+	_ = a.record(n, nil)
+	return exceeded
 }
+
+// record counts n if err is nil, and returns err.
+func (a *account) record(n int64, err error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case err != nil:
+	case a.closed:
+		a.quota.release(a.client, n)
+	default:
+		a.held += n
+	}
+	return err
+}
+
+// close releases everything.
+func (a *account) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	if a.held != 0 {
+		a.quota.release(a.client, a.held)
+	}
+}
+
+// A limitError means that the server cannot do more, for a client or for all.
+type limitError struct {
+	message   string
+	perClient bool
+}
+
+func (q *quota) exceeded(holder string, limit int64, perClient bool) error {
+	return &limitError{fmt.Sprintf("%s has reached its limit of %d %s; retry later", holder, limit, q.unit), perClient}
+}
+
+func (e *limitError) Error() string { return e.message }
 
 func (e *limitError) status() int {
 	if e.perClient {
@@ -114,4 +129,4 @@ func (e *limitError) status() int {
 }
 
 // Unwrap returns the error as a [*jsonrpc.Error].
-func (e *limitError) Unwrap() error { return jsonrpc.Errorf(jsonrpc.InternalError, "%s", e.Error()) }
+func (e *limitError) Unwrap() error { return jsonrpc.Errorf(jsonrpc.InternalError, "%s", e.message) }

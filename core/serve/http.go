@@ -221,7 +221,7 @@ func (s *httpServer) check(cmd *cobra.Command) error {
 	case s.listen.Grace == 0:
 		s.listen.Grace = time.Nanosecond // 0 would be the default
 	}
-	s.listen.Remedy = remedy
+	s.listen.Remedy = func(option string) string { return "the operator can allow it with " + optionFlags[option] }
 	if s.publicURL != "" {
 		host, err := hostOf(s.publicURL)
 		if err != nil {
@@ -235,27 +235,13 @@ func (s *httpServer) check(cmd *cobra.Command) error {
 	return nil
 }
 
-func remedy(err error) string {
-	switch e := err.(type) {
-	case *mcphttp.HostError:
-		return "the operator can allow it with --allow-host"
-	case *mcphttp.OriginError:
-		return "the operator can allow it with --allow-origin"
-	case *mcphttp.PathError:
-		if e.Path == mcphttp.HealthPath || e.Path == mcphttp.ReadyPath {
-			return "the operator can enable it with --healthz"
-		}
-	}
-	return ""
-}
+// optionFlags are the flags of options of package mcphttp.
+var optionFlags = map[string]string{"Addr": "--addr", "Hosts": "--allow-host", "Origins": "--allow-origin", "Health": "--healthz"}
 
 // explain adds the flag or the remedy to an error of package mcphttp.
 func (s *httpServer) explain(err error) error {
 	if option, ok := errors.AsType[*mcphttp.OptionError](err); ok {
-		flags := map[string]string{"Addr": "--addr", "Hosts": "--allow-host", "Origins": "--allow-origin"}
-		if flag := flags[option.Option]; flag != "" { // check has refused negative sizes and times
-			return fmt.Errorf("%s %q: %s", flag, option.Value, option.Reason)
-		}
+		return fmt.Errorf("%s %q: %s", optionFlags[option.Option], option.Value, option.Reason)
 	}
 	if _, ok := errors.AsType[*mcphttp.UnprotectedError](err); ok {
 		remedies := append([]string{"set " + s.keyVariable() + " to a key (generate one with openssl rand -hex 32)"}, s.hints...)

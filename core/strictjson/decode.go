@@ -102,7 +102,7 @@ func (d *Decoder) value(data []byte, at int, v reflect.Value) (end int, err erro
 	case reflect.Array:
 		return d.list(data, at, v)
 	case reflect.Slice:
-		if elem := v.Type().Elem(); elem.Kind() != reflect.Uint8 || hasUnmarshaler(elem) {
+		if elem := v.Type().Elem(); elem.Kind() != reflect.Uint8 || implementsOne[json.Unmarshaler, encoding.TextUnmarshaler](elem) {
 			return d.list(data, at, v)
 		}
 	}
@@ -110,9 +110,10 @@ func (d *Decoder) value(data []byte, at int, v reflect.Value) (end int, err erro
 	return end, decodeScalar(data[at:end], v)
 }
 
-func hasUnmarshaler(t reflect.Type) bool {
+// implementsOne reports whether a pointer to t implements A or B.
+func implementsOne[A, B any](t reflect.Type) bool {
 	p := reflect.PointerTo(t)
-	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+	return p.Implements(reflect.TypeFor[A]()) || p.Implements(reflect.TypeFor[B]())
 }
 
 func (d *Decoder) structure(data []byte, at int, v reflect.Value) (int, error) {

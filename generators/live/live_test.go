@@ -34,10 +34,12 @@ const (
 func TestMain(m *testing.M) {
 	serve := serveTest
 	switch {
-	case os.Getenv(serverVariable) != "":
 	case os.Getenv(supervisorVariable) != "":
+		os.Unsetenv(supervisorVariable)
 		serve = superviseTest
+	case os.Getenv(serverVariable) != "":
 	default:
+		os.Setenv(serverVariable, "1")
 		os.Exit(fixture.Run(m))
 	}
 	if err := serve(); err != nil {
@@ -184,7 +186,6 @@ type world struct {
 	mu      sync.Mutex
 	blocked chan struct{} // closed when builds may go on; nil if they may
 	failure error         // of builds
-	changes chan struct{}
 
 	slowStart time.Duration
 	listed    func() error // called after the features were listed; nil does nothing
@@ -210,7 +211,7 @@ func (b *lockedBuffer) String() string {
 func newWorld(t *testing.T, prepare ...func(*world)) *world {
 	t.Helper()
 	t.Parallel()
-	w := &world{t: t, root: t.TempDir(), log: &lockedBuffer{}, changes: make(chan struct{}, 1), slowStart: 10 * time.Second}
+	w := &world{t: t, root: t.TempDir(), log: &lockedBuffer{}, slowStart: 10 * time.Second}
 	w.write("tools", "one\n")
 	w.write("contract.json", `{"tools":{"one":{"name":"one","inputSchema":{"type":"object"}}}}`)
 	for _, f := range prepare {
@@ -218,14 +219,13 @@ func newWorld(t *testing.T, prepare ...func(*world)) *world {
 	}
 	w.sup = start(Options{Root: w.root, Name: "hello", Log: w.log}, files{
 		snapshot: func() (snapshot, error) { return takeSnapshot(w.root) },
-		changes:  w.changes,
 		build:    w.build,
 		features: w.features,
 		release:  func(program) {},
 		close:    func() error { return nil },
+		poll:     50 * time.Millisecond,
 		patience: 200 * time.Millisecond, firstAnswer: 2 * time.Second, slowStart: w.slowStart,
 	})
-	w.sup.env[serverVariable] = "1"
 	t.Cleanup(func() {
 		w.unblock()
 		w.sup.Close()
@@ -243,13 +243,10 @@ func (w *world) write(name, text string) {
 	}
 }
 
-// change writes a file and reports the change.
+// change writes a file and asks for a look at it.
 func (w *world) change(name, text string) {
 	w.write(name, text)
-	select {
-	case w.changes <- struct{}{}:
-	default:
-	}
+	w.sup.lookSoon()
 }
 
 func (w *world) unblock() {
@@ -752,7 +749,7 @@ func TestFirstBuildFails(t *testing.T) {
 	call(t, c, "one")
 }
 
-// The answers to a batch are sent together, also if they come from both servers.
+// A batch is served by the project's server.
 func TestBatch(t *testing.T) {
 	w := newWorld(t)
 	wire := w.serve()
@@ -762,8 +759,7 @@ func TestBatch(t *testing.T) {
 	}{
 		{`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`, []string{`"2025-03-26"`}},
 		{`[{"jsonrpc":"2.0","method":"notifications/initialized"},{"jsonrpc":"2.0","id":1,"method":"ping"},` +
-			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"petrock_build"}},{"jsonrpc":"2.0","id":"3","method":"tools/call","params":{"name":"one"}},` +
-			`{"jsonrpc":"2.0","id":4,"method":"tools/list"}]`, []string{`[{`, `"derived"`, `one of process`, `"petrock_build"`, `"id":1`}},
+			`{"jsonrpc":"2.0","id":"3","method":"tools/call","params":{"name":"one"}}]`, []string{`[{`, `one of process`, `"id":1`}},
 		{`[1]`, []string{"error"}},
 	} {
 		if err := wire.Send([]byte(test.send)); err != nil {
@@ -777,31 +773,6 @@ func TestBatch(t *testing.T) {
 			if err != nil || !strings.Contains(string(raw), want) {
 				t.Errorf("%s: %s, %v; want %s", test.send, raw, err, want)
 			}
-		}
-	}
-}
-
-// A cancelled request does not hold up the answers to the others of its batch.
-func TestBatchCancelled(t *testing.T) {
-	w := newWorld(t)
-	wire := w.serve()
-	for _, send := range []string{
-		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
-		`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait"}},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one"}}]`,
-		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
-	} {
-		if err := wire.Send([]byte(send)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for {
-		raw, err := wire.Receive()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(raw), "one of process") {
-			return
 		}
 	}
 }

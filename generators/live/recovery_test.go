@@ -149,8 +149,8 @@ func superviseTest() error {
 		features: w.features,
 		release:  func(program) {},
 		close:    func() error { return nil },
+		poll:     50 * time.Millisecond,
 		patience: 10 * time.Second, firstAnswer: 3 * time.Second, slowStart: 10 * time.Second,
 	})
-	s.env[serverVariable] = "1"
 	return s.Serve(context.Background(), jsonrpc.NewLines(os.Stdin, os.Stdout, jsonrpc.LinesOptions{}))
 }

@@ -9,16 +9,6 @@ import (
 	"strings"
 )
 
-// A Match says how closely a schema must match a Go type.
-type Match int
-
-const (
-	// Compatible is for schemas that an author wrote: the schema may be narrower than the type.
-	Compatible Match = iota
-	// Exact is for derived schemas: required properties and number types are those of the type.
-	Exact
-)
-
 // CheckType checks that the schema matches the Go type that is decoded or encoded. Its error has
 // the first difference, such as `SearchInput has "query", its input schema has "qurey"`.
 //
@@ -29,10 +19,10 @@ const (
 //   - The default in the tag of a field must be the default in the schema.
 //
 // CheckType also checks properties, items and the additional properties of maps. The schema may
-// have other limits than the type and, unless the match is [Exact], other required properties than
-// [Infer] would return. Types with their own JSON encoding or a JSONSchema method, json.RawMessage
-// and interfaces match every schema.
-func (s *Schema) CheckType(t reflect.Type, d Direction, m Match) error {
+// have other limits than the type. If it is exact, as derived schemas are, its required properties
+// and number types must be those that [Infer] would return. Types with their own JSON encoding or a
+// JSONSchema method, json.RawMessage and interfaces match every schema.
+func (s *Schema) CheckType(t reflect.Type, d Direction, exact bool) error {
 	in := newInference(d)
 	in.lenient = true
 	document, err := in.document(reflected{t})
@@ -46,14 +36,14 @@ func (s *Schema) CheckType(t reflect.Type, d Direction, m Match) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	c := typeChecker{direction: d, match: m, done: map[comparison]bool{}}
+	c := typeChecker{direction: d, exact: exact, done: map[comparison]bool{}}
 	return c.check(s.root, inferred.root, cmp.Or(t.Name(), "the type"), false)
 }
 
 // A typeChecker compares a schema with the one that is inferred from a type.
 type typeChecker struct {
 	direction Direction
-	match     Match
+	exact     bool
 	done      map[comparison]bool // schemas with $ref that have been compared
 }
 
@@ -73,8 +63,8 @@ func (c *typeChecker) check(n, inferred *node, at string, branch bool) error {
 	c.done[compared] = n.ref != nil
 	narrower := c.direction == Input && form == integerKind && n.types&numberKind != 0 ||
 		c.direction == Output && form == numberKind && n.types&(integerKind|numberKind) == integerKind
-	if !n.types.mayInclude(form) || c.match == Exact && narrower {
-		return fmt.Errorf("%s is %s, its %v schema says %s", at, form.phrases()[0], c.direction, list(n.types.phrases(), " or "))
+	if !n.types.mayInclude(form) || c.exact && narrower {
+		return fmt.Errorf("%s is %s, its %v schema says %s", at, form.choose(kindPhrases)[0], c.direction, list(n.types.choose(kindPhrases), " or "))
 	}
 	for _, other := range n.allOf {
 		if err := c.check(other, inferred, at, branch); err != nil {
@@ -116,7 +106,7 @@ func (c *typeChecker) checkAlternatives(branches []*node, inferred *node, at str
 		}
 	}
 	if len(possible) == 0 && len(branches) > 0 {
-		return fmt.Errorf("%s is %s, its %v schema has no alternative for it", at, inferred.types.phrases()[0], c.direction)
+		return fmt.Errorf("%s is %s, its %v schema has no alternative for it", at, inferred.types.choose(kindPhrases)[0], c.direction)
 	}
 	for _, n := range possible {
 		if err := c.check(n, inferred, at, branch || len(possible) > 1); err != nil {
@@ -166,7 +156,7 @@ func (c *typeChecker) checkObject(r, fields *objectRules, at string, branch bool
 			return fmt.Errorf("%s has the default %s, its input schema has %s", here, value.raw, given.raw)
 		}
 		required := slices.Contains(fields.required, key)
-		if c.match == Exact && !branch && required != slices.Contains(r.required, key) {
+		if c.exact && !branch && required != slices.Contains(r.required, key) {
 			words := map[bool]string{true: "required", false: "optional"}
 			return fmt.Errorf("%s is %s, its %v schema says %s", here, words[required], c.direction, words[!required])
 		}

@@ -45,8 +45,8 @@ func (a HeaderArgument) Value(arguments json.RawMessage) json.RawMessage {
 }
 
 // HeaderArguments returns the arguments that headers repeat, from the input schema of a tool. It
-// returns an error if the schema breaks the rules for x-mcp-header: servers must not offer such a tool
-// over HTTP, and clients must ignore it.
+// returns an error if the schema breaks the rules for x-mcp-header: servers must not offer such a
+// tool over HTTP, and clients must ignore it.
 func HeaderArguments(schema json.RawMessage) ([]HeaderArgument, error) {
 	if !bytes.Contains(schema, []byte(headerKeyword)) {
 		return nil, nil

@@ -1,6 +1,6 @@
-// Package transport is plumbing for petrock's own transports and generators; servers do not need it. It
-// has what package mcp and a transport that receives each message separately, such as package mcphttp,
-// tell each other about a request.
+// Package transport is plumbing for petrock's own transports and generators; servers do not need
+// it. It has what package mcp and a transport that receives each message separately, such as
+// package mcphttp, tell each other about a request.
 package transport
 
 import (
@@ -11,16 +11,17 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// A Responder answers a message of mcp.Session.Receive over the transport that the message came from.
+// A Responder answers a message of mcp.Session.Receive over the transport that the message came
+// from.
 type Responder interface {
 	jsonrpc.Responder
 
-	// CheckRequest compares a request of revision 2026-07-28 with data of the transport, such as HTTP
-	// headers.
+	// CheckRequest compares a request of revision 2026-07-28 with data of the transport, such as
+	// HTTP headers.
 	CheckRequest(r Request) error
 
-	// Reserve counts n bytes of memory for the session until it ends, or for the request if it has no
-	// session. A negative n releases memory earlier. An error refuses the request.
+	// Reserve counts n bytes of memory for the session until it ends, or for the request if it has
+	// no session. A negative n releases memory earlier. An error refuses the request.
 	Reserve(n int) error
 
 	// Origin returns where the request comes from.

@@ -1,0 +1,105 @@
+package live
+
+import (
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A snapshot maps the files of a project, as slash-separated relative paths, to their stamps.
+type snapshot map[string]stamp
+
+// A stamp distinguishes contents of a file. Time stamps of file systems are coarse, so a stamp of a
+// file that was modified recently also has a checksum.
+type stamp struct {
+	size     int64
+	modified int64  // in nanoseconds
+	sum      uint64 // 0 if not computed
+}
+
+// recent is the age up to which a file gets a checksum. It is longer than the resolution of time
+// stamps and the interval of snapshots, so that two successive ones have checksums to compare.
+const recent = 10 * time.Second
+
+// maxSum is the size of the largest file that gets a checksum.
+const maxSum = 1 << 20
+
+// equal reports whether two stamps may belong to the same content.
+func (s stamp) equal(other stamp) bool {
+	return s.size == other.size && s.modified == other.modified && (s.sum == other.sum || s.sum == 0 || other.sum == 0)
+}
+
+// changed returns the sorted paths of the files that were added, removed or modified between two
+// snapshots.
+func (s snapshot) changed(other snapshot) []string {
+	var paths []string
+	for name, before := range s {
+		if after, ok := other[name]; !ok || !before.equal(after) {
+			paths = append(paths, name)
+		}
+	}
+	for name := range other {
+		if _, ok := s[name]; !ok {
+			paths = append(paths, name)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// takeSnapshot returns a snapshot of the files below root that a build may read. It fails only if
+// root cannot be read.
+func takeSnapshot(root string) (snapshot, error) {
+	files, now := snapshot{}, time.Now()
+	err := fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil && name == ".":
+			return fmt.Errorf("read the project in %s: %w", root, err)
+		case err != nil:
+			return nil // it vanished, or it cannot be read
+		case entry.IsDir() && name != "." && isIgnoredFolder(entry.Name()):
+			return fs.SkipDir
+		case entry.IsDir() || isIgnoredFile(entry.Name()):
+			return nil
+		}
+		full := filepath.Join(root, filepath.FromSlash(name))
+		info, err := os.Stat(full) // of the file that a link points to
+		if err != nil || !info.Mode().IsRegular() {
+			return nil
+		}
+		s := stamp{size: info.Size(), modified: info.ModTime().UnixNano()}
+		if now.Sub(info.ModTime()) < recent && s.size <= maxSum {
+			if text, err := os.ReadFile(full); err == nil {
+				sum := fnv.New64a()
+				sum.Write(text)
+				s.sum = sum.Sum64()
+			}
+		}
+		files[name] = s
+		return nil
+	})
+	return files, err
+}
+
+// isIgnoredFolder reports whether the go command and petrock ignore a folder with this name.
+func isIgnoredFolder(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "node_modules"
+}
+
+// isIgnoredFile reports whether a file with this name is written by an editor or a running server,
+// and not read by builds.
+func isIgnoredFile(name string) bool {
+	if strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") {
+		return true
+	}
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".lock"), ".turn")
+	extension := path.Ext(name)
+	extension, _, _ = strings.Cut(extension, "-") // .db-wal
+	return slices.Contains([]string{".db", ".sqlite", ".sqlite3", ".log", ".tmp"}, extension)
+}
