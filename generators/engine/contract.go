@@ -34,7 +34,6 @@ type brokenCommand struct {
 	beingAdded bool   // whether the plan adds the command again after it was removed
 	isOlder    bool   // whether the source on disk breaks it too, or the source that an undo restores did
 	isRecorded bool   // whether the last commit, or without git the contract, keeps an undo from breaking it
-	call       string // the call that keeps its events readable
 	sharedWith string // another broken command, whose new version comes with one of this command; may be empty
 }
 
@@ -75,7 +74,10 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 	case b.sharedWith != "":
 		return fmt.Sprintf("it contains a type that also changed in %s, whose new version comes with one of %s", b.sharedWith, b.command)
 	}
-	version := cmp.Or(b.call, e.changeCall(b))
+	version := e.changeCall(b)
+	if b.isOlder { // the source on disk has the change
+		version = e.versionCall(b.command, contract.Renamed(b.changes))
+	}
 	if b.beingAdded {
 		return fmt.Sprintf("generate it with its recorded fields first, then keep old events readable with %s; or, %s", version, accept)
 	}
@@ -106,7 +108,7 @@ func (e *Engine) removalRemedy(p *plan, b brokenCommand) string {
 // diagnose describes the changes of a command and the remedy:
 // links/create: field url was removed, href was added; keep old events readable with …
 func (e *Engine) diagnose(p *plan, b brokenCommand) typecheck.Diagnostic {
-	what := cmp.Or(contract.Describe(b.changes), b.unreadable, "the command was removed")
+	what := cmp.Or(b.unreadable, contract.Describe(b.changes), "the command was removed")
 	if stored := p.stored.describe(b.command); stored != "" {
 		what += " (" + stored + ")"
 	}
@@ -268,7 +270,7 @@ func (e *Engine) updateCommands(ctx context.Context, u *commandUpdate) error {
 			e.checkReverted(ctx, u)
 		}
 	}
-	return e.noteCalls(ctx, u.plan, u.before)
+	return e.noteShared(ctx, u.plan, u.before)
 }
 
 // updateCommand updates a command that the source has.

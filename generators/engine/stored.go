@@ -349,10 +349,9 @@ func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 		for _, message := range failed.Messages {
 			command, why, ok := strings.Cut(message, ": ")
 			if ok && slices.ContainsFunc(c.decode, func(t storedType) bool { return t.Type == command }) {
-				was, isOnDisk := c.was.Commands[command]
 				b := brokenCommand{command: command, unreadable: why}
-				if isOnDisk { // what to change instead of undoing
-					b.call = e.changeCall(brokenCommand{command: command, changes: was.Versions[was.Version].Changes(c.now.Commands[command].Versions[was.Version])})
+				if was, isOnDisk := c.was.Commands[command]; isOnDisk { // what to change instead of undoing
+					b.changes = was.Versions[was.Version].Changes(c.now.Commands[command].Versions[was.Version])
 				}
 				broken = append(broken, b)
 			}
