@@ -29,31 +29,18 @@ type brokenCommand struct {
 	changes    []contract.Change // of its fields; empty if it was removed
 	unreadable string            // why a stored event cannot be decoded; else empty
 	isNewer    bool              // whether stored events, or the source before an undo, have a later version
-	stored     string            // the stored events: 3 events are stored, the first is event 24
 	file       string            // the command's file; empty if the source does not have the command
 	line       int
 	beingAdded bool   // whether the plan adds the command again after it was removed
-	onDisk     bool   // whether the source on disk has the command
 	isOlder    bool   // whether the source on disk breaks it too, or the source that an undo restores did
 	isRecorded bool   // whether the last commit, or without git the contract, keeps an undo from breaking it
-	call       string // the call that keeps its events readable
-	mappedBy   string // the function that maps its events, if it was removed; else empty
 	sharedWith string // another broken command, whose new version comes with one of this command; may be empty
-}
-
-// String describes the changes: links/create: field url was removed, href was added.
-func (b brokenCommand) String() string {
-	what := cmp.Or(contract.Describe(b.changes), b.unreadable, "the command was removed")
-	if b.stored != "" {
-		what += " (" + b.stored + ")"
-	}
-	return b.command + ": " + what
 }
 
 // remedy returns the next calls that keep or give up the stored events.
 func (e *Engine) remedy(p *plan, b brokenCommand) string {
 	accepts := []any{"accept", []string{b.command}}
-	if b.stored != "" {
+	if p.stored.describe(b.command) != "" {
 		accepts = append(accepts, "no_data", true)
 	}
 	accept := "if no stored data matters, "
@@ -74,8 +61,8 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 		return fmt.Sprintf("to accept that although they are stored, pass %s too; the server then starts only after %s log skip or log map", e.option("no_data"), e.project.Name)
 	case len(b.changes) == 0 && b.unreadable == "":
 		return e.removalRemedy(p, b)
-	case b.mappedBy != "":
-		return "edit its map function, " + b.mappedBy + ", so that it fits"
+	case p.now.mapped[b.command] != "":
+		return "edit its map function, " + p.now.mapped[b.command] + ", so that it fits"
 	case b.isNewer:
 		return "keep the type and its version; or, " + accept
 	case slices.ContainsFunc(b.changes, isVersion) && b.beingAdded:
@@ -87,7 +74,10 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 	case b.sharedWith != "":
 		return fmt.Sprintf("it contains a type that also changed in %s, whose new version comes with one of %s", b.sharedWith, b.command)
 	}
-	version := cmp.Or(b.call, e.changeCall(b))
+	version := e.changeCall(b)
+	if b.isOlder { // the source on disk has the change
+		version = e.versionCall(b.command, contract.Renamed(b.changes))
+	}
 	if b.beingAdded {
 		return fmt.Sprintf("generate it with its recorded fields first, then keep old events readable with %s; or, %s", version, accept)
 	}
@@ -97,12 +87,13 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 // removalRemedy returns the decisions about the events of a removed command.
 func (e *Engine) removalRemedy(p *plan, b brokenCommand) string {
 	_, name, _ := strings.Cut(b.command, "/")
+	_, isOnDisk := p.was.Commands[b.command]
 	renamed := fmt.Sprintf("if you renamed its type, put //petrock:event %s into the doc comment of the new one", name)
 	switch {
 	case p.action == actionDestroy && p.kind == string(derive.Feature):
 		return fmt.Sprintf("decide about the events of the feature: to ignore them, %s; to keep some, destroy its commands first, with a map to another feature",
 			e.Call("destroy", "kind", "feature", "name", p.name, "skip", true))
-	case !b.onDisk:
+	case !isOnDisk:
 		return fmt.Sprintf("decide about its events: to replay them, restore its type and put //petrock:retired into the doc comment; to read them as another command, write a function with //petrock:map %s; %s; to ignore them, %s",
 			b.command, renamed, e.Call("sync", "skip", []string{b.command}))
 	}
@@ -114,8 +105,14 @@ func (e *Engine) removalRemedy(p *plan, b brokenCommand) string {
 	return remedy
 }
 
+// diagnose describes the changes of a command and the remedy:
+// links/create: field url was removed, href was added; keep old events readable with …
 func (e *Engine) diagnose(p *plan, b brokenCommand) typecheck.Diagnostic {
-	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + e.remedy(p, b)}
+	what := cmp.Or(b.unreadable, contract.Describe(b.changes), "the command was removed")
+	if stored := p.stored.describe(b.command); stored != "" {
+		what += " (" + stored + ")"
+	}
+	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.command + ": " + what + "; " + e.remedy(p, b)}
 }
 
 // refuseBroken refuses a plan that makes stored events unreadable. A plan for a new version of a
@@ -273,7 +270,7 @@ func (e *Engine) updateCommands(ctx context.Context, u *commandUpdate) error {
 			e.checkReverted(ctx, u)
 		}
 	}
-	return e.noteCalls(ctx, u.plan, u.before)
+	return e.noteShared(ctx, u.plan, u.before)
 }
 
 // updateCommand updates a command that the source has.
@@ -306,10 +303,6 @@ func (u *commandUpdate) breaks(command string, b brokenCommand) {
 		return
 	}
 	b.command = command
-	_, b.onDisk = u.was.Commands[command]
-	if u.stored != nil {
-		b.stored = u.stored.describe(command)
-	}
 	for _, pkg := range u.now.packages {
 		for _, c := range pkg.Components {
 			if c.EventType == command {
@@ -317,7 +310,8 @@ func (u *commandUpdate) breaks(command string, b brokenCommand) {
 			}
 		}
 	}
-	b.isOlder = b.isOlder || b.onDisk && reflect.DeepEqual(u.was.Commands[command], u.now.Commands[command])
+	_, isOnDisk := u.was.Commands[command]
+	b.isOlder = b.isOlder || isOnDisk && reflect.DeepEqual(u.was.Commands[command], u.now.Commands[command])
 	b.isNewer = b.isNewer || u.isRevert() && !b.isOlder && u.was.Commands[command].Version > u.now.Commands[command].Version
 	u.broken = append(u.broken, b)
 }

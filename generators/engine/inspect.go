@@ -296,12 +296,9 @@ func (e *Engine) CheckTypes(ctx context.Context) (packages []string, found []typ
 	if err := e.read(ctx); err != nil {
 		return nil, nil, err
 	}
-	var dirs []string
-	for _, dir := range e.before.Dirs() {
-		if !isPetrockPath(dir) {
-			dirs = append(dirs, dir)
-			packages = append(packages, e.checker.ImportPath(dir))
-		}
+	dirs := slices.DeleteFunc(e.before.Dirs(), isPetrockPath)
+	for _, dir := range dirs {
+		packages = append(packages, e.checker.ImportPath(dir))
 	}
 	e.step("type-checking")
 	found, err = e.checker.Test(ctx, e.before, dirs)

@@ -70,23 +70,15 @@ type plan struct {
 	notices    []string // side effects, one sentence each
 	warnings   []typecheck.Diagnostic
 
-	fileChanges
-	sources
-	decisions
-}
-
-// fileChanges are the files of a plan.
-type fileChanges struct {
+	// The files.
 	texts      map[string][]byte      // new texts by path; nil deletes a file
 	modes      map[string]fs.FileMode // permissions of restored files
 	recomputed map[string]bool        // files that undo computes again instead of restoring
 	conflicts  []string               // conflicts with the project
 	parts      []PartChange           // parts that are added or removed
 	tidied     bool                   // whether go mod tidy computed go.mod
-}
 
-// sources are the Go code that a plan comes from and that it derives from.
-type sources struct {
+	// The Go code that it comes from and that it derives from.
 	bodyFile  string            // the file with the body that the caller sent; empty if none
 	missing   []imports.Missing // imports that were not found
 	trial     gen.Trial         // the examples to run
@@ -94,10 +86,8 @@ type sources struct {
 	checkPure bool              // whether to refuse code that makes replay non-deterministic
 	packages  []*derive.Package // packages that were derived from
 	others    []*derive.Package // the other packages that the server includes
-}
 
-// decisions are what a plan does to the contract and to stored events.
-type decisions struct {
+	// What it does to the contract and to stored events.
 	contractLost  string          // error if the contract is missing
 	breaks        []string        // changes that break clients
 	newVersionsOf []string        // the commands that get a new version
@@ -109,10 +99,7 @@ type decisions struct {
 }
 
 func newPlan(asked request) *plan {
-	return &plan{
-		request: asked, decisions: decisions{skips: asked.Skip},
-		fileChanges: fileChanges{texts: map[string][]byte{}, modes: map[string]fs.FileMode{}, recomputed: map[string]bool{}},
-	}
+	return &plan{request: asked, skips: asked.Skip, texts: map[string][]byte{}, modes: map[string]fs.FileMode{}, recomputed: map[string]bool{}}
 }
 
 func (p *plan) isRevert() bool { return p.action == actionUndo || p.action == actionRedo }

@@ -73,8 +73,12 @@ func (s *StoredEvents) of(command string) []storedType {
 	return slices.DeleteFunc(slices.Clone(s.types), func(t storedType) bool { return t.Type != command })
 }
 
-// describe returns the number of stored events of a command and the first of them, or "".
+// describe returns the number of stored events of a command and the first of them, or "". It is ""
+// for nil.
 func (s *StoredEvents) describe(command string) string {
+	if s == nil {
+		return ""
+	}
 	var events, first int64
 	for _, t := range s.of(command) {
 		if events += t.Count; first == 0 || t.First < first {
@@ -329,18 +333,15 @@ import (
 
 func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 `, path.Base(dir), e.deriver.Core+"/app/apptest", e.checker.ImportPath(dir), test, gen.RawString(string(events)))
-	options := trial.Options{Root: e.project.Root, Flags: e.system.Flags, Planned: planned, Step: e.step}
 	e.step("decoding stored events")
-	summary, err := trial.Packages(ctx, options, trial.Selection{
-		Dirs: map[string]string{e.checker.ImportPath(dir): dir}, Run: "^" + test + "$", Examples: trial.Examples{Dir: dir, Tests: []string{test}},
-	}, e.Limits)
+	tested, examples, err := e.runTests(ctx, c.after, planned, []string{dir}, trial.Selection{Run: "^" + test + "$", Examples: trial.Examples{Dir: dir, Tests: []string{test}}}, e.Limits)
 	if err != nil {
 		return nil, err
 	}
-	if len(summary.Examples) == 0 {
-		return nil, &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: summary.Diagnostics, Remedy: c.compileRemedy()}
+	if len(examples) == 0 {
+		return nil, &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: tested.Diagnostics, Remedy: c.compileRemedy()}
 	}
-	report := summary.Examples[0]
+	report := examples[0]
 	if report.Passed {
 		return nil, nil
 	}
@@ -348,10 +349,9 @@ func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 		for _, message := range failed.Messages {
 			command, why, ok := strings.Cut(message, ": ")
 			if ok && slices.ContainsFunc(c.decode, func(t storedType) bool { return t.Type == command }) {
-				was, isOnDisk := c.was.Commands[command]
-				b := brokenCommand{command: command, unreadable: why, stored: c.stored.describe(command), onDisk: isOnDisk, mappedBy: c.now.mapped[command]}
-				if isOnDisk { // what to change instead of undoing
-					b.call = e.changeCall(brokenCommand{command: command, changes: was.Versions[was.Version].Changes(c.now.Commands[command].Versions[was.Version])})
+				b := brokenCommand{command: command, unreadable: why}
+				if was, isOnDisk := c.was.Commands[command]; isOnDisk { // what to change instead of undoing
+					b.changes = was.Versions[was.Version].Changes(c.now.Commands[command].Versions[was.Version])
 				}
 				broken = append(broken, b)
 			}

@@ -190,11 +190,11 @@ func (e *Engine) runPlannedTests(ctx context.Context, c *verified) error {
 	if err != nil {
 		return err
 	}
-	if at := slices.IndexFunc(examples, func(r *trial.Report) bool { return !r.Passed }); at >= 0 {
-		return c.trialRefusal(examples[at])
-	}
 	if len(examples) > 0 {
-		c.result.Trial = c.newTrial(examples)
+		if !examples[0].Passed {
+			return c.trialRefusal(examples[0])
+		}
+		c.result.Trial = c.newTrial(examples[0])
 	}
 	if c.result.Tests = after; len(after.Failures)+len(after.Diagnostics) == 0 {
 		if after.Packages == 0 && c.action != actionEdit {
@@ -285,14 +285,10 @@ func (e *Engine) packagesToTest(c *verified) (all, first []string) {
 const ownPetrock = "cmd/petrock"
 
 // newTrial returns the result of examples that passed.
-func (p *plan) newTrial(reports []*trial.Report) *Trial {
-	tried := &Trial{Ran: true, Passed: []string{}}
-	for _, report := range reports {
-		tried.Printed += report.Printed
-		tried.Confined, tried.Unenforced = report.IsConfined(), report.Unenforced
-		for _, c := range report.Cases {
-			tried.Passed = append(tried.Passed, p.example(c).Name)
-		}
+func (p *plan) newTrial(report *trial.Report) *Trial {
+	tried := &Trial{Ran: true, Passed: []string{}, Printed: report.Printed, Confined: report.IsConfined(), Unenforced: report.Unenforced}
+	for _, c := range report.Cases {
+		tried.Passed = append(tried.Passed, p.example(c).Name)
 	}
 	return tried
 }
