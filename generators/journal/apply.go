@@ -105,7 +105,7 @@ func (j *Journal) writeFiles(op Operation) error {
 		case hash == record.Before:
 			err = j.setContent(record, record.After)
 		default:
-			err = changedError(record.Path, hash != "", record.Before != "")
+			err = changedError(record.Path)
 		}
 		if err != nil {
 			return err
@@ -228,15 +228,8 @@ func (j *Journal) recover() error {
 // ErrChanged means that a file was edited, created or removed since it was read.
 var ErrChanged = errors.New("changed in the meantime")
 
-func changedError(name string, exists, existed bool) error {
-	how := "edited"
-	switch {
-	case !exists:
-		how = "removed"
-	case !existed:
-		how = "created"
-	}
-	return fmt.Errorf("%s %w: %s; run the command again", name, ErrChanged, how)
+func changedError(name string) error {
+	return fmt.Errorf("%s %w; run the command again", name, ErrChanged)
 }
 
 // A checker validates the files of one operation before anything is written.
@@ -284,7 +277,7 @@ func (c *checker) check(file Change) (Record, error) {
 		return record, err
 	}
 	if (now == nil) != (file.Before == nil) || !bytes.Equal(now, file.Before) {
-		return record, changedError(file.Path, now != nil, file.Before != nil)
+		return record, changedError(file.Path)
 	}
 	record.Mode = mode
 	if now == nil {

@@ -72,7 +72,7 @@ func compare(earlier, found []Diagnostic) Verdict {
 // Test type-checks the packages in folders, with all their tests. It checks only the declarations
 // of the packages that they import.
 func (c *Checker) Test(ctx context.Context, view *View, dirs []string) ([]Diagnostic, error) {
-	pass, err := c.NewPass(ctx, view, dirs, PassOptions{Bodies: func(file *File) bool { return slices.Contains(dirs, file.Dir()) }})
+	pass, err := c.NewPass(ctx, view, dirs, PassOptions{Bodies: true})
 	if err != nil {
 		return nil, err
 	}
@@ -187,6 +187,7 @@ func (p *Pass) Package(dir string) (*types.Package, []Diagnostic) {
 type Pass struct {
 	checker  *Checker
 	view     *View
+	dirs     []string
 	options  PassOptions
 	packages map[string]*Package // by folder; nil for folders without Go
 	imports  map[string][]string // by import path, the packages of the project that it imports
