@@ -38,8 +38,8 @@ const maxLogged = 2000
 // logCall logs a call. It is deferred; *result is nil if the handler panicked.
 func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 	attrs := []slog.Attr{slog.String("method", short(c.Method))}
-	if kind, ok := map[string]string{"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}[c.Method]; ok {
-		attrs = append(attrs, slog.String(kind, short(c.Target)))
+	if c.method.target != "" {
+		attrs = append(attrs, slog.String(c.method.component(), short(c.Target)))
 	}
 	if c.responder != nil {
 		origin := c.responder.Origin()
