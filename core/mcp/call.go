@@ -49,15 +49,7 @@ func (x *callContext) Value(key any) any {
 	if value := x.ctx.Value(key); value != nil {
 		return value
 	}
-	return x.via.server.value(key)
-}
-
-// value returns the provided value for a key, or nil.
-func (s *Server) value(key any) any {
-	if p := s.provided.Load(); p != nil {
-		return (*p).Value(key)
-	}
-	return nil
+	return (*x.via.server.provided.Load()).Value(key)
 }
 
 // IsRemote reports whether the client is remote, such as an HTTP client. Sessions of

@@ -112,6 +112,9 @@ func (d *Derived) describe(err error) error {
 // add adds a component. If err is not nil, add returns it with the kind and name.
 func add[T component](s *Server, to *registry[T], name string, item T, err error) error {
 	if err == nil {
+		_, err = appendDescription(nil, item, LatestHandshake) // its Meta may not be encodable
+	}
+	if err == nil {
 		err = to.add(name, item)
 	}
 	if err != nil {
@@ -203,12 +206,7 @@ func (s *Server) capabilities() Capabilities {
 func (s *Server) Provide(with func(context.Context) context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := context.Background()
-	if p := s.provided.Load(); p != nil {
-		before = *p
-	}
-	after := with(before)
-	s.provided.Store(&after)
+	s.provided.Store(new(with(*s.provided.Load())))
 }
 
 // ToolScopes returns the scopes of all tools, by name, for programs that document or check them.

@@ -43,6 +43,7 @@ func NewServer(info Implementation, o Options) *Server {
 		watchers:  make(map[*changes]struct{}),
 		declared:  map[string]bool{"tools": o.Tools, "resources": o.Resources, "prompts": o.Prompts},
 	}
+	s.provided.Store(new(context.Background()))
 	// Strings always encode.
 	s.resultInfo, _ = strictjson.Marshal(Implementation{Name: info.Name, Title: info.Title, Version: info.Version})
 	s.methods = s.methodTable()
