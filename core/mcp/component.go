@@ -167,7 +167,7 @@ func newResource(r Resource, h ResourceHandler) (*resource, error) {
 		return nil, errors.New("has no handler")
 	}
 	made := &resource{Resource: r, descriptionCache: descriptionCache{local: r.Local}}
-	made.reader.set(h, r.MIMEType, r.Cache, r.Scopes)
+	made.reader = reader{handler: h, mimeType: r.MIMEType, cache: r.Cache, scopes: r.Scopes}
 	return made, nil
 }
 
@@ -198,7 +198,7 @@ func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
 		return nil, err
 	}
 	made := &template{ResourceTemplate: t, descriptionCache: descriptionCache{local: t.Local}, uri: uri, input: input}
-	made.reader.set(h, t.MIMEType, t.Cache, t.Scopes)
+	made.reader = reader{handler: h, mimeType: t.MIMEType, cache: t.Cache, scopes: t.Scopes}
 	made.completes = input.complete != nil
 	return made, nil
 }
@@ -208,13 +208,8 @@ type reader struct {
 	handler  ResourceHandler
 	mimeType string // default of the contents
 	cache    Cache
+	scopes   []string
 	pace     pace.Pace
-}
-
-// set sets all fields. Contents that need a scope are never cached for all users.
-func (r *reader) set(h ResourceHandler, mimeType string, cache Cache, scopes []string) {
-	r.handler, r.mimeType, r.cache = h, mimeType, cache
-	r.cache.Public = cache.Public && len(scopes) == 0
 }
 
 // A registry holds the components of one kind, in the order of their names.

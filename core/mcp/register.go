@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -86,27 +85,25 @@ func (d *Derived) derived() *Derived { return d }
 // isExact reports whether schemas must match the Go types exactly. They are not inferred then.
 func (d *Derived) isExact() bool { return d.file != "" }
 
-// A mismatch is the error of a schema that does not match its Go type.
-type mismatch struct{ error }
-
 // check returns an error if a schema does not match its Go type.
 func (d *Derived) check(s *jsonschema.Schema, t reflect.Type, dir jsonschema.Direction) error {
 	match := jsonschema.Compatible
 	if d.isExact() {
 		match = jsonschema.Exact
 	}
-	if err := s.CheckType(t, dir, match); err != nil {
-		return mismatch{err}
+	if s == nil {
+		return d.mismatch(fmt.Errorf("%v has no %v schema", t, dir))
 	}
-	return nil
+	return d.mismatch(s.CheckType(t, dir, match))
 }
 
-// describe returns err as the error of derived code that is stale, if it is.
-func (d *Derived) describe(err error) error {
-	if wrong, ok := errors.AsType[mismatch](err); ok && d.isExact() {
-		return fmt.Errorf("%s is stale: %w; run petrock sync", d.file, wrong)
+// mismatch returns the error of a schema that does not match its Go type. In derived code, it means
+// that the file is stale.
+func (d *Derived) mismatch(err error) error {
+	if err == nil || !d.isExact() {
+		return err
 	}
-	return err
+	return fmt.Errorf("%s is stale: %w; run petrock sync", d.file, err)
 }
 
 // add adds a component. If err is not nil, add returns it with the kind and name.

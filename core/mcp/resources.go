@@ -13,7 +13,7 @@ func (s *Server) readResource(ctx context.Context, c *Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.cache = found.cache
+	c.cache = Cache{found.cache.TTL, found.cache.Public && len(found.scopes) == 0}
 	c.req.ReleaseUnlessQuick(&found.pace)
 	contents, err := found.handler(ctx, c.Target, variables)
 	if err == nil && len(contents) == 0 {
