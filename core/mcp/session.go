@@ -148,31 +148,26 @@ func (s *Server) wrapStateless(c *Call, result any) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the result of %s: %w", c.Method, err)
 	}
-	const complete = `"complete"`
-	meta := Meta{}
-	var rest []byte
-	kind := []byte(complete)
+	meta, kind, rest := Meta{}, json.RawMessage(`"complete"`), []byte(nil)
 	err = strictjson.Object(raw, func(key, value []byte) error {
 		switch string(key) {
 		case "resultType":
 			kind = value
 		case "_meta":
-			if strictjson.First(value) == '{' {
-				return strictjson.Members(value, func(key, value []byte) error {
-					meta[string(key)] = json.RawMessage(value)
-					return nil
-				})
-			}
+			return strictjson.Members(value, func(key, value []byte) error {
+				meta[string(key)] = json.RawMessage(value)
+				return nil
+			})
 		default:
 			rest = strictjson.AppendMember(append(rest, ','), string(key), value)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the result of %s is not an object: %w", c.Method, err)
+		return nil, fmt.Errorf("the result of %s: %w", c.Method, err)
 	}
 	out := append([]byte(`{"resultType":`), kind...)
-	if c.method.cached && string(kind) == complete {
+	if c.method.cached && string(kind) == `"complete"` {
 		scope := "private"
 		if c.cache.Public {
 			scope = "public"
