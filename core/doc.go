@@ -1,13 +1,14 @@
 // Package core holds the packages that a server runs on. It has no code of its own.
 //
-//   - internal/pace: measures which functions are quick
 //   - internal/decimal: exact decimal numbers
 //   - strictjson/jsonfield: plumbing: the JSON keys of struct fields
 //   - strictjson: read and write JSON exactly
+//   - internal/pace: measures which functions are quick
 //   - jsonrpc: JSON-RPC 2.0: messages, framing, connections; knows nothing of MCP
 //   - internal/jsonschema: the implementation of schema
 //   - schema: JSON Schema: validation, schemas of Go types
 //   - schema/inference: plumbing: schemas of types in source code
+//   - internal/form: the schemas of forms that users fill in
 //   - stdfd: keep standard input and output for the protocol
 //   - terminal: what command lines share: usage errors, exit codes, progress
 //   - project: the folder of a server's source, and its petrock.json

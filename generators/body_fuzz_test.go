@@ -10,7 +10,8 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// A body is refused, or stays inside of its function: it adds no declarations and no imports to the file.
+// A body is refused, or stays inside of its function: it adds no declarations and no imports to the
+// file.
 func FuzzBody(f *testing.F) {
 	for _, body := range []string{
 		"return XOutput{}, nil",

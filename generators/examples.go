@@ -16,8 +16,9 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// A Step is an example: a call of the component or, with Tool, of another tool, and the expected result.
-// Later advances the clock before the call, such as 336h. All steps of a test use one event log.
+// A Step is an example: a call of the component or, with Tool, of another tool, and the expected
+// result. Later advances the clock before the call, such as 336h. All steps of a test use one event
+// log.
 type Step struct {
 	Tool   string                     `json:"tool,omitempty"`
 	Name   string                     `json:"name,omitempty"`
@@ -35,8 +36,8 @@ type step struct {
 	input, output *jen.Statement
 }
 
-// setImplementation sets body and examples. Leading calls of other tools without an expected result set up
-// the test.
+// setImplementation sets body and examples. Leading calls of other tools without an expected result
+// set up the test.
 func (n *component) setImplementation(in Implementation) error {
 	if in.Body == "" && len(in.Examples) > 0 && !n.wraps {
 		return errors.New("examples without body; send the statements of the function as body too")
@@ -79,7 +80,8 @@ func (n component) ownTool() string {
 	return n.wire
 }
 
-// parseStep checks an example. Outside of features, tests only serve the features that the body uses.
+// parseStep checks an example. Outside of features, tests only serve the features that the body
+// uses.
 func (n component) parseStep(i int, given Step) (s step, err error) {
 	s.Example = gen.Example{Name: cmp.Or(given.Name, "example "+strconv.Itoa(i+1)), Output: given.Output, Error: given.Error}
 	fail := func(format string, args ...any) (step, error) {
@@ -123,8 +125,8 @@ func (n component) parseStep(i int, given Step) (s step, err error) {
 // A row encodes the input and output of a step as Go.
 type row func(step) (input, output *jen.Statement, err error)
 
-// exampleTest returns a table test of the examples. own encodes an example of the component itself, and
-// check is the call that checks it: client.CheckTool(t, "add", $example).
+// exampleTest returns a table test of the examples. own encodes an example of the component itself,
+// and check is the call that checks it: client.CheckTool(t, "add", $example).
 func (n component) exampleTest(check string, own row) (gen.GoFile, error) {
 	if err := n.encode(own); err != nil {
 		return gen.GoFile{}, err
@@ -147,9 +149,9 @@ func (n component) exampleTest(check string, own row) (gen.GoFile, error) {
 	}), nil
 }
 
-// plainTest returns the test of a component without examples. If the component is not written yet, the
-// test calls it with a sample, if it has one, and expects that error. Otherwise the function may have side
-// effects, so the test makes a call that the server refuses.
+// plainTest returns the test of a component without examples. If the component is not written yet,
+// the test calls it with a sample, if it has one, and expects that error. Otherwise the function may
+// have side effects, so the test makes a call that the server refuses.
 func (n component) plainTest(check string, sample *jen.Statement) gen.GoFile {
 	if n.isWritten() && n.ownTool() == "" {
 		return n.listedTest()
@@ -186,17 +188,17 @@ func (n component) listedTest() gen.GoFile {
 }
 
 // sampleInput returns a valid input, or nil if it knows none: the fields of a Go type are unknown.
-func (n component) sampleInput(fields []gen.Field) *jen.Statement {
-	for _, f := range fields {
+func (n component) sampleInput() *jen.Statement {
+	for _, f := range n.input.fields {
 		if t, _ := f.Type.Enum(); t.Kind == gen.KindGo && t.Values == nil && !f.Optional {
 			return nil
 		}
 	}
-	object, err := encodeFields(fields, requiredSample)
+	object, err := encodeFields(n.input.fields, requiredSample)
 	if err != nil {
 		return nil
 	}
-	return n.argument(n.wire, object)
+	return n.input.shape(n.project.Import(n.dir)).argument(object)
 }
 
 // encode sets the input and output of the steps. own may be nil if none calls the component itself.
@@ -205,7 +207,7 @@ func (n component) encode(own row) (err error) {
 		s := &n.steps[i]
 		encode := own
 		if s.tool != n.ownTool() {
-			encode = n.toolRow()
+			encode = n.toolRow
 		}
 		if s.input, s.output, err = encode(*s); err != nil {
 			return err
@@ -214,20 +216,20 @@ func (n component) encode(own row) (err error) {
 	return nil
 }
 
-func (n component) toolRow() row {
-	return func(s step) (input, output *jen.Statement, err error) {
-		if s.Output != nil {
-			text, err := compact(s.Output)
-			if err != nil {
-				return nil, nil, err
-			}
-			output = textLit(text)
-			if value, ok := n.output.literal(s.Output); ok && s.tool == n.wire {
-				output = value
-			}
+// toolRow is the row of a call of a tool.
+func (n component) toolRow(s step) (input, output *jen.Statement, err error) {
+	if s.Output != nil {
+		result := shape{}
+		if s.tool == n.ownTool() {
+			result = n.output.shape(n.project.Import(n.dir))
 		}
-		return n.argument(s.tool, s.Input), output, nil
+		text, err := compact(s.Output)
+		if err != nil {
+			return nil, nil, err
+		}
+		output = result.argument(json.RawMessage(text))
 	}
+	return n.inputOf(s.tool).argument(s.Input), output, nil
 }
 
 // code returns the step as a literal of type mcptest.Example.

@@ -1,7 +1,6 @@
 package generators
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"go/token"
@@ -11,8 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
@@ -26,8 +23,8 @@ type FeatureInput struct {
 	Item   string   `json:"item,omitempty"`   // With crud: name of one item
 }
 
-// Feature creates an event-sourced feature: a state for commands, queries and workers. With crud it is
-// complete, with tests.
+// Feature creates an event-sourced feature: a state for commands, queries and workers. With crud it
+// is complete, with tests.
 func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 	if err := checkFeature(p, in.Name); err != nil {
 		return gen.Draft{}, err
@@ -114,21 +111,6 @@ func renderFiles(dir string, sources ...source) ([]gen.File, error) {
 	return files, nil
 }
 
-// newFeatureNotice tells the user that a feature is created, and lists the other features.
-func newFeatureNotice(p gen.Project, feature string) string {
-	var others []string
-	for dir, pkg := range p.Packages {
-		if path.Dir(dir) == derive.Features && pkg != "" && dir != featureDir(feature) {
-			others = append(others, path.Base(dir))
-		}
-	}
-	if len(others) == 0 {
-		return "The feature " + feature + " is new."
-	}
-	slices.Sort(others)
-	return fmt.Sprintf("The feature %s is new. Other features: %s.", feature, strings.Join(others, ", "))
-}
-
 var (
 	featureName     = regexp.MustCompile(`^[a-z][a-z0-9]+$`)
 	qualifiedName   = regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`) // posts.Get
@@ -137,8 +119,8 @@ var (
 
 func featureDir(feature string) string { return path.Join(derive.Features, feature) }
 
-// checkFeature checks the name of a feature, which is also the name of its folder and package, and the
-// prefix of its tools.
+// checkFeature checks the name of a feature, which is also the name of its folder and package, and
+// the prefix of its tools.
 func checkFeature(p gen.Project, name string) error {
 	const maxLength = 30
 	refuse := func(format string, args ...any) error {
@@ -172,7 +154,8 @@ func isReserved(name string) bool {
 	return slices.Contains([]string{"State", "NewState", "Feature", "Map", "Register", "Event"}, name)
 }
 
-// knownFeature returns a feature of the project, or nil. It asks the project once. The name may be empty.
+// knownFeature returns a feature of the project, or nil. It asks the project once. The name may be
+// empty.
 func (n component) knownFeature(name string) *gen.Feature {
 	known, ok := n.features[name]
 	if !ok && n.project.Feature != nil && name != "" {
@@ -182,7 +165,8 @@ func (n component) knownFeature(name string) *gen.Feature {
 	return known
 }
 
-// label returns the name of the component in messages: posts/publish in a feature, else as clients use it.
+// label returns the name of the component in messages: posts/publish in a feature, else as clients
+// use it.
 func (n component) label() string {
 	if n.feature != "" {
 		return n.feature + "/" + n.name.Wire()
@@ -201,8 +185,8 @@ func importFeature(p gen.Project, file gen.GoFile, feature string) {
 	}
 }
 
-// servedFeatures returns the features that the component's test needs: its own or those that the body
-// uses, and those of the tools that the test calls. A feature serves the features that it uses.
+// servedFeatures returns the features that the component's test needs: its own or those that the
+// body uses, and those of the tools that the test calls. A feature serves the features that it uses.
 func (n component) servedFeatures() []string {
 	all := addFeature(nil, n.feature)
 	if n.feature == "" {
@@ -234,8 +218,9 @@ func featureOf(p gen.Project, tool string) string {
 	return feature
 }
 
-// features returns the features that a body uses, sorted: those that it names, those of other packages that it
-// names and, if it has the context that calls need, those of its own package in dir. The body may be nil.
+// features returns the features that a body uses, sorted: those that it names, those of other
+// packages that it names and, if it has the context that calls need, those of its own package in
+// dir. The body may be nil.
 func (b *body) features(p gen.Project, dir string) []string {
 	var all []string
 	if b == nil {
@@ -266,7 +251,8 @@ func (b *body) features(p gen.Project, dir string) []string {
 	return all
 }
 
-// testSetup returns the first statements of a test, outside of features with the component's package:
+// testSetup returns the first statements of a test, outside of features with the component's
+// package:
 //
 //	client := apptest.Serve(t, posts.Feature())
 //	client.Register(tools.Register)
@@ -289,24 +275,16 @@ func (n component) testSetup(file gen.GoFile) string {
 		text += "client.Register(" + register + ")\n"
 	}
 	for _, s := range n.given {
-		text += fmt.Sprintf("client.Given(%q, %s)\n", s.tool, file.Code(n.argument(s.tool, s.Input)))
+		text += fmt.Sprintf("client.Given(%q, %s)\n", s.tool, file.Code(n.inputOf(s.tool).argument(s.Input)))
 	}
 	return text
 }
 
-// argument returns the input of a tool call: a Go value if one encodes to it, else JSON text.
-func (n component) argument(tool string, input json.RawMessage) *jen.Statement {
-	if value, ok := n.inputOf(tool).literal(input); ok {
-		return value
-	}
-	return textLit(string(input))
-}
-
-// inputOf returns the input type of a tool: the component itself, or a command or query of a feature.
-// The name is empty if the type is unknown.
+// inputOf returns the input type of a tool: the component itself, or a command or query of a
+// feature. The name is empty if the type is unknown.
 func (n component) inputOf(tool string) shape {
-	if tool == n.wire {
-		return n.input
+	if tool == n.ownTool() {
+		return n.input.shape(n.project.Import(n.dir))
 	}
 	known := n.knownFeature(featureOf(n.project, tool))
 	if known == nil {

@@ -137,7 +137,8 @@ func TestFeatureRefusals(t *testing.T) {
 	}
 }
 
-// A component has a file that every build includes, and a type and a tool with all words of its name.
+// A component has a file that every build includes, and a type and a tool with all words of its
+// name.
 func TestNamesInFeatures(t *testing.T) {
 	for _, test := range []struct{ name, file, typ, tool string }{
 		{"publish-now", "publish_now", "PublishNow", "publish_now"},
@@ -184,8 +185,8 @@ func TestNamesInFeatures(t *testing.T) {
 	}
 }
 
-// The same input gives the same bytes for every module name. The files are in the feature's folder, are
-// valid Go of its package, and import only existing packages.
+// The same input gives the same bytes for every module name. The files are in the feature's folder,
+// are valid Go of its package, and import only existing packages.
 func TestFeaturesAreTheSameEachTime(t *testing.T) {
 	for _, module := range []string{"example.com/posts/created", "posts", "example.com/features/posts"} {
 		for kind, input := range map[string]string{
@@ -226,8 +227,8 @@ func generate(t *testing.T, module, kind, input string) gen.Draft {
 	return gen.Draft{}
 }
 
-// checkFile checks that a file is valid Go of the feature posts, and imports only the standard library,
-// core and the feature.
+// checkFile checks that a file is valid Go of the feature posts, and imports only the standard
+// library, core and the feature.
 func checkFile(t *testing.T, module string, file gen.File) {
 	t.Helper()
 	syntax, err := parser.ParseFile(token.NewFileSet(), file.Path, file.Text, parser.SkipObjectResolution)

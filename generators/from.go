@@ -29,11 +29,12 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	n, err := newComponent(p, "tool", "tools", cmp.Or(in.Name, f.Name()), in.Description, Implementation{})
+	n, err := newComponent(p, "tool", request{name: cmp.Or(in.Name, f.Name()), description: in.Description})
 	if err != nil {
 		return gen.Draft{}, err
 	}
 	n.others, n.wraps = functionFeatures(p, f), true
+	n.input, n.output = structure{}, structure{} // types of the function
 	if err := n.setImplementation(in.Implementation); err != nil {
 		return gen.Draft{}, err
 	}
@@ -48,8 +49,7 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	for _, f := range w.fields {
 		w.undescribed = append(w.undescribed, f.Name)
 	}
-	test, err := w.checkedTest(nil)
-	return w.draft(w.file, test, err)
+	return w.toolDraft(w.file)
 }
 
 // functionFeatures returns the features that a function may use. It needs a context for that.
@@ -83,15 +83,17 @@ type wrapper struct {
 	returnsError bool           // the last result is an error
 }
 
-// A wrapperField is a field of the tool's input or output, for a parameter or result of the function.
+// A wrapperField is a field of the tool's input or output, for a parameter or result of the
+// function.
 type wrapperField struct {
 	gen.Field
 	typ types.Type
 }
 
-// setParams maps the parameters of the function to the input. A context parameter gets the context of the
-// tool. A struct of the project is the input itself if it is the only other parameter. A pointer to a struct
-// becomes a required struct, since functions expect it not to be nil. Other pointers are optional.
+// setParams maps the parameters of the function to the input. A context parameter gets the context
+// of the tool. A struct of the project is the input itself if it is the only other parameter. A
+// pointer to a struct becomes a required struct, since functions expect it not to be nil. Other
+// pointers are optional.
 func (w *wrapper) setParams(module string) error {
 	f, vars := w.function, w.function.Signature.Params()
 	count := vars.Len()
@@ -144,8 +146,9 @@ func isInput(t types.Type, schema json.RawMessage, module string) bool {
 		derive.IsObject(string(schema)) && !strings.Contains(string(schema), `"default":`)
 }
 
-// setResults maps the results of the function to the output. A named struct is the output itself if it is
-// the only result besides an error. So is a pointer to one if the function also returns an error.
+// setResults maps the results of the function to the output. A named struct is the output itself if
+// it is the only result besides an error. So is a pointer to one if the function also returns an
+// error.
 func (w *wrapper) setResults() error {
 	f, vars := w.function, w.function.Signature.Results()
 	count := vars.Len()
@@ -186,8 +189,8 @@ func reason(err error) string {
 	return why
 }
 
-// structOf returns the struct type that t is or points to, and whether t is a pointer. It returns nil
-// for other types.
+// structOf returns the struct type that t is or points to, and whether t is a pointer. It returns
+// nil for other types.
 func structOf(t types.Type) (structure types.Type, isPointer bool) {
 	if p, ok := types.Unalias(t).(*types.Pointer); ok {
 		t, isPointer = p.Elem(), true
@@ -198,8 +201,8 @@ func structOf(t types.Type) (structure types.Type, isPointer bool) {
 	return t, isPointer
 }
 
-// appendField appends a field with the name of a parameter or result, or with the fallback if that is not
-// usable. No two names differ only in case.
+// appendField appends a field with the name of a parameter or result, or with the fallback if that
+// is not usable. No two names differ only in case.
 func appendField(list []wrapperField, source, fallback string, typ types.Type, initialisms []string) []wrapperField {
 	text := gen.WireName(source)
 	name, err := gen.ParseFieldName(text, initialisms...)
@@ -233,7 +236,8 @@ func (w *wrapper) write() {
 	w.file.Text(fmt.Sprintf("func %s(ctx %s, in %s) (%s, error) {\n%s\n}", w.goName, context, input, output, body))
 }
 
-// writeType returns the input or output as Go source. If it has no type of its own, writeType writes a struct.
+// writeType returns the input or output as Go source. If it has no type of its own, writeType writes
+// a struct.
 func (w *wrapper) writeType(taken []string, own types.Type, role string, fields []wrapperField) string {
 	if own != nil {
 		return typeText(w.file, own, taken...)
@@ -251,8 +255,8 @@ func (w *wrapper) writeType(taken []string, own types.Type, role string, fields 
 	return name
 }
 
-// writeComment writes the doc comment of the tool: the description if one is set, else the doc comment
-// of the wrapped function under the tool's name.
+// writeComment writes the doc comment of the tool: the description if one is set, else the doc
+// comment of the wrapped function under the tool's name.
 func (w *wrapper) writeComment() {
 	doc := strings.TrimRight(w.function.Doc, "\n")
 	if w.description != "" || doc == "" {
@@ -299,7 +303,8 @@ func (w *wrapper) body(output, call string) string {
 	return "var out " + output + "\n" + strings.Join(set, ", ") + " = " + call + "\nreturn out, nil"
 }
 
-// typeText returns a type as Go source, and adds its imports to a file. Imports get no name that is taken.
+// typeText returns a type as Go source, and adds its imports to a file. Imports get no name that is
+// taken.
 func typeText(file gen.GoFile, t types.Type, taken ...string) string {
 	if alias, ok := t.(*types.Alias); ok && alias.Obj().Pkg() != nil && !alias.Obj().Exported() {
 		t = types.Unalias(t)
@@ -307,7 +312,8 @@ func typeText(file gen.GoFile, t types.Type, taken ...string) string {
 	return types.TypeString(t, func(pkg *types.Package) string { return importName(file, pkg.Path(), pkg.Name(), taken) })
 }
 
-// importName imports a package and returns its name in the file, which is empty for the file's own package.
+// importName imports a package and returns its name in the file, which is empty for the file's own
+// package.
 func importName(file gen.GoFile, imported, name string, taken []string) string {
 	if slices.Contains(taken, name) && imported != "context" {
 		name += "2"

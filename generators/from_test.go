@@ -14,9 +14,9 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// Each archive is a project: its files in addition to testdata/from/base, and inputs for the generator of
-// tools, one per line, applied in order. The expected files and messages, or the error, follow. The
-// results are derived from and type-checked.
+// Each archive is a project: its files in addition to testdata/from/base, and inputs for the
+// generator of tools, one per line, applied in order. The expected files and messages, or the error,
+// follow. The results are derived from and type-checked.
 func TestToolFrom(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "-mod=mod")

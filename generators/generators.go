@@ -1,6 +1,6 @@
-// Package generators holds petrock's generators. A generator is a pure function from a
-// project and an input to files. A project's own generators are in its internal/generators. Packages
-// below this one:
+// Package generators holds petrock's generators. A generator is a pure function from a project and
+// an input to files. A project's own generators are in its internal/generators. Packages below this
+// one:
 //
 //   - docs: the documentation, one page for each topic
 //   - contract: the recorded schemas and versions that clients and the event log rely on
@@ -36,8 +36,8 @@ import (
 //go:embed *.go */*.go docs/*.md live/manifest.json parts/modules.txtar
 var Files embed.FS
 
-// Version is petrock's version, which the commit of a release sets; between releases it ends in -dev.
-// A project records it, and keeps the generators of the version that created it.
+// Version is petrock's version, which the commit of a release sets; between releases it ends in
+// -dev. A project records it, and keeps the generators of the version that created it.
 const Version = "0.3.0-dev"
 
 // textLit returns a string literal, in backquotes if that saves escapes.

@@ -259,7 +259,8 @@ func TestExamplesCallOtherComponents(t *testing.T) {
 	}
 }
 
-// Fields have types of the package: those that they name, and string types with the values of an enum.
+// Fields have types of the package: those that they name, and string types with the values of an
+// enum.
 func TestFieldsUseTypesOfTheFeature(t *testing.T) {
 	p := gen.Project{Name: "desk", Module: "desk", Feature: func(name string) *gen.Feature {
 		return &gen.Feature{Name: name, Dir: "features/" + name, Strings: map[string][]string{"Priority": {"low", "high"}, "State": nil}}

@@ -303,7 +303,7 @@ func (w *oldVersion) setFields(o *oldStruct) {
 		}
 		t, err := f.ParseType()
 		if err != nil {
-			w.addUndecided(o, f.Name, "%v", err)
+			w.addUndecided(o, f.Name, false, "%v", err)
 		}
 		name := f.Go[strings.LastIndex(f.Go, ".")+1:]
 		if slices.ContainsFunc(o.fields, func(other contract.Field) bool { return other.Go == name && other.Name != f.Name }) {
@@ -360,7 +360,8 @@ func (w *oldVersion) embed(o *oldStruct, field *types.Var) *types.Var {
 	return types.NewField(token.NoPos, w.Named.Obj().Pkg(), inner.Obj().Name(), t, true)
 }
 
-// copyOf returns the struct that is a copy of a type of the source and has the given fields, or nil.
+// copyOf returns the struct that is a copy of a type of the source and has the given fields, or
+// nil.
 func (w *oldVersion) copyOf(target types.Type, fields []contract.Field) *oldStruct {
 	name := sourceName(target)
 	if named, ok := target.(*types.Named); ok && named.Obj().Pkg() != w.Named.Obj().Pkg() {

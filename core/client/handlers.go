@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 
+	"github.com/petrock/petrock/core/internal/form"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
@@ -89,7 +89,7 @@ func (c *Client) elicit(ctx context.Context, params json.RawMessage) (any, error
 		result.Action = e.Action
 		if e.Action == mcp.ActionAccept {
 			var err error
-			if result.Content, err = mcp.FillDefaults(e.Schema, e.Content); err != nil {
+			if result.Content, err = form.FillDefaults(e.Schema, e.Content); err != nil {
 				return nil, err
 			}
 		}
@@ -180,18 +180,10 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 	return nil
 }
 
-// addProgress gives a request a new progress token, which is valid until remove is called.
-func (c *Client) addProgress(r *request) (remove func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lastToken++
-	r.progressToken = strconv.FormatInt(c.lastToken, 10)
-	c.inProgress[r.progressToken] = r
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.inProgress, r.progressToken)
-	}
+// An inProgress is a request with OnProgress that has been sent.
+type inProgress struct {
+	out      *jsonrpc.Outgoing
+	progress func(Progress)
 }
 
 // handleProgress restarts the timeout of a request, and calls its OnProgress function.
@@ -203,14 +195,10 @@ func (c *Client) handleProgress(req *jsonrpc.Request) error {
 	if err := strictjson.Unmarshal(req.Params, &p); err != nil {
 		return err
 	}
-	c.mu.Lock()
-	r := c.inProgress[p.Token.String()]
-	if r != nil {
-		c.conn.ResetIdleTimeout(&r.out) // under the lock, because the request may be sent again later
-	}
-	c.mu.Unlock()
-	if r != nil {
-		r.progress(p.Progress)
+	if found, ok := c.inProgress.Load(p.Token.String()); ok {
+		sent := found.(*inProgress)
+		c.conn.ResetIdleTimeout(sent.out)
+		sent.progress(p.Progress)
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ type message struct {
 	method string // empty in a response
 	params json.RawMessage
 
+	paramEnds strictjson.Ends
+
 	result  json.RawMessage
 	err     *Error // of a response
 	invalid *Error // why a response is invalid, else nil
@@ -30,9 +32,11 @@ func (m *message) IsRequest() bool { return m.method != "" && !m.id.IsZero() }
 // An envelope holds the top-level members of a message.
 type envelope struct {
 	version, id, method, params, result, err []byte
+
+	paramEnds strictjson.Ends
 }
 
-func (e *envelope) member(key, value []byte) error {
+func (e *envelope) member(key, value []byte, ends strictjson.Ends) error {
 	switch string(key) {
 	case "jsonrpc":
 		e.version = value
@@ -41,7 +45,7 @@ func (e *envelope) member(key, value []byte) error {
 	case "method":
 		e.method = value
 	case "params":
-		e.params = value
+		e.params, e.paramEnds = value, ends
 	case "result":
 		e.result = value
 	case "error":
@@ -59,7 +63,7 @@ func parse(raw []byte) (message, *MessageError) {
 		return message{}, &MessageError{Err: Errorf(InvalidRequest, "a message must be an object, got %s", strictjson.Describe(raw))}
 	}
 	var e envelope
-	if err := strictjson.Object(raw, e.member); err != nil {
+	if err := strictjson.ObjectEnds(raw, e.member); err != nil {
 		var s envelopeScanner
 		s.feed(raw)
 		f := s.fault()
@@ -98,9 +102,7 @@ func (e *envelope) message() (m message, err error) {
 	}
 	// A response may have a null id: its sender did not know the id of the request.
 	if e.id != nil && !(e.isResponse() && string(e.id) == "null") {
-		if isInteger(e.id) {
-			m.id = ID{string(e.id)}
-		} else if m.id, err = ParseID(e.id); err != nil {
+		if m.id, err = ParseID(e.id); err != nil {
 			return m, err
 		}
 	}
@@ -120,6 +122,7 @@ func (e *envelope) message() (m message, err error) {
 	m.method = method
 	switch strictjson.First(e.params) {
 	case '{', '[':
+		m.paramEnds = e.paramEnds
 		m.params = slices.Clip(e.params) // the next bytes may be another message of the batch
 	case 0, 'n':
 	default:
@@ -279,8 +282,8 @@ func (c Code) Error() string {
 	return cmp.Or(names[c], fmt.Sprintf("error %d", int(c)))
 }
 
-// An Error is the error of a response. If a handler returns one, it is sent to the peer unchanged. A
-// [Code] is sent as an Error with that code, and any other error as an [InternalError].
+// An Error is the error of a response. If a handler returns one, it is sent to the peer unchanged.
+// A [Code] is sent as an Error with that code, and any other error as an [InternalError].
 type Error struct {
 	Code    Code            `json:"code"`
 	Message string          `json:"message"`

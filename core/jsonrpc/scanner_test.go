@@ -16,7 +16,7 @@ func parseFault(raw []byte) (f MessageError, ok bool) {
 			ids++
 		}
 		named = named || string(key) == "method" && value[0] == '"'
-		return e.member(key, value)
+		return e.member(key, value, strictjson.Ends{})
 	})
 	if err != nil && !isDuplicate(err) {
 		return MessageError{}, false

@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,25 +12,17 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Question asks the client for input. It is an [*Elicitation], a [*URLElicitation], a [*Sampling]
-// or a [*RootList]. [Ask] sends it and stores the answer in it, so use a new one for each call.
-type Question interface {
-	name() string // the key of the question; may be empty
-	needs() need
-	request(Revision) (method string, params any, err error)
-	setAnswer(raw json.RawMessage) error
-}
-
 // Ask sends questions, in parallel, to the client whose call ctx belongs to, and stores the answers
 // in them.
 //
-// In revisions with sessions, Ask waits for the answers. In revision 2026-07-28, Ask returns an error
-// and the call ends with the questions. The client then repeats the call with the answers: the
-// handler runs again from its start, and this time Ask finds the answers. So a handler must
+// In revisions with sessions, Ask waits for the answers. In revision 2026-07-28, Ask returns an
+// error and the call ends with the questions. The client then repeats the call with the answers:
+// the handler runs again from its start, and this time Ask finds the answers. So a handler must
 //
 //   - return the error of Ask, wrapped or not; the handler's result is then ignored;
 //   - be idempotent up to its last Ask;
@@ -36,8 +30,9 @@ type Question interface {
 //     numbered in the order of Ask, which is not reliable if several goroutines ask.
 //
 // If the client does not declare the capability that a question needs, the error is a
-// [*CannotAskError]. A handler that has an alternative checks for it with [errors.As]. If the client
-// refuses, the error is a [*RefusedError]. If the user declines, that is an answer and not an error.
+// [*CannotAskError]. A handler that has an alternative checks for it with [errors.As]. If the
+// client refuses, the error is a [*RefusedError]. If the user declines, that is an answer and not
+// an error.
 func Ask(ctx context.Context, questions ...Question) error {
 	c := CallFrom(ctx)
 	if c == nil {
@@ -56,6 +51,48 @@ func Ask(ctx context.Context, questions ...Question) error {
 	return c.askInSession(ctx, prepared)
 }
 
+// checkCanAsk returns an error if the client cannot be asked these questions in this call.
+func (c *Call) checkCanAsk(questions []Question) error {
+	if err := c.checkOpen(); err != nil {
+		return fmt.Errorf("ask the client: %w", err)
+	}
+	if c.Revision.stateless() && !c.method.mayAsk {
+		return jsonrpc.Errorf(jsonrpc.InternalError, "%s cannot ask the client in revision %s", c.Method, c.Revision)
+	}
+	missing := make(map[string]map[string]struct{}) // parts by capability
+	for _, q := range questions {
+		n := q.needs()
+		if n.isMet(c.Revision, c.ClientCapabilities()) {
+			continue
+		}
+		if missing[n.capability] == nil {
+			missing[n.capability] = make(map[string]struct{})
+		}
+		if n.part != "" {
+			missing[n.capability][n.part] = struct{}{}
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	required := make(Capabilities)
+	for name, parts := range missing {
+		required[name], _ = strictjson.Marshal(parts) // strings cannot fail
+	}
+	return &CannotAskError{required, c.Revision.stateless()}
+}
+
+// checkOpen returns an error if the call has ended or was cancelled: nobody waits for a question
+// then.
+func (c *Call) checkOpen() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return errors.New("the call has ended")
+	}
+	return c.ctx.Err()
+}
+
 // A preparedQuestion has its key and its request.
 type preparedQuestion struct {
 	Question
@@ -63,11 +100,8 @@ type preparedQuestion struct {
 	request inputRequest
 }
 
-type inputRequest struct {
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params,omitempty"`
-}
-
+// askInSession sends all questions at once and waits for all answers. It stores answers only if no
+// question failed.
 func (c *Call) askInSession(ctx context.Context, questions []preparedQuestion) error {
 	answers, errs := make([]json.RawMessage, len(questions)), make([]error, len(questions))
 	var all sync.WaitGroup
@@ -105,20 +139,6 @@ func (c *Call) askOne(ctx context.Context, q preparedQuestion) (answer json.RawM
 	return answer, nil
 }
 
-// A RefusedError is the error response of a client to a question.
-type RefusedError struct {
-	Key     string // of the question
-	Code    jsonrpc.Code
-	Message string
-}
-
-func (e *RefusedError) Error() string {
-	return fmt.Sprintf("the client refused to answer %q: %s", e.Key, e.Message)
-}
-
-// errUnanswered ends a stateless call whose questions have no answers yet.
-var errUnanswered = errors.New("waiting for the client's answers; return this error from the handler")
-
 // askStateless stores the answers that the client sent with the call. If one is missing, it returns
 // errUnanswered.
 func (c *Call) askStateless(questions []preparedQuestion) error {
@@ -141,6 +161,9 @@ func (c *Call) askStateless(questions []preparedQuestion) error {
 	return nil
 }
 
+// errUnanswered ends a stateless call whose questions have no answers yet.
+var errUnanswered = errors.New("waiting for the client's answers; return this error from the handler")
+
 // readAnswers reads the answers of a call, and those of earlier rounds from its state. Without a
 // state, the client may answer questions before they are asked.
 func (c *Call) readAnswers(sp *statelessParams) error {
@@ -154,7 +177,11 @@ func (c *Call) readAnswers(sp *statelessParams) error {
 		if !ok {
 			return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState must be a string, got %s", strictjson.Describe(sp.state))
 		}
-		state, err := c.via.server.states.verify(c, text)
+		digest, err := callDigest(c)
+		if err != nil {
+			return stateError(err)
+		}
+		state, err := c.via.server.states.verify(digest, text)
 		if err != nil {
 			return stateError(err)
 		}
@@ -183,23 +210,46 @@ func (c *Call) readAnswers(sp *statelessParams) error {
 	})
 }
 
+// stateError returns the error response for a requestState that is not accepted.
 func stateError(err error) error {
 	return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState %v; repeat the call without it", err)
 }
 
-// A dialogue holds the questions and answers of a call.
-type dialogue struct {
-	state *dialogueState // of the request; nil if it has none
-
-	mu         sync.Mutex
-	answers    map[string]json.RawMessage // by key, of this and earlier rounds
-	unanswered map[string]inputRequest    // questions by key
-	keys       map[string]bool            // of all questions so far
-	before     map[string]bool            // keys that a hook asked before the handler was called
-	ran        bool                       // the handler has been called
-	used       bool                       // the state has been used
+// callDigest returns a digest of the parts of a call that must be the same when it is repeated: the
+// method, the caller and the params except _meta and the answers. The order of keys and white space
+// do not matter. Missing and empty arguments are equal. Hooks do not change the digest.
+func callDigest(c *Call) ([]byte, error) {
+	params := make(map[string]any)
+	err := strictjson.Members(c.req.Params, func(key, value []byte) error {
+		switch string(key) {
+		case "_meta", "inputResponses", "requestState":
+			return nil
+		}
+		var v any
+		d := json.NewDecoder(bytes.NewReader(value))
+		d.UseNumber() // distinguishes large numbers
+		if err := d.Decode(&v); err != nil {
+			return err
+		}
+		if empty, ok := v.(map[string]any); v == nil || ok && len(empty) == 0 {
+			return nil
+		}
+		params[string(key)] = v
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	text, err := strictjson.Marshal([]any{c.Method, params, auth.From(c.ctx).Principal()}) // sorts keys
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(text)
+	return sum[:], nil
 }
 
+// ensureDialogue returns the dialogue of the call, and creates it if needed. Several goroutines
+// may ask at once.
 func (c *Call) ensureDialogue() *dialogue {
 	c.dialogue.CompareAndSwap(nil, &dialogue{})
 	return c.dialogue.Load()
@@ -236,7 +286,8 @@ func (d *dialogue) prepare(questions []Question, r Revision) ([]preparedQuestion
 	return all, nil
 }
 
-// answerTo returns the answer to a question. Without an answer, it records the question as unanswered.
+// answerTo returns the answer to a question. Without an answer, it records the question as
+// unanswered.
 func (d *dialogue) answerTo(q preparedQuestion) (json.RawMessage, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -270,6 +321,7 @@ func (c *Call) beginDialogue() error {
 	return nil
 }
 
+// restoreState makes the state usable again, for an answer that was not accepted.
 func (d *dialogue) restoreState(k *stateKeeper) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -291,7 +343,11 @@ func (c *Call) openQuestions() (any, error) {
 		return nil, nil
 	}
 	maps.DeleteFunc(d.answers, func(key string, _ json.RawMessage) bool { return !d.keys[key] })
-	state, err := c.via.server.states.seal(c, d.unanswered, d.answers)
+	digest, err := callDigest(c)
+	if err != nil {
+		return nil, fmt.Errorf("ask the client: %w", err)
+	}
+	state, err := c.via.server.states.seal(digest, slices.Sorted(maps.Keys(d.unanswered)), d.answers)
 	if err != nil {
 		return nil, fmt.Errorf("ask the client: %w", err)
 	}
@@ -299,13 +355,4 @@ func (c *Call) openQuestions() (any, error) {
 		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "cannot ask again: requestState with the answers so far has %d bytes (limit %d)", len(state), limit)
 	}
 	return map[string]any{"resultType": "input_required", "inputRequests": d.unanswered, "requestState": state}, nil
-}
-
-func (c *Call) checkOpen() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended {
-		return errors.New("the call has ended")
-	}
-	return c.ctx.Err()
 }

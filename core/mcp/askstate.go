@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -14,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -38,6 +36,7 @@ type stateKeeper struct {
 	floor int64            // states that expire at this Unix time or before count as expired
 }
 
+// newStateKeeper returns a keeper that signs with key, or with a random key if it is empty.
 func newStateKeeper(key []byte) *stateKeeper {
 	if len(key) == 0 {
 		key = make([]byte, sha256.Size)
@@ -50,22 +49,19 @@ func newStateKeeper(key []byte) *stateKeeper {
 type dialogueState struct {
 	ID      string                     `json:"i"`
 	Expires int64                      `json:"e"` // Unix time
-	Call    []byte                     `json:"c"` // callDigest
+	Call    []byte                     `json:"c"` // digest of the call
 	Asked   []string                   `json:"q"` // keys of the open questions
 	Answers map[string]json.RawMessage `json:"a,omitempty"`
 }
 
-// seal returns the signed state for the open questions of a call and the answers so far.
-func (k *stateKeeper) seal(c *Call, questions map[string]inputRequest, answers map[string]json.RawMessage) (string, error) {
-	digest, err := callDigest(c)
-	if err != nil {
-		return "", err
-	}
+// seal returns the signed state for the open questions of a call and the answers so far. call is
+// the digest of the call.
+func (k *stateKeeper) seal(call []byte, asked []string, answers map[string]json.RawMessage) (string, error) {
 	payload, err := strictjson.Marshal(dialogueState{
 		ID:      rand.Text(),
 		Expires: time.Now().Add(stateLife).Unix(),
-		Call:    digest,
-		Asked:   slices.Sorted(maps.Keys(questions)),
+		Call:    call,
+		Asked:   asked,
 		Answers: answers,
 	})
 	if err != nil {
@@ -75,6 +71,7 @@ func (k *stateKeeper) seal(c *Call, questions map[string]inputRequest, answers m
 	return text + "." + k.sign(text), nil
 }
 
+// sign returns the signature of an encoded state.
 func (k *stateKeeper) sign(text string) string {
 	mac := hmac.New(sha256.New, k.key)
 	mac.Write([]byte(text))
@@ -82,7 +79,7 @@ func (k *stateKeeper) sign(text string) string {
 }
 
 // verify checks and decodes the state of a request. Its errors follow the word requestState.
-func (k *stateKeeper) verify(c *Call, state string) (*dialogueState, error) {
+func (k *stateKeeper) verify(call []byte, state string) (*dialogueState, error) {
 	text, signature, _ := strings.Cut(state, ".")
 	if !hmac.Equal([]byte(signature), []byte(k.sign(text))) {
 		return nil, errors.New("was not issued by this server")
@@ -95,11 +92,7 @@ func (k *stateKeeper) verify(c *Call, state string) (*dialogueState, error) {
 	if err := strictjson.Unmarshal(payload, &s); err != nil {
 		return nil, err
 	}
-	digest, err := callDigest(c)
-	if err != nil {
-		return nil, err
-	}
-	if !hmac.Equal(digest, s.Call) {
+	if !hmac.Equal(call, s.Call) {
 		return nil, errors.New("was issued for another call: method and params must be the same")
 	}
 	k.mu.Lock()
@@ -118,6 +111,8 @@ func (k *stateKeeper) check(s *dialogueState) error {
 	return nil
 }
 
+// use marks a state as used. It returns an error if the state has been used or has expired since
+// verify.
 func (k *stateKeeper) use(s *dialogueState) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -136,41 +131,9 @@ func (k *stateKeeper) use(s *dialogueState) error {
 	return nil
 }
 
+// restore forgets that a state has been used.
 func (k *stateKeeper) restore(s *dialogueState) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.used, s.ID)
-}
-
-// callDigest returns a digest of the parts of a call that must be the same when it is repeated: the
-// method, the caller and the params except _meta and the answers. The order of keys and white space
-// do not matter. Missing and empty arguments are equal. Hooks do not change the digest.
-func callDigest(c *Call) ([]byte, error) {
-	params := make(map[string]any)
-	err := strictjson.Members(c.req.Params, func(key, value []byte) error {
-		switch string(key) {
-		case "_meta", "inputResponses", "requestState":
-			return nil
-		}
-		var v any
-		d := json.NewDecoder(bytes.NewReader(value))
-		d.UseNumber() // distinguishes large numbers
-		if err := d.Decode(&v); err != nil {
-			return err
-		}
-		if empty, ok := v.(map[string]any); v == nil || ok && len(empty) == 0 {
-			return nil
-		}
-		params[string(key)] = v
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	text, err := strictjson.Marshal([]any{c.Method, params, auth.From(c.ctx).Principal()}) // sorts keys
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(text)
-	return sum[:], nil
 }

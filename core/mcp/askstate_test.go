@@ -13,15 +13,26 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-func stateCall(params string) *Call {
-	return &Call{ctx: context.Background(), Method: "tools/call", req: &jsonrpc.Request{Params: json.RawMessage(params)}}
+// stateCall returns the digest of a call of a tool with these params.
+func stateCall(t testing.TB, params string) []byte {
+	t.Helper()
+	return stateCallOf(t, context.Background(), params)
+}
+
+func stateCallOf(t testing.TB, ctx context.Context, params string) []byte {
+	t.Helper()
+	digest, err := callDigest(&Call{ctx: ctx, Method: "tools/call", req: &jsonrpc.Request{Params: json.RawMessage(params)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return digest
 }
 
 // A state is used once. If too many have been used, all states issued earlier count as expired.
 func TestStateUsedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newStateKeeper(nil)
-		c := stateCall(`{"name":"a"}`)
+		c := stateCall(t, `{"name":"a"}`)
 		give := func() *dialogueState {
 			t.Helper()
 			text, err := k.seal(c, nil, nil)
@@ -62,18 +73,18 @@ func TestStateUsedOnce(t *testing.T) {
 // Large numbers that are equal as floating-point numbers are distinguished.
 func TestStateDistinguishesNumbers(t *testing.T) {
 	k := newStateKeeper(nil)
-	state, err := k.seal(stateCall(`{"name":"delete","arguments":{"id":9007199254740993}}`), nil, nil)
+	state, err := k.seal(stateCall(t, `{"name":"delete","arguments":{"id":9007199254740993}}`), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.verify(stateCall(`{"name":"delete","arguments":{"id":9007199254740992}}`), state); err == nil {
+	if _, err := k.verify(stateCall(t, `{"name":"delete","arguments":{"id":9007199254740992}}`), state); err == nil {
 		t.Error("a state for one id was taken for another")
 	}
 }
 
 // A server refuses the state of another server, or of an earlier run.
 func TestStateOfAnotherServer(t *testing.T) {
-	c := stateCall(`{}`)
+	c := stateCall(t, `{}`)
 	state, err := newStateKeeper(nil).seal(c, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -86,8 +97,8 @@ func TestStateOfAnotherServer(t *testing.T) {
 // Every change of a state is detected.
 func FuzzState(f *testing.F) {
 	k := newStateKeeper(nil)
-	c := stateCall(`{"name":"a"}`)
-	state, err := k.seal(c, map[string]inputRequest{"q": {Method: "roots/list"}}, nil)
+	c := stateCall(f, `{"name":"a"}`)
+	state, err := k.seal(c, []string{"q"}, nil)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -113,7 +124,7 @@ func FuzzState(f *testing.F) {
 func TestStateLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newStateKeeper(nil)
-		c := stateCall(`{}`)
+		c := stateCall(t, `{}`)
 		state, err := k.seal(c, nil, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -136,13 +147,12 @@ func TestStateKeyEmpty(t *testing.T) {
 func TestStateOfAnother(t *testing.T) {
 	key := []byte("the key of both of them")
 	maker, other := newStateKeeper(key), newStateKeeper(key)
-	c := stateCall(`{"name":"x"}`)
+	c := stateCall(t, `{"name":"x"}`)
 	state, err := maker.seal(c, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ann := stateCall(`{"name":"x"}`)
-	ann.ctx = auth.With(context.Background(), &auth.Identity{Subject: "ann"})
+	ann := stateCallOf(t, auth.With(context.Background(), &auth.Identity{Subject: "ann"}), `{"name":"x"}`)
 	if _, err := other.verify(ann, state); err == nil {
 		t.Error("Ann can use the state of an anonymous caller")
 	}

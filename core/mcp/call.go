@@ -1,113 +1,25 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Call is a request that the server handles.
-type Call struct {
-	Method   string          // such as tools/call
-	Target   string          // the name of the tool or prompt, or the URI of the resource
-	Params   json.RawMessage // as the client sent them; nil if there are none
-	Meta     json.RawMessage // the _meta of the params; nil if there is none
-	Revision Revision        // of the call; empty for initialize
-
-	// Session is the session that the call is part of. It is nil in revisions without sessions.
-	Session *Session
-
-	target    json.RawMessage // the JSON of Target
-	arguments json.RawMessage // as the client sent them
-
-	number    uint64              // of the request, in this server
-	via       *Session            // the session that received the call, in any revision
-	responder transport.Responder // of the transport; nil over stdio
-	req       *jsonrpc.Request
-	ctx       context.Context // of the request; ends when the client cancels it
-	client    *client         // of the session; nil in the stateless era
-	level     *Level          // the lowest level of log messages for the client; nil sends none
-	progress  *progress       // nil if the client does not want progress
-	cache     Cache           // of the result
-	result    *ToolResult     // of the tool, as the client gets it; nil before it is rendered
-	validated bool            // the structured content of the tool matches its schema
-	hidden    error           // the error that the client sees only a part of
-
-	rawInfo, rawCapabilities json.RawMessage // of the client in the stateless era
-
-	dialogue atomic.Pointer[dialogue] // nil until it is needed
-
-	mu    sync.Mutex
-	ended bool
-	meta  Meta // for the _meta of the result
-}
-
-// A client is the client of a session, as it describes itself in the handshake.
-type client struct {
-	info         Implementation
-	capabilities Capabilities
-}
-
-// statelessParams are params of the stateless era as JSON: members of _meta, and answers to questions
-// of the server.
-type statelessParams struct {
-	version, capabilities, info, level json.RawMessage
-	responses, state                   json.RawMessage
-}
-
-// Keys of _meta in revision 2026-07-28.
-const (
-	metaPrefix       = "io.modelcontextprotocol/"
-	MetaVersion      = metaPrefix + "protocolVersion"
-	MetaCapabilities = metaPrefix + "clientCapabilities"
-	MetaClientInfo   = metaPrefix + "clientInfo"
-	MetaLogLevel     = metaPrefix + "logLevel"
-	MetaServerInfo   = metaPrefix + "serverInfo"
-)
-
-// A Hook is called for every request whose params can be read, even if the server will refuse it. It
-// calls next, which handles the request, and returns the result. It may also refuse the request,
-// change the context or the result, call next again, or [Ask] the client. Use it for authentication,
-// metrics, tracing and rate limits.
-//
-// Calls run concurrently, except initialize, ping, server/discover, logging/setLevel and
-// subscriptions, which are handled in order. A hook that blocks one of these delays all later calls.
-type Hook func(ctx context.Context, call *Call, next func(context.Context) (any, error)) (any, error)
-
+// A callKey is the key of the call in a context.
 type callKey struct{}
-
-// A callContext is the context of a call. It adds the call and the values of [Server.Provide] to the
-// context of the request.
-type callContext Call
-
-// String prevents package fmt from printing the fields of the call.
-func (x *callContext) String() string { return "mcp.Call(" + x.Method + ")" }
-
-func (x *callContext) Deadline() (time.Time, bool) { return x.ctx.Deadline() }
-func (x *callContext) Done() <-chan struct{}       { return x.ctx.Done() }
-func (x *callContext) Err() error                  { return x.ctx.Err() }
-
-func (x *callContext) Value(key any) any {
-	if key == (callKey{}) {
-		return (*Call)(x)
-	}
-	if value := x.ctx.Value(key); value != nil {
-		return value
-	}
-	return x.via.server.value(key)
-}
 
 // CallFrom returns the call that ctx belongs to, or nil if there is none.
 func CallFrom(ctx context.Context) *Call {
@@ -115,12 +27,37 @@ func CallFrom(ctx context.Context) *Call {
 	return c
 }
 
-// IsRemote reports whether the client is remote, such as an HTTP client. Sessions of [Server.Serve], for
-// example over stdio, are not.
+// A callContext is the context of a call. It adds the call and the values of [Server.Provide] to
+// the context of the request.
+type callContext Call
+
+// String prevents package fmt from printing the fields of the call.
+func (x *callContext) String() string { return "mcp.Call(" + x.Method + ")" }
+
+func (x *callContext) Deadline() (time.Time, bool) { return x.ctx.Deadline() }
+
+func (x *callContext) Done() <-chan struct{} { return x.ctx.Done() }
+
+func (x *callContext) Err() error { return x.ctx.Err() }
+
+// Value prefers the values of the request, such as the identity of the caller, to those of the
+// server.
+func (x *callContext) Value(key any) any {
+	if key == (callKey{}) {
+		return (*Call)(x)
+	}
+	if value := x.ctx.Value(key); value != nil {
+		return value
+	}
+	return (*x.via.server.provided.Load()).Value(key)
+}
+
+// IsRemote reports whether the client is remote, such as an HTTP client. Sessions of
+// [Server.Serve], for example over stdio, are not.
 func (c *Call) IsRemote() bool { return c.via.remote }
 
-// RequestID returns an id of the request that no other request has, of this server or of another. The
-// log has it as request. Unlike the id of JSON-RPC, it does not come from the client.
+// RequestID returns an id of the request that no other request has, of this server or of another.
+// The log has it as request. Unlike the id of JSON-RPC, it does not come from the client.
 func (c *Call) RequestID() string {
 	return c.via.server.requestPrefix + strconv.FormatUint(c.number, 36)
 }
@@ -155,22 +92,28 @@ func isTraceparent(text string) bool {
 		strings.Trim(text, "-0123456789abcdef") == ""
 }
 
-// forClient returns the error for the client. If err has a method ForClient, it is for operators: it goes
-// to the log, and remote clients get the text of that method, which has the id of the request.
-func (c *Call) forClient(err error) error {
-	e, ok := errors.AsType[interface {
-		error
-		ForClient(request string) string
-	}](err)
-	if !ok || !c.IsRemote() {
-		return err
+// Client returns the client's own description of itself. Clients may omit or forge it: do not base
+// decisions on it.
+func (c *Call) Client() Implementation {
+	if c.client != nil {
+		return c.client.info
 	}
-	c.hidden = err
-	return errors.New(e.ForClient(c.RequestID()))
+	info, _ := readInfo(c.rawInfo) // checked by readStateless
+	return info
 }
 
-// SetResultMeta sets a member in the _meta of the result, if the call is for a tool, a resource or a
-// prompt.
+// ClientCapabilities returns the capabilities that the client declares.
+func (c *Call) ClientCapabilities() Capabilities {
+	if c.client != nil {
+		return c.client.capabilities
+	}
+	var all Capabilities
+	_ = strictjson.Unmarshal(c.rawCapabilities, &all) // checked by readStateless
+	return all
+}
+
+// SetResultMeta sets a member in the _meta of the result, if the call is for a tool, a resource or
+// a prompt.
 func (c *Call) SetResultMeta(key string, value any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,30 +135,51 @@ func (c *Call) resultMeta(own Meta) Meta {
 	return all
 }
 
-// Client returns the client's own description of itself. Clients may omit or forge it: do not base
-// decisions on it.
-func (c *Call) Client() Implementation {
-	if c.client != nil {
-		return c.client.info
+// Suspend lets the client disconnect and fetch the response of the call of ctx after retry, so that
+// a call that takes minutes keeps no connection open. It only works over HTTP in revision
+// 2025-11-25; otherwise it does nothing.
+func Suspend(ctx context.Context, retry time.Duration) {
+	c := CallFrom(ctx)
+	if c == nil || c.responder == nil || c.Session == nil || c.Revision < Revision20251125 {
+		return
 	}
-	info, _ := readInfo(c.rawInfo) // checked by readStateless
-	return info
+	c.responder.Suspend(retry)
 }
 
-// ClientCapabilities returns the capabilities that the client declares.
-func (c *Call) ClientCapabilities() Capabilities {
-	if c.client != nil {
-		return c.client.capabilities
+// Progress reports to the client that done of total has been completed in the call that ctx belongs
+// to. total is 0 if unknown, and message may be empty. Progress does nothing if the client does not
+// want progress, if done has not increased, or if the call has ended.
+func Progress(ctx context.Context, done, total float64, message string) {
+	c := CallFrom(ctx)
+	if c == nil || c.progress == nil || math.IsNaN(done-total) || math.IsInf(done-total, 0) {
+		return
 	}
-	var all Capabilities
-	_ = strictjson.Unmarshal(c.rawCapabilities, &all) // checked by readStateless
-	return all
+	p := c.progress
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reported && done <= p.last {
+		return
+	}
+	if c.Revision < Revision20250326 {
+		message = ""
+	}
+	if c.notify("notifications/progress", progressParams{p.token, done, total, message}) {
+		p.reported, p.last = true, done
+	}
+}
+
+// progressParams are the params of notifications/progress.
+type progressParams struct {
+	Token    jsonrpc.ID `json:"progressToken"`
+	Progress float64    `json:"progress"`
+	Total    float64    `json:"total,omitempty"`
+	Message  string     `json:"message,omitempty"`
 }
 
 // newCall reads the target, the arguments, _meta and, into sp, the params of the stateless era. It
 // returns a call even if params are invalid.
 func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statelessParams) (*Call, error) {
-	c := &Call{Method: req.Method, Params: req.Params, number: s.server.requests.Add(1), via: s, req: req, ctx: ctx}
+	c := &Call{Method: req.Method, Params: req.Params, method: cmp.Or(s.server.methods[req.Method], unknownMethod), number: s.server.requests.Add(1), via: s, req: req, ctx: ctx}
 	if s.remote {
 		c.responder, _ = req.Responder().(transport.Responder)
 	}
@@ -225,10 +189,9 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statele
 	case '[':
 		return c, jsonrpc.Errorf(jsonrpc.InvalidParams, "params must be an object, got an array")
 	}
-	target := targetKey(req.Method)
-	err := strictjson.Members(req.Params, func(key, value []byte) error {
+	err := strictjson.MembersAt(req.Params, &req.ParamEnds, func(key, value []byte) error {
 		switch {
-		case string(key) == target && target != "":
+		case string(key) == c.method.target && len(key) > 0:
 			c.target = value
 			c.Target, _ = strictjson.Unquote(value)
 		case string(key) == "arguments":
@@ -251,18 +214,19 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statele
 	return c, err
 }
 
-// targetKey returns the param that names the tool, prompt or resource of a request, or "". Hooks may
-// check [Call].Target, so the method must read the same param.
-func targetKey(method string) string {
-	switch method {
-	case "tools/call", "prompts/get":
-		return "name"
-	case "resources/read", "resources/subscribe", "resources/unsubscribe":
-		return "uri"
+// checkTarget returns an error if the params do not name the component that the method needs.
+func (c *Call) checkTarget() error {
+	switch m, first := c.method, strictjson.First(c.target); {
+	case m.target == "" || first == '"':
+		return nil
+	case first == 0 || first == 'n':
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s needs the %s of a %s", c.Method, m.target, m.component())
+	default:
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of %s: %s: must be a string, got %s", c.Method, m.target, strictjson.Describe(c.target))
 	}
-	return ""
 }
 
+// readMeta reads the progress token and, into sp, the members of the stateless era.
 func (c *Call) readMeta(sp *statelessParams) error {
 	return strictjson.Members(c.Meta, func(key, value []byte) error {
 		switch string(key) {
@@ -285,21 +249,109 @@ func (c *Call) readMeta(sp *statelessParams) error {
 	})
 }
 
-// run calls the method unless the call is refused. If questions are open, they are the result.
-func (c *Call) run(ctx context.Context, m method, refusal error) (any, error) {
-	if refusal != nil {
-		return nil, refusal
-	}
-	if c.dialogue.Load() != nil || c.via.server.o.Hook != nil {
-		if err := c.beginDialogue(); err != nil {
-			return nil, err
+// readStateless checks what a stateless request declares in its _meta: the revision, the
+// capabilities, the client and the log level.
+func (c *Call) readStateless(sp *statelessParams) error {
+	version, ok := strictjson.Unquote(sp.version)
+	if c.responder != nil {
+		if err := c.responder.CheckRequest(c.forTransport(version)); err != nil {
+			return err
 		}
 	}
-	result, err := m.run(ctx, c)
-	if open, sealErr := c.openQuestions(); open != nil || sealErr != nil {
-		return open, sealErr
+	if sp.version == nil {
+		if c.responder != nil && !slices.Contains(Revisions(), Revision(c.responder.Origin().Version)) {
+			return unsupportedError(c.responder.Origin().Version)
+		}
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q and %q; to start a session, send initialize", MetaVersion, MetaCapabilities)
 	}
-	return result, err
+	if !ok {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be a string, got %s", MetaVersion, strictjson.Describe(sp.version))
+	}
+	if Revision(version) != Latest {
+		return unsupportedError(version)
+	}
+	if sp.capabilities == nil {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q; use {} for a client without capabilities", MetaCapabilities)
+	}
+	if strictjson.First(sp.capabilities) != '{' {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be an object, got %s", MetaCapabilities, strictjson.Describe(sp.capabilities))
+	}
+	if err := checkInfo(sp.info); err != nil {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] %v", MetaClientInfo, err)
+	}
+	c.rawInfo, c.rawCapabilities = sp.info, sp.capabilities
+	if sp.level == nil {
+		return nil
+	}
+	level, _ := strictjson.Unquote(sp.level)
+	if !slices.Contains(levels(), Level(level)) {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q]: unknown level; use one of %q", MetaLogLevel, levels())
+	}
+	c.level = new(Level(level))
+	return nil
+}
+
+// forTransport returns the request as a transport sees it. version is the revision that it names.
+func (c *Call) forTransport(version string) transport.Request {
+	r := transport.Request{
+		Version:   version,
+		Method:    c.Method,
+		Target:    c.Target,
+		HasTarget: strictjson.First(c.target) == '"',
+		Arguments: c.arguments,
+	}
+	if t, ok := c.via.server.tools.get(c.Target); ok && c.Method == "tools/call" {
+		r.Headers = t.headerArguments
+	}
+	return r
+}
+
+// unsupportedError returns the error for a request that names an unsupported revision.
+func unsupportedError(version string) error {
+	data, _ := strictjson.Marshal(struct { // strings always encode
+		Supported []Revision `json:"supported"`
+		Requested string     `json:"requested"`
+	}{Revisions(), short(version)})
+	msg := fmt.Sprintf("unsupported protocol version %q", short(version))
+	if slices.Contains(HandshakeRevisions(), Revision(version)) {
+		msg = "revision " + version + " needs a session; send initialize first, or use revision " + string(Latest)
+	}
+	return &jsonrpc.Error{Code: UnsupportedVersion, Message: msg, Data: data}
+}
+
+// forClient returns the error for the client. If err has a method ForClient, it is for operators:
+// it goes to the log, and remote clients get the text of that method, which has the id of the
+// request.
+func (c *Call) forClient(err error) error {
+	e, ok := errors.AsType[interface {
+		error
+		ForClient(request string) string
+	}](err)
+	if !ok || !c.IsRemote() {
+		return err
+	}
+	c.hidden = err
+	return errors.New(e.ForClient(c.RequestID()))
+}
+
+// canSee reports whether a component is visible to the client of the call.
+func (c *Call) canSee(item component) bool { return !c.via.remote || !item.cached().local }
+
+// checkScopes returns a [*ScopeError] unless the caller has all scopes. Callers without an
+// identity, such as over stdio, have all.
+func checkScopes(ctx context.Context, needed []string) error {
+	if len(needed) > 0 && !auth.From(ctx).May(needed...) {
+		return &ScopeError{needed}
+	}
+	return nil
+}
+
+// reserve counts memory for the client of a call, see [Responder].
+func (c *Call) reserve(n int) error {
+	if c.responder == nil {
+		return nil
+	}
+	return c.responder.Reserve(n)
 }
 
 // notify sends the client a notification that belongs to the call. It returns false, and sends
@@ -323,40 +375,10 @@ func (c *Call) end() {
 	c.ended = true
 }
 
-// progress is the progress that a call has reported to the client.
-type progress struct {
-	token jsonrpc.ID
-
-	mu       sync.Mutex
-	reported bool
-	last     float64
-}
-
-type progressParams struct {
-	Token    jsonrpc.ID `json:"progressToken"`
-	Progress float64    `json:"progress"`
-	Total    float64    `json:"total,omitempty"`
-	Message  string     `json:"message,omitempty"`
-}
-
-// Progress reports to the client that done of total has been completed in the call that ctx belongs
-// to. total is 0 if unknown, and message may be empty. Progress does nothing if the client does not
-// want progress, if done has not increased, or if the call has ended.
-func Progress(ctx context.Context, done, total float64, message string) {
-	c := CallFrom(ctx)
-	if c == nil || c.progress == nil || math.IsNaN(done-total) || math.IsInf(done-total, 0) {
-		return
-	}
-	p := c.progress
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.reported && done <= p.last {
-		return
-	}
-	if c.Revision < Revision20250326 {
-		message = ""
-	}
-	if c.notify("notifications/progress", progressParams{p.token, done, total, message}) {
-		p.reported, p.last = true, done
+// notify sends a notification and logs an error. A broken connection also ends the context of each
+// handler.
+func (s *Session) notify(ctx context.Context, method string, params any) {
+	if err := s.conn.Notify(ctx, method, params); err != nil {
+		s.log.Debug("notify client", "method", method, "error", err)
 	}
 }

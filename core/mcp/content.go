@@ -8,9 +8,9 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Content is one block of a tool's result or of a prompt's message: a [Text], an [Image], an [Audio],
-// an [EmbeddedResource] or a [ResourceLink]. In a [Sampling] it may also be a [ToolUse] or a
-// [ToolUseResult].
+// Content is one block of a tool's result or of a prompt's message: a [Text], an [Image], an
+// [Audio], an [EmbeddedResource] or a [ResourceLink]. In a [Sampling] it may also be a [ToolUse] or
+// a [ToolUseResult].
 type Content interface {
 	json.Marshaler
 	forRevision(Revision) Content // converts the block for clients of an older revision
@@ -46,10 +46,27 @@ type EmbeddedResource struct {
 	Meta        Meta             `json:"_meta,omitempty"`
 }
 
-// A ResourceLink refers to a resource that the client may read. Clients older than 2025-06-18 get its
-// URI as text.
+// A ResourceLink refers to a resource that the client may read. Clients older than 2025-06-18 get
+// its URI as text.
 type ResourceLink struct {
 	Resource
+}
+
+// A ToolUse is a model's request to use a tool of a [Sampling].
+type ToolUse struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+	Meta  Meta            `json:"_meta,omitempty"`
+}
+
+// A ToolUseResult is the result of a [ToolUse]. A message that has one must not have other blocks.
+type ToolUseResult struct {
+	ToolUseID         string          `json:"toolUseId"`
+	Content           []Content       `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
+	IsError           bool            `json:"isError,omitempty"`
+	Meta              Meta            `json:"_meta,omitempty"`
 }
 
 // UnknownContent is a block of an unknown type, such as one of a later revision.
@@ -57,10 +74,6 @@ type UnknownContent struct {
 	Type string
 	Raw  json.RawMessage // the whole block
 }
-
-func (c UnknownContent) forRevision(Revision) Content { return c }
-
-func (c UnknownContent) MarshalJSON() ([]byte, error) { return c.Raw, nil }
 
 func (c Text) forRevision(r Revision) Content {
 	c.Annotations, c.Meta = c.Annotations.forRevision(r), c.Meta.forRevision(r)
@@ -72,6 +85,7 @@ func (c Image) forRevision(r Revision) Content {
 	return c
 }
 
+// forRevision returns an embedded resource for clients that do not know audio.
 func (c Audio) forRevision(r Revision) Content {
 	if r < Revision20250326 {
 		sound := ResourceContents{URI: "embedded:audio", MIMEType: c.MIMEType, Blob: orEmpty(c.Data)}
@@ -87,6 +101,7 @@ func (c EmbeddedResource) forRevision(r Revision) Content {
 	return c
 }
 
+// forRevision returns text for clients that do not know links.
 func (c ResourceLink) forRevision(r Revision) Content {
 	if r < Revision20250618 {
 		text := c.Name + ": " + c.URI
@@ -98,19 +113,18 @@ func (c ResourceLink) forRevision(r Revision) Content {
 	return ResourceLink{c.Resource.forRevision(r)}
 }
 
+func (c ToolUse) forRevision(Revision) Content { return c }
+
+func (c ToolUseResult) forRevision(Revision) Content { return c }
+
+func (c UnknownContent) forRevision(Revision) Content { return c }
+
 // orEmpty returns data, or an empty slice if it is nil, which would be null in JSON.
 func orEmpty(data []byte) []byte {
 	if data == nil {
 		return []byte{}
 	}
 	return data
-}
-
-func (m Meta) forRevision(r Revision) Meta {
-	if r < Revision20250618 {
-		return nil
-	}
-	return m
 }
 
 // renderContent converts blocks for clients of a revision.
@@ -128,6 +142,22 @@ func renderContent(blocks []Content, r Revision) ([]Content, error) {
 	return rendered, nil
 }
 
+// textOf returns the text blocks, joined by newlines.
+func textOf(blocks []Content) string {
+	text := ""
+	for _, block := range blocks {
+		if t, ok := block.(Text); ok {
+			if text != "" {
+				text += "\n"
+			}
+			text += t.Text
+		}
+	}
+	return text
+}
+
+// appendContent appends blocks as an array. Plain text, the most common block, takes a shorter
+// way.
 func appendContent(dst []byte, blocks []Content) ([]byte, error) {
 	dst = append(dst, '[')
 	for i, block := range blocks {
@@ -174,6 +204,22 @@ func (c ResourceLink) MarshalJSON() ([]byte, error) {
 	return marshalWithType("resource_link", c.Resource)
 }
 
+func (c ToolUse) MarshalJSON() ([]byte, error) {
+	type fields ToolUse
+	if c.Input == nil {
+		c.Input = json.RawMessage(`{}`)
+	}
+	return marshalWithType("tool_use", fields(c))
+}
+
+func (c ToolUseResult) MarshalJSON() ([]byte, error) {
+	type fields ToolUseResult
+	c.Content = append([]Content{}, c.Content...) // never nil: the field is required
+	return marshalWithType("tool_result", fields(c))
+}
+
+func (c UnknownContent) MarshalJSON() ([]byte, error) { return c.Raw, nil }
+
 // marshalWithType encodes a struct with at least one member, and adds its type as the first member.
 func marshalWithType(kind string, fields any) ([]byte, error) {
 	raw, err := strictjson.Marshal(fields)
@@ -183,6 +229,7 @@ func marshalWithType(kind string, fields any) ([]byte, error) {
 	return append([]byte(`{"type":"`+kind+`",`), raw[1:]...), nil
 }
 
+// decodeContents reads an array of blocks. null is no block.
 func decodeContents(raw []byte) ([]Content, error) {
 	switch strictjson.First(raw) {
 	case '[':
@@ -232,8 +279,29 @@ func decodeContent(raw []byte) (Content, error) {
 	return UnknownContent{kind, slices.Clone(raw)}, nil
 }
 
+// decodeAs decodes a block whose type is known.
 func decodeAs[C Content](raw []byte) (Content, error) {
 	var c C
 	err := strictjson.Unmarshal(raw, &c)
 	return c, err
+}
+
+func (c *ToolUseResult) UnmarshalJSON(raw []byte) error {
+	type fields ToolUseResult
+	var wire struct {
+		fields
+		Content json.RawMessage `json:"content"`
+	}
+	if err := strictjson.Unmarshal(raw, &wire); err != nil {
+		return err
+	}
+	*c = ToolUseResult(wire.fields)
+	if wire.Content == nil {
+		return nil
+	}
+	var err error
+	if c.Content, err = decodeContents(wire.Content); err != nil {
+		return fmt.Errorf("content: %w", err)
+	}
+	return nil
 }

@@ -1,43 +1,12 @@
-// Package mcp implements the Model Context Protocol: its types and a server. Package client has the
-// client.
-//
-//	server := mcp.NewServer(mcp.Implementation{Name: "adder", Version: "1.0.0"}, mcp.Options{})
-//	err := mcp.AddTool(server, mcp.Tool{Name: "add", Description: "Adds two numbers."}, Add)
-//	…
-//	err = server.ServeStdio(ctx, os.Stdout)
-//
-// Add is func(context.Context, AddInput) (AddOutput, error). The schemas of its input and output are
-// inferred from the types. See [schema.Infer] for the rules, and package schema for limits, defaults,
-// enums and descriptions in struct tags. A schema that is set must match the types; otherwise AddTool
-// returns an error. [AddPrompt], [AddResource] and [AddResourceTemplate] do the same for prompts and
-// resources. The methods of [Server] add handlers that take JSON.
-//
-// A [Server] serves any number of clients and renders results for the protocol revision of each, so
-// handlers do not depend on the revision. Package mcphttp serves HTTP.
-//
-// # Eras
-//
-// Up to revision 2025-11-25, a client begins a session with a handshake, which negotiates the
-// revision and the capabilities. From 2026-07-28 on there are no sessions: each request declares its
-// revision and the capabilities of its client. Session.handle distinguishes the two eras (over HTTP,
-// package mcphttp does). Both call the [Hook] and share one table of methods. [Ask], [Progress] and
-// [Logger] work in both. Handlers run concurrently. Requests that only change the session, such as
-// initialize, are handled in order.
-//
-// # Errors
-//
-// A protocol error, such as an unknown tool, params of the wrong type or a request before the
-// handshake, fails the request before a handler runs. Arguments that the schema does not allow, and
-// errors that a tool returns, become a result with IsError set, which the model can read. A handler
-// that returns a [jsonrpc.Error] fails the request.
 package mcp
 
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
+	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
@@ -74,10 +43,11 @@ func Revisions() []Revision {
 	return all
 }
 
+// stateless reports whether the revision has no sessions.
 func (r Revision) stateless() bool { return r > LatestHandshake }
 
-// Capabilities are the capabilities that a client or a server declares. A key declares a capability,
-// whatever its value.
+// Capabilities are the capabilities that a client or a server declares. A key declares a
+// capability, whatever its value.
 type Capabilities map[string]json.RawMessage
 
 // Has reports whether the capability is declared.
@@ -85,85 +55,6 @@ func (c Capabilities) Has(name string) bool {
 	_, ok := c[name]
 	return ok
 }
-
-// A need is a capability that a client must declare before it can be asked a question.
-type need struct {
-	capability string
-	part       string   // a required member of the capability; may be empty
-	since      Revision // the first revision that has it
-	implied    bool     // an empty capability includes the part
-}
-
-func (n need) isMet(r Revision, c Capabilities) bool {
-	if r < n.since || !c.Has(n.capability) {
-		return false
-	}
-	if n.part == "" {
-		return true
-	}
-	parts := Capabilities{}
-	if strictjson.First(c[n.capability]) == '{' && strictjson.Unmarshal(c[n.capability], &parts) != nil {
-		return false
-	}
-	return parts.Has(n.part) || n.implied && len(parts) == 0
-}
-
-// A CannotAskError means that the client has not declared the capabilities that a question needs.
-type CannotAskError struct {
-	Required  Capabilities // the missing capabilities
-	stateless bool
-}
-
-func (e *CannotAskError) Error() string {
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(e.Required)) {
-		names = append(names, name+" "+string(e.Required[name]))
-	}
-	return "this needs a client that declares the capability " + strings.Join(names, " and ")
-}
-
-// Unwrap returns the error response in revisions that have a code for it, else nil.
-func (e *CannotAskError) Unwrap() error {
-	if !e.stateless {
-		return nil
-	}
-	data, _ := strictjson.Marshal(map[string]any{"requiredCapabilities": e.Required}) // made by checkCanAsk
-	return &jsonrpc.Error{Code: MissingCapability, Message: e.Error(), Data: data}
-}
-
-// checkCanAsk returns an error if the client cannot be asked these questions in this call.
-func (c *Call) checkCanAsk(questions []Question) error {
-	if err := c.checkOpen(); err != nil {
-		return fmt.Errorf("ask the client: %w", err)
-	}
-	if c.Revision.stateless() && !c.via.server.methods[c.Method].mayAsk {
-		return jsonrpc.Errorf(jsonrpc.InternalError, "%s cannot ask the client in revision %s", c.Method, c.Revision)
-	}
-	missing := make(map[string]map[string]struct{}) // parts by capability
-	for _, q := range questions {
-		n := q.needs()
-		if n.isMet(c.Revision, c.ClientCapabilities()) {
-			continue
-		}
-		if missing[n.capability] == nil {
-			missing[n.capability] = make(map[string]struct{})
-		}
-		if n.part != "" {
-			missing[n.capability][n.part] = struct{}{}
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	required := make(Capabilities)
-	for name, parts := range missing {
-		required[name], _ = strictjson.Marshal(parts) // strings cannot fail
-	}
-	return &CannotAskError{required, c.Revision.stateless()}
-}
-
-// Meta is the _meta member of an object: additional data of a peer.
-type Meta map[string]any
 
 // An Implementation describes a server or a client.
 type Implementation struct {
@@ -210,6 +101,45 @@ type Icon struct {
 	Theme    string   `json:"theme,omitempty"` // "light" or "dark"
 }
 
+// Meta is the _meta member of an object: additional data of a peer.
+type Meta map[string]any
+
+// forRevision returns nil for revisions without _meta in components and contents.
+func (m Meta) forRevision(r Revision) Meta {
+	if r < Revision20250618 {
+		return nil
+	}
+	return m
+}
+
+// Keys of _meta in revision 2026-07-28.
+const (
+	metaPrefix       = "io.modelcontextprotocol/"
+	MetaVersion      = metaPrefix + "protocolVersion"
+	MetaCapabilities = metaPrefix + "clientCapabilities"
+	MetaClientInfo   = metaPrefix + "clientInfo"
+	MetaLogLevel     = metaPrefix + "logLevel"
+	MetaServerInfo   = metaPrefix + "serverInfo"
+)
+
+// Annotations describe the audience and the importance of content.
+type Annotations struct {
+	Audience     []Role   `json:"audience,omitempty"`
+	Priority     *float64 `json:"priority,omitempty"`     // from 0 (optional) to 1 (required)
+	LastModified string   `json:"lastModified,omitempty"` // RFC 3339
+}
+
+// forRevision returns a without the fields that revision r does not have.
+func (a *Annotations) forRevision(r Revision) *Annotations {
+	if a == nil || r >= Revision20250618 || a.LastModified == "" {
+		return a
+	}
+	if a.Audience == nil && a.Priority == nil {
+		return nil
+	}
+	return &Annotations{Audience: a.Audience, Priority: a.Priority}
+}
+
 // A Role is the author of a message in a conversation with a model.
 type Role string
 
@@ -219,12 +149,54 @@ const (
 	RoleAssistant Role = "assistant"
 )
 
-// Annotations describe the audience and the importance of content.
-type Annotations struct {
-	Audience     []Role   `json:"audience,omitempty"`
-	Priority     *float64 `json:"priority,omitempty"`     // from 0 (optional) to 1 (required)
-	LastModified string   `json:"lastModified,omitempty"` // RFC 3339
+// A Cache says how long clients may cache a result. The zero value disables caching. Revisions
+// before 2026-07-28 ignore it.
+type Cache struct {
+	TTL    time.Duration
+	Public bool // the result is the same for all users
 }
+
+// A Level is the severity of a log message.
+type Level string
+
+// The levels, from the lowest to the highest.
+const (
+	LevelDebug     Level = "debug"
+	LevelInfo      Level = "info"
+	LevelNotice    Level = "notice"
+	LevelWarning   Level = "warning"
+	LevelError     Level = "error"
+	LevelCritical  Level = "critical"
+	LevelAlert     Level = "alert"
+	LevelEmergency Level = "emergency"
+)
+
+// levels returns all levels, from the lowest to the highest.
+func levels() []Level {
+	return []Level{LevelDebug, LevelInfo, LevelNotice, LevelWarning, LevelError, LevelCritical, LevelAlert, LevelEmergency}
+}
+
+// slog returns the level as a [slog.Level].
+func (l Level) slog() slog.Level {
+	return []slog.Level{-4, 0, 2, 4, 8, 12, 16, 20}[slices.Index(levels(), l)]
+}
+
+// levelOf returns the highest level that is not above l.
+func levelOf(l slog.Level) Level {
+	for _, level := range slices.Backward(levels()) {
+		if l >= level.slog() {
+			return level
+		}
+	}
+	return LevelDebug
+}
+
+// The error codes of revision 2026-07-28.
+const (
+	HeaderMismatch     jsonrpc.Code = -32020 // an HTTP header does not match the request
+	MissingCapability  jsonrpc.Code = -32021 // the client does not declare a capability that the request needs
+	UnsupportedVersion jsonrpc.Code = -32022 // the request names an unsupported revision
+)
 
 // dropNewer clears the fields of a component that revision r does not have.
 func dropNewer(r Revision, title *string, icons *[]Icon, meta *Meta) {
@@ -236,27 +208,10 @@ func dropNewer(r Revision, title *string, icons *[]Icon, meta *Meta) {
 	}
 }
 
-func (a *Annotations) forRevision(r Revision) *Annotations {
-	if a == nil || r >= Revision20250618 || a.LastModified == "" {
-		return a
-	}
-	if a.Audience == nil && a.Priority == nil {
-		return nil
-	}
-	return &Annotations{Audience: a.Audience, Priority: a.Priority}
-}
-
-// checkEncodable returns an error if the description of a component cannot be encoded, for example
-// because its Meta has a function.
-func checkEncodable(item component) error {
-	if _, err := appendDescription(nil, item, LatestHandshake); err != nil {
-		return fmt.Errorf("cannot be sent to clients: %w", err)
-	}
-	return nil
-}
-
+// short clips text of a client for an error or a log line.
 func short(text string) string { return strictjson.Clip(text, 100) }
 
+// checkName returns an error if clients or models may refuse the name of a tool or prompt.
 func checkName(name string) error {
 	const maxLength = 128
 	if name == "" || len(name) > maxLength {

@@ -94,6 +94,8 @@ func (s *Sampling) UsesTools() bool {
 	return s.Tools != nil || s.ToolChoice != ""
 }
 
+// request converts the messages for clients of the revision. It returns an error for blocks that
+// the revision does not support.
 func (s *Sampling) request(r Revision) (string, any, error) {
 	if s.MaxTokens <= 0 {
 		return "", nil, errors.New("MaxTokens must be more than 0")
@@ -147,34 +149,7 @@ func checkSampled(block Content, r Revision) error {
 	return fmt.Errorf("revision %s does not support %T in a message to a model", r, block)
 }
 
-// Blocks are the content of a message to or from a model. A single block is encoded without an array.
-type Blocks []Content
-
-func (c Blocks) MarshalJSON() ([]byte, error) {
-	if len(c) == 1 {
-		return c[0].MarshalJSON()
-	}
-	return appendContent(nil, c)
-}
-
-func (c *Blocks) UnmarshalJSON(raw []byte) (err error) {
-	switch strictjson.First(raw) {
-	case '[':
-		*c, err = decodeContents(raw)
-	case '{':
-		*c = make(Blocks, 1)
-		(*c)[0], err = decodeContent(raw)
-	default:
-		err = errors.New("must be an object or an array")
-	}
-	for i, block := range *c {
-		if unknown, ok := block.(UnknownContent); ok && err == nil {
-			return fmt.Errorf("[%d]: unknown type %q", i, short(unknown.Type))
-		}
-	}
-	return err
-}
-
+// setAnswer checks and stores the message of the model.
 func (s *Sampling) setAnswer(raw json.RawMessage) error {
 	var message SampledMessage
 	if err := strictjson.Unmarshal(raw, &message); err != nil {
@@ -200,58 +175,33 @@ func (s *Sampling) setAnswer(raw json.RawMessage) error {
 	return nil
 }
 
-// A ToolUse is a model's request to use a tool of a [Sampling].
-type ToolUse struct {
-	ID    string          `json:"id"`
-	Name  string          `json:"name"`
-	Input json.RawMessage `json:"input"`
-	Meta  Meta            `json:"_meta,omitempty"`
+// Blocks are the content of a message to or from a model. A single block is encoded without an
+// array.
+type Blocks []Content
+
+func (c Blocks) MarshalJSON() ([]byte, error) {
+	if len(c) == 1 {
+		return c[0].MarshalJSON()
+	}
+	return appendContent(nil, c)
 }
 
-// A ToolUseResult is the result of a [ToolUse]. A message that has one must not have other blocks.
-type ToolUseResult struct {
-	ToolUseID         string          `json:"toolUseId"`
-	Content           []Content       `json:"content"`
-	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
-	IsError           bool            `json:"isError,omitempty"`
-	Meta              Meta            `json:"_meta,omitempty"`
-}
-
-func (c *ToolUseResult) UnmarshalJSON(raw []byte) error {
-	type fields ToolUseResult
-	var wire struct {
-		fields
-		Content json.RawMessage `json:"content"`
+func (c *Blocks) UnmarshalJSON(raw []byte) (err error) {
+	switch strictjson.First(raw) {
+	case '[':
+		*c, err = decodeContents(raw)
+	case '{':
+		*c = make(Blocks, 1)
+		(*c)[0], err = decodeContent(raw)
+	default:
+		err = errors.New("must be an object or an array")
 	}
-	if err := strictjson.Unmarshal(raw, &wire); err != nil {
-		return err
+	for i, block := range *c {
+		if unknown, ok := block.(UnknownContent); ok && err == nil {
+			return fmt.Errorf("[%d]: unknown type %q", i, short(unknown.Type))
+		}
 	}
-	*c = ToolUseResult(wire.fields)
-	if wire.Content == nil {
-		return nil
-	}
-	var err error
-	if c.Content, err = decodeContents(wire.Content); err != nil {
-		return fmt.Errorf("content: %w", err)
-	}
-	return nil
-}
-
-func (c ToolUse) forRevision(Revision) Content       { return c }
-func (c ToolUseResult) forRevision(Revision) Content { return c }
-
-func (c ToolUse) MarshalJSON() ([]byte, error) {
-	type fields ToolUse
-	if c.Input == nil {
-		c.Input = json.RawMessage(`{}`)
-	}
-	return marshalWithType("tool_use", fields(c))
-}
-
-func (c ToolUseResult) MarshalJSON() ([]byte, error) {
-	type fields ToolUseResult
-	c.Content = append([]Content{}, c.Content...) // never nil: the field is required
-	return marshalWithType("tool_result", fields(c))
+	return err
 }
 
 // A Root is a directory or file that the user works on.

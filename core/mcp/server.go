@@ -1,12 +1,8 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -14,7 +10,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/mcp/transport"
 )
 
 // Options configure a [Server].
@@ -22,12 +18,12 @@ type Options struct {
 	// Instructions tell the model how to use the server as a whole.
 	Instructions string
 
-	// NamePrefix precedes the names of all tools and prompts, such as "git_". The functions that add,
-	// complete and remove them take names without it.
+	// NamePrefix precedes the names of all tools and prompts, such as "git_". The functions that
+	// add, complete and remove them take names without it.
 	NamePrefix string
 
-	// Hook is called for every request whose params can be read, even if the server will refuse it. It
-	// may be nil.
+	// Hook is called for every request whose params can be read, even if the server will refuse it.
+	// It may be nil.
 	Hook Hook
 
 	// PageSize is the number of entries in a page of a list (default 1,000).
@@ -44,25 +40,35 @@ type Options struct {
 	// send with [Logger].
 	Logger *slog.Logger
 
-	// CallLog gets a line for each request, at level info. With LogArguments, the line has the params
-	// of the request too. If CallLog is nil, requests are not logged.
+	// CallLog gets a line for each request, at level info. With LogArguments, the line has the
+	// params of the request too. If CallLog is nil, requests are not logged.
 	CallLog      *slog.Logger
 	LogArguments bool
 
-	// Tools, Resources and Prompts declare a capability even if the server has no such component yet.
-	// Clients read capabilities only once, so declare kinds that you add later.
+	// Tools, Resources and Prompts declare a capability even if the server has no such component
+	// yet. Clients read capabilities only once, so declare kinds that you add later.
 	Tools, Resources, Prompts bool
 
 	// StateKey signs requestState, which clients of revision 2026-07-28 return with their answers
-	// (default: a random key). Servers behind one load balancer need the same key, because the answer
-	// may reach another server. Each server accepts a state once, but does not know which states the
-	// others have accepted.
+	// (default: a random key). Servers behind one load balancer need the same key, because the
+	// answer may reach another server. Each server accepts a state once, but does not know which
+	// states the others have accepted.
 	StateKey []byte
 
-	// ListCache is how long clients may cache lists of components and the result of server/discover.
-	// [Resource] has a separate setting for its contents.
+	// ListCache is how long clients may cache lists of components and the result of
+	// server/discover. [Resource] has a separate setting for its contents.
 	ListCache Cache
 }
+
+// A Hook is called for every request whose params can be read, even if the server will refuse it.
+// It calls next, which handles the request, and returns the result. It may also refuse the request,
+// change the context or the result, call next again, or [Ask] the client. Use it for
+// authentication, metrics, tracing and rate limits.
+//
+// Calls run concurrently, except initialize, ping, server/discover, logging/setLevel and
+// subscriptions, which are handled in order. A hook that blocks one of these delays all later
+// calls.
+type Hook func(ctx context.Context, call *Call, next func(context.Context) (any, error)) (any, error)
 
 // A Server offers tools, resources and prompts to clients. Several goroutines may call its methods,
 // before and while it serves. Clients are notified when components are added or removed.
@@ -70,7 +76,7 @@ type Server struct {
 	info       Implementation
 	o          Options
 	resultInfo json.RawMessage // the serverInfo of stateless results
-	methods    map[string]method
+	methods    map[string]*method
 	ordered    map[string]bool // methods that are served before the next message is read
 	states     *stateKeeper
 	provided   atomic.Pointer[context.Context] // the values of [Server.Provide]
@@ -88,215 +94,131 @@ type Server struct {
 	declared map[string]bool // kinds of components, and completions
 }
 
-// NewServer returns a server that describes itself as info.
-func NewServer(info Implementation, o Options) *Server {
-	if o.PageSize <= 0 {
-		o.PageSize = 1000
-	}
-	if o.MaxMessage <= 0 {
-		o.MaxMessage = jsonrpc.DefaultMaxMessage
-	}
-	o.Logger = cmp.Or(o.Logger, slog.Default())
-	o.CallLog = cmp.Or(o.CallLog, slog.New(slog.DiscardHandler))
-	s := &Server{
-		info:   info,
-		o:      o,
-		states: newStateKeeper(o.StateKey),
-
-		requestPrefix: strings.ToLower(rand.Text()[:10]) + "-",
-
-		tools:     registry[*tool]{noun: "tool", kind: "tools"},
-		resources: registry[*resource]{noun: "resource", kind: "resources"},
-		templates: registry[*template]{noun: "resource template", kind: "resources"},
-		prompts:   registry[*prompt]{noun: "prompt", kind: "prompts"},
-		watchers:  make(map[*changes]struct{}),
-		declared:  map[string]bool{"tools": o.Tools, "resources": o.Resources, "prompts": o.Prompts},
-	}
-	// Strings always encode.
-	s.resultInfo, _ = strictjson.Marshal(Implementation{Name: info.Name, Title: info.Title, Version: info.Version})
-	s.methods = s.methodTable()
-	s.ordered = map[string]bool{"initialize": true}
-	for name, m := range s.methods {
-		if m.ordered {
-			s.ordered[name] = true
-		}
-	}
-	return s
+// A Session is a connection with one client, from the handshake on. Stateless requests that use the
+// same connection are not part of the session.
+type Session struct {
+	server    *Server
+	conn      *jsonrpc.Conn
+	log       *slog.Logger
+	state     atomic.Int32
+	level     atomic.Pointer[Level] // nil until the client sets a log level
+	changes   *changes
+	ending    chan struct{}             // closed when the connection begins to end
+	stateless bool                      // see NewStatelessSession
+	remote    bool                      // the client cannot see local components
+	agreed    atomic.Pointer[agreement] // empty before initialize
 }
 
-// AddTool adds a tool whose handler takes its arguments as JSON. The function [AddTool] adds a typed
-// Go function. AddTool fails if the name or a schema is invalid, or if the tool already exists.
-func (s *Server) AddTool(t Tool, h ToolHandler) error {
-	t.Name = s.o.NamePrefix + t.Name
-	made, err := newTool(t, h)
-	return add(s, &s.tools, t.Name, made, err)
+// The states of a session, in order. It never returns to an earlier one.
+const (
+	stateCreated      = iota // initialize has not been received
+	stateInitializing        // initialize has been answered
+	stateOperating           // the client has sent notifications/initialized
+	stateShutdown            // the connection is ending; calls in flight may finish
+)
+
+// An agreement is the result of the handshake.
+type agreement struct {
+	client
+	revision Revision
+	declared Capabilities // of the server
 }
 
-// add adds a component. If err is not nil, add returns it with the kind and name.
-func add[T component](s *Server, to *registry[T], name string, item T, err error) error {
-	if err == nil {
-		err = to.add(name, item)
-	}
-	if err != nil {
-		return fmt.Errorf("add %s %s: %w", to.noun, name, err)
-	}
-	s.notifyChanged(to.kind, item.cached().completes)
-	return nil
+// Revision returns the negotiated revision, or "" before initialize.
+func (s *Session) Revision() Revision { return s.agreed.Load().revision }
+
+// end is called when the connection begins to end.
+func (s *Session) end() {
+	s.state.Store(stateShutdown)
+	close(s.ending)
 }
 
-// RemoveTool removes a tool, and reports whether it existed.
-func (s *Server) RemoveTool(name string) bool {
-	return remove(s, &s.tools, s.o.NamePrefix+name)
+// A Call is a request that the server handles.
+type Call struct {
+	Method   string          // such as tools/call
+	Target   string          // the name of the tool or prompt, or the URI of the resource
+	Params   json.RawMessage // as the client sent them; nil if there are none
+	Meta     json.RawMessage // the _meta of the params; nil if there is none
+	Revision Revision        // of the call; empty for initialize
+
+	// Session is the session that the call is part of. It is nil in revisions without sessions.
+	Session *Session
+
+	target    json.RawMessage // the JSON of Target
+	arguments json.RawMessage // as the client sent them
+
+	number    uint64 // of the request, in this server
+	method    *method
+	via       *Session            // the session that received the call, in any revision
+	responder transport.Responder // of the transport; nil over stdio
+	req       *jsonrpc.Request
+	ctx       context.Context // of the request; ends when the client cancels it
+	client    *client         // of the session; nil in the stateless era
+	level     *Level          // the lowest level of log messages for the client; nil sends none
+	progress  *progress       // nil if the client does not want progress
+	cache     Cache           // of the result
+	result    *ToolResult     // of the tool, as the client gets it; nil before it is rendered
+	validated bool            // the structured content of the tool matches its schema
+	hidden    error           // the error that the client sees only a part of
+
+	rawInfo, rawCapabilities json.RawMessage // of the client in the stateless era
+
+	dialogue atomic.Pointer[dialogue] // nil until it is needed
+
+	mu    sync.Mutex
+	ended bool
+	meta  Meta // for the _meta of the result
 }
 
-// AddResource adds a resource that h reads. The function [AddResource] adds a typed Go function.
-func (s *Server) AddResource(r Resource, h ResourceHandler) error {
-	made, err := newResource(r, h)
-	return add(s, &s.resources, r.URI, made, err)
+// A client is the client of a session, as it describes itself in the handshake.
+type client struct {
+	info         Implementation
+	capabilities Capabilities
 }
 
-// RemoveResource removes a resource, and reports whether it existed.
-func (s *Server) RemoveResource(uri string) bool { return remove(s, &s.resources, uri) }
-
-// AddResourceTemplate adds a resource template that h reads. The function
-// [AddResourceTemplate] adds a typed Go function. In the template, {name} matches characters other
-// than / ? and # (but it matches %2F), {+name} matches any characters, and {?a,b} at the end matches
-// optional query parameters.
-func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) error {
-	made, err := newTemplate(t, h)
-	return add(s, &s.templates, t.URITemplate, made, err)
+// statelessParams are params of the stateless era as JSON: members of _meta, and answers to
+// questions of the server.
+type statelessParams struct {
+	version, capabilities, info, level json.RawMessage
+	responses, state                   json.RawMessage
 }
 
-// RemoveResourceTemplate removes a resource template, and reports whether it existed.
-func (s *Server) RemoveResourceTemplate(uriTemplate string) bool {
-	return remove(s, &s.templates, uriTemplate)
+// progress is the progress that a call has reported to the client.
+type progress struct {
+	token jsonrpc.ID
+
+	mu       sync.Mutex
+	reported bool
+	last     float64
 }
 
-// AddPrompt adds a prompt whose handler takes its arguments as text. The function [AddPrompt] adds a
-// typed Go function.
-func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
-	p.Name = s.o.NamePrefix + p.Name
-	made, err := newPrompt(p, h)
-	return add(s, &s.prompts, p.Name, made, err)
-}
+// A dialogue holds the questions and answers of a call.
+type dialogue struct {
+	state *dialogueState // of the request; nil if it has none
 
-// RemovePrompt removes a prompt, and reports whether it existed.
-func (s *Server) RemovePrompt(name string) bool {
-	return remove(s, &s.prompts, s.o.NamePrefix+name)
+	mu         sync.Mutex
+	answers    map[string]json.RawMessage // by key, of this and earlier rounds
+	unanswered map[string]inputRequest    // questions by key
+	keys       map[string]bool            // of all questions so far
+	before     map[string]bool            // keys that a hook asked before the handler was called
+	ran        bool                       // the handler has been called
+	used       bool                       // the state has been used
 }
-
-func remove[T component](s *Server, from *registry[T], name string) bool {
-	existed := from.remove(name)
-	if existed {
-		s.notifyChanged(from.kind, false)
-	}
-	return existed
-}
-
-// ResourceUpdated notifies the clients that have subscribed to a resource that it has changed.
-func (s *Server) ResourceUpdated(uri string) {
-	s.ResourcesUpdated(func(other string) bool { return other == uri })
-}
-
-// ResourcesUpdated calls [Server.ResourceUpdated] for all subscribed URIs that match, such as those
-// of one template. match must not call the server.
-func (s *Server) ResourcesUpdated(match func(uri string) bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for w := range s.watchers {
-		w.noteUpdates(match)
-	}
-}
-
-// notifyChanged notifies clients that a list has changed. It also declares the capability and, if
-// completes is true, completions.
-func (s *Server) notifyChanged(kind string, completes bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.declared[kind] = true
-	s.declared["completions"] = s.declared["completions"] || completes
-	for w := range s.watchers {
-		w.noteList(kind)
-	}
-}
-
-// Serve serves the client at the other end of t until the client closes the connection, ctx ends or
-// the transport fails. Calls in flight may finish within the grace period. Serve returns an error
-// only if the transport failed.
-func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
-	session := s.newSession(t, jsonrpc.Options{Grace: s.o.Grace})
-	s.watch(session.changes)
-	defer s.unwatch(session.changes)
-	return session.conn.Run(ctx)
-}
-
-func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
-	session := &Session{server: s, log: s.o.Logger, ending: make(chan struct{})}
-	o.Handle, o.OnNotification, o.Ordered = session.handle, session.handleNotification, s.ordered
-	o.OnShutdown, o.Logger = session.end, s.o.Logger
-	session.agreed.Store(&agreement{})
-	session.conn = jsonrpc.NewConn(t, o)
-	session.changes = sessionChanges(session)
-	session.changes.begin()
-	return session
-}
-
-// MaxMessage returns the size limit of a message, in bytes.
-func (s *Server) MaxMessage() int { return s.o.MaxMessage }
 
 // A method is one row of the table of methods, for all revisions.
 type method struct {
 	run        func(ctx context.Context, c *Call) (any, error)
-	ordered    bool   // served in the order of messages; others may run concurrently
+	target     string // the param that names a component; may be empty
 	capability string // the server must have declared it; may be empty
-	era        era    // the era that has the method
+	ordered    bool   // served in the order of messages; others may run concurrently
 	cached     bool   // stateless results have a cache lifetime
 	mayAsk     bool   // its handlers may ask the client in the stateless era
+
+	handshakeOnly, statelessOnly bool // only the revisions of one era have the method
 }
 
-// An era is a group of protocol revisions: with a handshake, or stateless.
-type era int
+// unknownMethod is the method of calls whose method is not in the table: no revision has it.
+var unknownMethod = &method{handshakeOnly: true, statelessOnly: true}
 
-const (
-	bothEras era = iota
-	handshakeEra
-	statelessEra
-)
-
-// methodTable returns all methods except initialize.
-func (s *Server) methodTable() map[string]method {
-	return map[string]method{
-		"ping":                     {run: func(context.Context, *Call) (any, error) { return struct{}{}, nil }, ordered: true, era: handshakeEra},
-		"server/discover":          {run: s.discover, ordered: true, era: statelessEra, cached: true},
-		"subscriptions/listen":     {run: withParams(s.listen), ordered: true, era: statelessEra},
-		"tools/list":               {run: withParams(s.listMethod("tools", s.tools.page)), capability: "tools", cached: true},
-		"tools/call":               {run: s.callTool, capability: "tools", mayAsk: true},
-		"resources/list":           {run: withParams(s.listMethod("resources", s.resources.page)), capability: "resources", cached: true},
-		"resources/templates/list": {run: withParams(s.listMethod("resourceTemplates", s.templates.page)), capability: "resources", cached: true},
-		"resources/read":           {run: withURI(s.readResource), capability: "resources", cached: true, mayAsk: true},
-		"resources/subscribe":      {run: withURI(s.subscribe), ordered: true, capability: "resources", era: handshakeEra},
-		"resources/unsubscribe":    {run: withURI(s.unsubscribe), ordered: true, capability: "resources", era: handshakeEra},
-		"prompts/list":             {run: withParams(s.listMethod("prompts", s.prompts.page)), capability: "prompts", cached: true},
-		"prompts/get":              {run: withParams(s.getPrompt), capability: "prompts", mayAsk: true},
-		"completion/complete":      {run: withParams(s.completeArgument), capability: "completions"},
-		"logging/setLevel":         {run: withParams(s.setLevel), ordered: true, era: handshakeEra},
-	}
-}
-
-// withParams returns a method that decodes its params for f.
-func withParams[P any](f func(context.Context, *Call, *P) (any, error)) func(context.Context, *Call) (any, error) {
-	decoder := new(strictjson.Decoder)
-	return func(ctx context.Context, c *Call) (any, error) {
-		p := new(P)
-		if c.Params != nil {
-			err := decoder.Decode(c.Params, p)
-			if _, ok := errors.AsType[*strictjson.TypeError](err); ok {
-				return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of %s: %v", c.Method, err)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		return f(ctx, c, p)
-	}
-}
+// component returns the kind of component that the method is about, such as tool.
+func (m *method) component() string { return strings.TrimSuffix(m.capability, "s") }

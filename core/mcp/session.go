@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
-	"sync/atomic"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -15,63 +15,17 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A State is the state of a session.
-type State int32
-
-// The states, in order. A session never returns to an earlier one.
-const (
-	Created      State = iota // initialize has not been received
-	Initializing              // initialize has been answered
-	Operating                 // the client has sent notifications/initialized
-	Shutdown                  // the connection is ending; calls in flight may finish
-)
-
-func (s State) String() string {
-	return []string{"created", "initializing", "operating", "shutdown"}[s]
-}
-
-// A Session is a connection with one client, from the handshake on. Stateless requests that use the
-// same connection are not part of the session.
-type Session struct {
-	server    *Server
-	conn      *jsonrpc.Conn
-	log       *slog.Logger
-	state     atomic.Int32
-	level     atomic.Pointer[Level] // nil until the client sets a log level
-	changes   *changes
-	ending    chan struct{}             // closed when the connection begins to end
-	stateless bool                      // see NewStatelessSession
-	remote    bool                      // the client cannot see local components
-	agreed    atomic.Pointer[agreement] // empty before initialize
-}
-
-// An agreement is the result of the handshake.
-type agreement struct {
-	client
-	revision Revision
-	declared Capabilities // of the server
-}
-
-// State returns the state of the session.
-func (s *Session) State() State { return State(s.state.Load()) }
-
-// Revision returns the negotiated revision, or "" before initialize.
-func (s *Session) Revision() Revision { return s.agreed.Load().revision }
-
-// end is called when the connection begins to end.
-func (s *Session) end() {
-	s.state.Store(int32(Shutdown))
-	close(s.ending)
-}
-
 // handle handles every request of the client. It distinguishes the eras of the protocol: a request
 // that names its revision is stateless, any other belongs to the session. Methods are the same for
 // both.
 //
-// For a tools/call, newCall reads the params, handshakeRequest or statelessRequest checks whether the
-// session serves the request, serve calls the hook, run calls the method, callTool calls the tool's
-// handler, and render and AppendJSON write the result.
+// For a tools/call, newCall reads the params, handshakeRequest or statelessRequest checks whether
+// the session serves the request, serve calls the hook, run calls the method, callTool calls the
+// tool's handler, and render and AppendJSON write the result.
 func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error) {
+	if req.IsNotification() {
+		return nil, s.handleNotification(req)
+	}
 	var sp statelessParams
 	call, err := s.newCall(ctx, req, &sp)
 	if err != nil {
@@ -83,27 +37,196 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 		}
 		return nil, err
 	}
-	if sp.version != nil || s.stateless {
-		return s.statelessRequest(call, &sp)
+	if sp.version == nil && !s.stateless {
+		agreed := s.agreed.Load()
+		call.Session, call.client, call.Revision = s, &agreed.client, agreed.revision
+		return s.serve(call, s.check(call, agreed.declared.Has))
 	}
-	return s.handshakeRequest(call)
+	call.Revision = Latest
+	result, err := s.serve(call, s.checkStateless(call, &sp))
+	if err != nil {
+		return nil, statelessError(err)
+	}
+	return s.server.wrapStateless(call, result)
+}
+
+// check returns an error if the session does not serve a call: in its state, in this revision, or
+// with the capabilities that the server declares. It always serves ping.
+func (s *Session) check(call *Call, declares func(capability string) bool) error {
+	name, m, state, stateless := short(call.Method), call.method, s.state.Load(), call.Revision.stateless()
+	switch {
+	case !stateless && name == "ping":
+		return nil
+	case state == stateShutdown:
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the server is shutting down", name)
+	case !stateless && name == "initialize":
+		return nil
+	case stateless && call.req.InBatch():
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: revision %s has no batches; send one message at a time", name, call.Revision)
+	case strings.HasPrefix(name, "notifications/"):
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s is a notification; send it without an id", name)
+	case stateless && m.handshakeOnly:
+		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "revision %s has no method %q", call.Revision, name)
+	case stateless:
+	case state == stateCreated:
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: the session is not initialized; send initialize and then notifications/initialized, or set %q and %q in the params._meta of every request", name, MetaVersion, MetaCapabilities)
+	case state == stateInitializing:
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the session is not initialized; send notifications/initialized first", name)
+	case m.statelessOnly:
+		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "unknown method %q", name)
+	}
+	if m.capability != "" && !declares(m.capability) {
+		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server did not declare the capability %s", name, m.capability)
+	}
+	return nil
+}
+
+// initializeParams are the params of initialize.
+type initializeParams struct {
+	ProtocolVersion *Revision       `json:"protocolVersion"`
+	Capabilities    Capabilities    `json:"capabilities"`
+	ClientInfo      json.RawMessage `json:"clientInfo"`
+}
+
+// An initializeResult is the result of initialize.
+type initializeResult struct {
+	ProtocolVersion Revision       `json:"protocolVersion"`
+	Capabilities    Capabilities   `json:"capabilities"`
+	ServerInfo      Implementation `json:"serverInfo"`
+	Instructions    string         `json:"instructions,omitempty"`
+}
+
+// initialize negotiates the revision. protocolVersion is required; clientInfo and capabilities are
+// optional.
+func (s *Server) initialize(_ context.Context, c *Call, p *initializeParams) (any, error) {
+	if c.req.InBatch() {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize must not be part of a batch")
+	}
+	if c.Session.state.Load() != stateCreated {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: the session is already initialized")
+	}
+	if p.ProtocolVersion == nil {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", LatestHandshake)
+	}
+	info, err := readInfo(p.ClientInfo)
+	if err != nil {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of initialize: clientInfo: %v", err)
+	}
+	if err := c.reserve(len(c.Params)); err != nil {
+		return nil, err
+	}
+	revision := *p.ProtocolVersion
+	if !slices.Contains(HandshakeRevisions(), revision) {
+		revision = LatestHandshake
+	}
+	declared := s.capabilities()
+	c.Session.agreed.Store(&agreement{client{info: info, capabilities: p.Capabilities}, revision, declared})
+	c.Session.state.CompareAndSwap(stateCreated, stateInitializing)
+	c.Session.conn.SetDialect(jsonrpc.Dialect{Batches: revision == Revision20250326, NullID: revision < Revision20251125})
+	sent := maps.Clone(declared)
+	if revision < Revision20250326 {
+		delete(sent, "completions") // the revision has the method, but not the capability
+	}
+	return initializeResult{revision, sent, s.info.ForRevision(revision), s.o.Instructions}, nil
+}
+
+// checkStateless reads the params of the stateless era, and returns an error if the call is refused.
+func (s *Session) checkStateless(call *Call, sp *statelessParams) error {
+	if err := call.readStateless(sp); err != nil {
+		return &transport.StatelessError{Err: err, Malformed: true}
+	}
+	if err := s.check(call, s.server.declares); err != nil || !call.method.mayAsk {
+		return err
+	}
+	return call.readAnswers(sp)
+}
+
+// wrapStateless adds the members that results have in the stateless era: the result type, the
+// serverInfo and, if the method is cached, the cache lifetime.
+func (s *Server) wrapStateless(c *Call, result any) (any, error) {
+	if answer, ok := result.(*toolAnswer); ok {
+		return answer, nil // it adds them itself
+	}
+	raw, err := encode(result)
+	if err != nil {
+		return nil, fmt.Errorf("encode the result of %s: %w", c.Method, err)
+	}
+	meta, kind, rest := Meta{}, json.RawMessage(`"complete"`), []byte(nil)
+	err = strictjson.Object(raw, func(key, value []byte) error {
+		switch string(key) {
+		case "resultType":
+			kind = value
+		case "_meta":
+			return strictjson.Members(value, func(key, value []byte) error {
+				meta[string(key)] = json.RawMessage(value)
+				return nil
+			})
+		default:
+			rest = strictjson.AppendMember(append(rest, ','), string(key), value)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the result of %s: %w", c.Method, err)
+	}
+	out := append([]byte(`{"resultType":`), kind...)
+	if c.method.cached && string(kind) == `"complete"` {
+		scope := "private"
+		if c.cache.Public {
+			scope = "public"
+		}
+		out = fmt.Appendf(out, `,"ttlMs":%d,"cacheScope":"%s"`, max(c.cache.TTL, 0).Milliseconds(), scope)
+	}
+	out, err = appendMeta(append(out, rest...), meta, s.resultInfo)
+	return json.RawMessage(append(out, '}')), err
+}
+
+// statelessError converts err to an error with the codes of the stateless era.
+func statelessError(err error) error {
+	if _, ok := errors.AsType[*transport.StatelessError](err); ok {
+		return err
+	}
+	if errors.Is(err, ResourceNotFound) {
+		renamed := jsonrpc.Error{Message: err.Error()}
+		if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+			renamed = *e
+		}
+		renamed.Code = jsonrpc.InvalidParams
+		err = &renamed
+	}
+	return &transport.StatelessError{Err: err}
+}
+
+// A discoverResult is the result of server/discover.
+type discoverResult struct {
+	Meta              Meta         `json:"_meta"`
+	SupportedVersions []Revision   `json:"supportedVersions"`
+	Capabilities      Capabilities `json:"capabilities"`
+	Instructions      string       `json:"instructions,omitempty"`
+}
+
+// discover describes the server to clients without a handshake.
+func (s *Server) discover(_ context.Context, c *Call) (any, error) {
+	c.cache = s.o.ListCache
+	meta := Meta{MetaServerInfo: s.info} // in full, unlike in other results
+	return discoverResult{meta, Revisions(), s.capabilities(), s.o.Instructions}, nil
 }
 
 // serve runs a method inside the hook. If refusal is not nil, it is returned instead of running the
 // method, so that the hook sees refused calls too.
-func (s *Session) serve(call *Call, m method, refusal error) (result any, err error) {
+func (s *Session) serve(call *Call, refusal error) (result any, err error) {
 	defer call.end()
 	ctx := (*callContext)(call)
 	if s.logsCalls(ctx) {
 		defer s.logCall(call, time.Now(), &result, &err)
 	}
 	if hook := s.server.o.Hook; hook != nil {
-		result, err = hook(ctx, call, func(ctx context.Context) (any, error) { return call.run(ctx, m, refusal) })
+		result, err = hook(ctx, call, func(ctx context.Context) (any, error) { return call.run(ctx, refusal) })
 		if errors.Is(err, errUnanswered) {
 			result, err = call.openQuestions() // asked by the hook
 		}
 	} else {
-		result, err = call.run(ctx, m, refusal)
+		result, err = call.run(ctx, refusal)
 	}
 	if err != nil {
 		return nil, call.forClient(err)
@@ -127,17 +250,37 @@ func (s *Session) serve(call *Call, m method, refusal error) (result any, err er
 	return raw, nil
 }
 
+// run calls the method unless the call is refused. If questions are open, they are the result.
+func (c *Call) run(ctx context.Context, refusal error) (any, error) {
+	if refusal != nil {
+		return nil, refusal
+	}
+	if err := c.checkTarget(); err != nil {
+		return nil, err
+	}
+	if c.dialogue.Load() != nil || c.via.server.o.Hook != nil {
+		if err := c.beginDialogue(); err != nil {
+			return nil, err
+		}
+	}
+	result, err := c.method.run(ctx, c)
+	if open, sealErr := c.openQuestions(); open != nil || sealErr != nil {
+		return open, sealErr
+	}
+	return result, err
+}
+
 // A rendered result depends on the revision of the client.
 type rendered interface {
 	render(*Call) (any, error)
 }
 
 // handleNotification ignores unknown notifications.
-func (s *Session) handleNotification(_ context.Context, req *jsonrpc.Request) error {
+func (s *Session) handleNotification(req *jsonrpc.Request) error {
 	switch req.Method {
 	case "notifications/initialized":
-		if !s.state.CompareAndSwap(int32(Initializing), int32(Operating)) {
-			return fmt.Errorf("not expected in state %q", s.State())
+		if !s.state.CompareAndSwap(stateInitializing, stateOperating) {
+			return errors.New("only expected once, after initialize")
 		}
 	case "notifications/cancelled":
 		var p struct {
@@ -156,67 +299,4 @@ func (s *Session) handleNotification(_ context.Context, req *jsonrpc.Request) er
 		}
 	}
 	return nil
-}
-
-// notify sends a notification and logs an error. A broken connection also ends the context of each
-// handler.
-func (s *Session) notify(ctx context.Context, method string, params any) {
-	if err := s.conn.Notify(ctx, method, params); err != nil {
-		s.log.Debug("notify client", "method", method, "error", err)
-	}
-}
-
-// NewSession returns a session for a transport that passes each message to [Session.Receive]. send
-// sends messages that belong to no request; it must not block. The caller must close the session.
-// Its client is remote: see [Resource].
-func (s *Server) NewSession(send func(msg []byte) error) *Session {
-	return s.openSession(sender(send), jsonrpc.Options{})
-}
-
-// NewStatelessSession returns a session for requests of unrelated clients. Each request names its
-// revision. The Session of a [Call] is nil, and requests may have equal ids.
-func (s *Server) NewStatelessSession() *Session {
-	session := s.openSession(sender(func([]byte) error { return errors.New("a stateless request has no session") }), jsonrpc.Options{UnrelatedPeers: true})
-	session.stateless = true
-	return session
-}
-
-func (s *Server) openSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
-	o.Grace = 24 * time.Hour // the caller of Close ends it
-	session := s.newSession(t, o)
-	session.remote = true
-	session.conn.Open(context.Background())
-	s.watch(session.changes)
-	return session
-}
-
-// Receive handles a message, concurrently with others. The context of a request has the values of
-// ctx and ends when ctx does.
-func (s *Session) Receive(ctx context.Context, m *jsonrpc.Message, r transport.Responder) {
-	s.conn.Receive(ctx, m, r)
-}
-
-// Close ends a session of [Server.NewSession] or [Server.NewStatelessSession]. It waits for calls in
-// flight until skipGrace is closed, and then ends their contexts.
-func (s *Session) Close(skipGrace <-chan struct{}) {
-	s.server.unwatch(s.changes)
-	s.conn.Close(skipGrace)
-}
-
-// A sender is a [jsonrpc.Transport] that only sends.
-type sender func(msg []byte) error
-
-func (send sender) Send(msg []byte) error { return send(msg) }
-func (sender) Receive() ([]byte, error)   { return nil, io.EOF }
-func (sender) Close() error               { return nil }
-
-// Suspend lets the client disconnect and fetch the response of the call of ctx after retry, so that
-// a call that takes minutes keeps no connection open. It only works over HTTP in revision
-// 2025-11-25; otherwise it does nothing.
-func Suspend(ctx context.Context, retry time.Duration) {
-	c := CallFrom(ctx)
-	if c == nil || c.responder == nil || c.Session == nil || c.Revision < Revision20251125 {
-		return
-	}
-	c.responder.Suspend(retry)
 }

@@ -112,3 +112,25 @@ func FuzzParts(f *testing.F) {
 		agreeOnDecoding(t, data)
 	})
 }
+
+// MembersAt finds the members of a nested object with the ends that ObjectEnds has found.
+func TestMembersAt(t *testing.T) {
+	for _, inner := range append(walked(), `{"a":{"b":[1,"}"]},"c":"\"","d":3,"e":[],"f":{}}`, ` { "a" : 1 , "b" : { } } `) {
+		if First([]byte(inner)) != '{' {
+			continue
+		}
+		var got, want []string
+		err := ObjectEnds([]byte(`{"x":[{"y":1}],"params": `+inner+`,"z":2}`), func(key, value []byte, ends Ends) error {
+			if string(key) != "params" {
+				return nil
+			}
+			var err error
+			want, _ = parts(value, Members)
+			got, err = parts(value, func(data []byte, member func(key, value []byte) error) error { return MembersAt(data, &ends, member) })
+			return err
+		})
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("MembersAt(%s) = %q, %v, want %q", inner, got, err, want)
+		}
+	}
+}

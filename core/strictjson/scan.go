@@ -36,8 +36,23 @@ func Array(data []byte, element func(value []byte) error) error {
 	return split(data, '[', "an array", func(_, value []byte) error { return element(value) })
 }
 
+// Ends are the positions where the first members of an object end, relative to its start. 0 means
+// that the position is not known.
+type Ends [4]int
+
+// ObjectEnds is [Object]. It also passes the ends of each value that is an object to member. With them,
+// [MembersAt] finds the members of the value without a second pass.
+func ObjectEnds(data []byte, member func(key, value []byte, ends Ends) error) error {
+	s := scanner{data: data, wantsEnds: true}
+	return s.split('{', "an object", func(key, value []byte) error { return member(key, value, s.ends) })
+}
+
 func split(data []byte, first byte, kind string, visit func(key, value []byte) error) error {
 	s := scanner{data: data}
+	return s.split(first, kind, visit)
+}
+
+func (s *scanner) split(first byte, kind string, visit func(key, value []byte) error) error {
 	i := s.space(0)
 	if s.at(i) != first {
 		return s.finish(s.expected(i, kind))
@@ -65,6 +80,9 @@ type scanner struct {
 	depth int
 	err   error
 	dup   *Error
+
+	wantsEnds bool
+	ends      Ends // of the last value in the outermost object
 }
 
 // finish returns the error of a pass that ended at i. Data after the value is an error.
@@ -117,13 +135,17 @@ func (s *scanner) container(i int, visit func(key, value []byte) error) int {
 		return failed
 	}
 	s.depth++
-	isObject, closing := s.data[i] == '{', s.data[i]+2 // } or ], in ASCII
+	origin, isObject, closing := i, s.data[i] == '{', s.data[i]+2 // } or ], in ASCII
 	if i = s.space(i + 1); s.at(i) == closing {
 		s.depth--
 		return i + 1
 	}
 	var seen keySet
-	for {
+	keepsEnds := s.wantsEnds && s.depth == 2
+	if keepsEnds {
+		s.ends = Ends{}
+	}
+	for n := 0; ; n++ {
 		var key []byte
 		if isObject {
 			if key, i = s.key(i, &seen); i == failed {
@@ -133,6 +155,9 @@ func (s *scanner) container(i int, visit func(key, value []byte) error) int {
 		start := i
 		if i = s.value(start); i == failed {
 			return failed
+		}
+		if keepsEnds && n < len(s.ends) {
+			s.ends[n] = i - origin
 		}
 		if visit != nil {
 			if s.err = visit(key, s.data[start:i]); s.err != nil {
@@ -332,7 +357,28 @@ func (s *keySet) add(key []byte) bool {
 // Members is a faster [Object] for data that [Check] accepts, such as a value from [Object]. It may
 // panic on other input. For a value that is not an object it returns a [*TypeError].
 func Members(data []byte, member func(key, value []byte) error) error {
-	return splitChecked(data, '{', "an object", member)
+	return MembersAt(data, &Ends{}, member)
+}
+
+// MembersAt is [Members] for an object whose ends [ObjectEnds] has found. It does not look into the
+// values.
+func MembersAt(data []byte, ends *Ends, member func(key, value []byte) error) error {
+	i := skipSpace(data, 0)
+	if data[i] != '{' {
+		return typeMismatch("an object", data)
+	}
+	n := 0
+	_, err := walk(data, i, func(key []byte, at int) (int, error) {
+		end := 0
+		if n < len(ends) {
+			end = ends[n]
+		}
+		if n++; end == 0 {
+			end = skip(data, at)
+		}
+		return end, member(key, data[at:end])
+	})
+	return err
 }
 
 // Member returns the value of a member of object, or nil if the member does not exist or object is
@@ -353,17 +399,13 @@ func Member(object []byte, name string) (value json.RawMessage) {
 // Elements is a faster [Array] for data that [Check] accepts. It may panic on other input. For a
 // value that is not an array it returns a [*TypeError].
 func Elements(data []byte, element func(value []byte) error) error {
-	return splitChecked(data, '[', "an array", func(_, value []byte) error { return element(value) })
-}
-
-func splitChecked(data []byte, first byte, kind string, visit func(key, value []byte) error) error {
 	i := skipSpace(data, 0)
-	if data[i] != first {
-		return typeMismatch(kind, data)
+	if data[i] != '[' {
+		return typeMismatch("an array", data)
 	}
-	_, err := walk(data, i, func(key []byte, at int) (int, error) {
+	_, err := walk(data, i, func(_ []byte, at int) (int, error) {
 		end := skip(data, at)
-		return end, visit(key, data[at:end])
+		return end, element(data[at:end])
 	})
 	return err
 }

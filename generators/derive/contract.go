@@ -59,7 +59,8 @@ func (c Component) addCapabilities(capabilities map[string]json.RawMessage) {
 	}
 }
 
-// addListEntry adds the list entry of a tool, resource, template or prompt. Other components have none.
+// addListEntry adds the list entry of a tool, resource, template or prompt. Other components have
+// none.
 func (c Component) addListEntry(all *contract.Contract) (err error) {
 	switch {
 	case c.IsTool():
@@ -110,10 +111,15 @@ type oldVersion struct {
 	line    int
 }
 
+var (
+	oldTypeName     = regexp.MustCompile(`^(.+)V([0-9]+)$`) // CreateV1
+	notInIdentifier = regexp.MustCompile(`\W+`)
+)
+
 // addOldVersion adds t if its name and its method Upgrade make it an older version of a command. The
 // command may be in a file that is visited later.
 func (f *finder) addOldVersion(file string, line int, t *types.Named) {
-	parts := regexp.MustCompile(`^(.+)V([0-9]+)$`).FindStringSubmatch(t.Obj().Name())
+	parts := oldTypeName.FindStringSubmatch(t.Obj().Name())
 	upgrade := method(t, upgradeMethod)
 	if parts == nil || upgrade == nil || !isStruct(t) || t.TypeParams() != nil {
 		return
@@ -135,8 +141,8 @@ func (f *finder) addOldVersion(file string, line int, t *types.Named) {
 	})
 }
 
-// NotDowngraded returns the newest older version whose next version has no method Downgrade: its type, that of
-// the next version, and its file. They are empty if there is none.
+// NotDowngraded returns the newest older version whose next version has no method Downgrade: its
+// type, that of the next version, and its file. They are empty if there is none.
 func (c Component) NotDowngraded() (old, next, file string) {
 	for _, o := range slices.Backward(c.oldVersions) {
 		if !o.back {
@@ -197,8 +203,8 @@ func HasMap(packages []*Package, entry string) bool {
 	return false
 }
 
-// Stored returns the fields of events that have a struct type, as contracts record them. Names are those of
-// the package that declares the type.
+// Stored returns the fields of events that have a struct type, as contracts record them. Names are
+// those of the package that declares the type.
 func (p Project) Stored(t *types.Named) contract.Shape {
 	s := p.shapeBuilder(t.Obj().Pkg())
 	shape := contract.Shape{Fields: s.fields(t.Obj().Name(), t.Underlying().(*types.Struct))}
@@ -233,8 +239,8 @@ type shapeBuilder struct {
 	namesEnums  bool // whether typeText returns the names of enums
 }
 
-// fields returns the fields of a struct that encoding/json writes. owner prefixes the names of anonymous
-// structs in it.
+// fields returns the fields of a struct that encoding/json writes. owner prefixes the names of
+// anonymous structs in it.
 func (s *shapeBuilder) fields(owner string, t *types.Struct) []contract.Field {
 	fields := []contract.Field{}
 	for _, m := range JSONFields(t, false) {
@@ -256,7 +262,8 @@ func (s *shapeBuilder) fields(owner string, t *types.Struct) []contract.Field {
 	return fields
 }
 
-// typeText returns a type in the syntax of [contract.ParseType]. name is the name of an anonymous struct.
+// typeText returns a type in the syntax of [contract.ParseType]. name is the name of an anonymous
+// struct.
 func (s *shapeBuilder) typeText(name string, t types.Type) string {
 	t = types.Unalias(t)
 	named, isNamed := t.(*types.Named)
@@ -290,8 +297,8 @@ func (s *shapeBuilder) typeText(name string, t types.Type) string {
 	return "any"
 }
 
-// enum returns the name of an enum of the project and adds its constants. Other types have the name of their
-// underlying type.
+// enum returns the name of an enum of the project and adds its constants. Other types have the name
+// of their underlying type.
 func (s *shapeBuilder) enum(t *types.Named) string {
 	constants := Constants(t)
 	name, isOwn := t.Obj().Name(), t.Obj().Pkg().Path() == s.pkg
@@ -309,7 +316,8 @@ func (s *shapeBuilder) enum(t *types.Named) string {
 	return name
 }
 
-// Constants returns the constants of a type whose values are strings, in its package, sorted by name.
+// Constants returns the constants of a type whose values are strings, in its package, sorted by
+// name.
 func Constants(t *types.Named) (found []*types.Const) {
 	if t.Obj().Pkg() == nil {
 		return nil
@@ -344,7 +352,7 @@ func (s *shapeBuilder) typeName(t *types.Named) string {
 		text = gen.Capitalize(pkg.Name()) + gen.Capitalize(text)
 	}
 	for i := range t.TypeArgs().Len() {
-		text += regexp.MustCompile(`\W+`).ReplaceAllString(s.typeText("", t.TypeArgs().At(i)), "")
+		text += notInIdentifier.ReplaceAllString(s.typeText("", t.TypeArgs().At(i)), "")
 	}
 	return text
 }

@@ -25,8 +25,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
 
-// Each archive is a module. The expected derived files follow its files, then problems and warnings in
-// want.
+// Each archive is a module. The expected derived files follow its files, then problems and warnings
+// in want.
 func TestDerive(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "-mod=mod")
@@ -147,8 +147,8 @@ func deriveOnce(t *testing.T, root *os.Root) []txtar.File {
 	return append(files, txtar.File{Name: "want", Data: []byte(said)})
 }
 
-// checkConstants checks that the constants of a derived file are the schemas of the components, and that no
-// object schema is written twice.
+// checkConstants checks that the constants of a derived file are the schemas of the components, and
+// that no object schema is written twice.
 func checkConstants(t *testing.T, p *derive.Package) {
 	t.Helper()
 	fset := token.NewFileSet()

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -22,10 +23,15 @@ const (
 	mapFunc   = "Map"
 )
 
+var (
+	featureNamePattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
+	triggerMethod      = regexp.MustCompile(`^On(\P{Ll}|$)`) // OnCreate, but not Once
+)
+
 func (p Place) featureName() string { return path.Base(p.Dir) }
 
-// UsedFeatures returns the names of the features whose packages the package in a folder imports, directly or
-// through packages that are not features.
+// UsedFeatures returns the names of the features whose packages the package in a folder imports,
+// directly or through packages that are not features.
 func (p Project) UsedFeatures(view *typecheck.View, dir string) []string {
 	isFeature := func(dir string) bool {
 		return path.Dir(dir) == Features && slices.ContainsFunc(view.Files(dir), func(f *typecheck.File) bool { return slices.Contains(f.Names(), stateType) })
@@ -47,7 +53,7 @@ func (p Project) isCore(dir string) bool {
 func (f *finder) checkFeature() {
 	name := f.place.featureName()
 	taken := token.IsKeyword(name) || slices.Contains([]string{"init", "internal", "main", "vendor"}, name) // cannot be imported
-	if taken || !regexp.MustCompile(`^[a-z][a-z0-9]*$`).MatchString(name) {
+	if taken || !featureNamePattern.MatchString(name) {
 		f.problem(f.packagePos(), "invalid feature name %s: use lower-case letters and digits, and no name that Go reserves; rename the folder %s", name, f.place.Dir)
 	} else if f.pkg.Name() != name {
 		f.problem(f.packagePos(), "package %s must be named %s, like its folder", f.pkg.Name(), name)
@@ -95,8 +101,9 @@ func (f *finder) packagePos() token.Pos {
 func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 	name := spec.Name.Name
 	object, _ := f.pkg.Scope().Lookup(name).(*types.TypeName)
-	docs := f.typeDocs(spec.Name.Pos())
-	if !spec.Name.IsExported() || name == stateType || object == nil || object.IsAlias() || isIgnored(docs...) {
+	doc := f.typeDoc(spec.Name.Pos())
+	isOther := object == nil || object.Pos() != spec.Name.Pos() // the compiler reports it
+	if !spec.Name.IsExported() || name == stateType || isOther || object.IsAlias() || isIgnored(doc) {
 		return
 	}
 	named, ok := object.Type().(*types.Named)
@@ -109,9 +116,6 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 		return
 	}
 	switch {
-	case object.Pos() != spec.Name.Pos():
-		f.problem(spec.Name.Pos(), "%s is declared more than once", name)
-		return
 	case isConstrained(file):
 		f.problem(spec.Name.Pos(), constrainedProblem, name, kind)
 		return
@@ -124,18 +128,16 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 	}
 	c := Component{Kind: kind, Func: name, Feature: f.place.featureName(), File: file.Path, Line: f.fset.PositionFor(spec.Name.Pos(), false).Line, version: 1}
 	c.Name = c.Feature + "_" + gen.WireName(name)
-	for _, doc := range docs {
-		c.Description = cmp.Or(c.Description, describe(doc, name))
-	}
+	c.Description = describe(doc, name)
 	before := len(f.found.Problems)
-	f.applyDirectives(&c, directives(docs...))
+	f.applyDirectives(&c, directives(doc))
 	switch kind {
 	case Command:
 		c.EventType = c.Feature + "/" + cmp.Or(c.EventType, gen.WireName(name))
 		f.checkCommand(&c, spec.Name, named)
 	case Query:
 		if answer := method(named, "Answer"); f.checkMethod(&c, spec.Name, named, answer) && f.setSchemas(&c, spec.Name, named, answer) {
-			c.hints = []hint{{field: "ReadOnlyHint", value: true}, {field: "OpenWorldHint"}}
+			c.annotations = &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)}
 		}
 	case Worker:
 		f.checkWorker(&c, spec.Name, named)
@@ -174,7 +176,7 @@ func kindByMethod(name string) (Kind, bool) {
 	case "Every":
 		return Worker, true
 	}
-	return Worker, regexp.MustCompile(`^On(\P{Ll}|$)`).MatchString(name) // OnCreate, but not Once
+	return Worker, triggerMethod.MatchString(name)
 }
 
 // ignores reports whether the comment of a function, method or constant has //petrock:ignore.
@@ -255,12 +257,13 @@ func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
 			c.Input, c.Output = nil, nil
 			return
 		}
-		c.hints = append([]hint{{field: "ReadOnlyHint"}}, append(c.hints, hint{field: "OpenWorldHint"})...)
+		c.annotations = cmp.Or(c.annotations, &mcp.ToolAnnotations{})
+		c.annotations.ReadOnlyHint, c.annotations.OpenWorldHint = new(false), new(false)
 	}
 }
 
-// writtenType returns the type whose fields are the input and the events of a command: t, or that of the older
-// version in //petrock:writes.
+// writtenType returns the type whose fields are the input and the events of a command: t, or that of
+// the older version in //petrock:writes.
 func (f *finder) writtenType(c *Component, name *ast.Ident, t *types.Named) *types.Named {
 	if c.writes == 0 {
 		return t
@@ -282,8 +285,8 @@ func (c Component) writtenFunc() string {
 	return fmt.Sprintf("%sV%d", c.Func, c.writes)
 }
 
-// setSchemas derives the input and output of a command or query from its type and a method. It reports
-// false if there is no input.
+// setSchemas derives the input and output of a command or query from its type and a method. It
+// reports false if there is no input.
 func (f *finder) setSchemas(c *Component, name *ast.Ident, t *types.Named, method *types.Func) bool {
 	if !f.setInput(c, name, t) {
 		return false
@@ -358,9 +361,7 @@ func (f *finder) checkState(name string) {
 	k.check(named, object.Pos()) // snapshots are JSON
 	at := f.fset.PositionFor(object.Pos(), false)
 	c := Component{Kind: Feature, Name: name, Func: stateType, Feature: name, File: at.Filename, Line: at.Line}
-	for _, doc := range f.typeDocs(object.Pos()) {
-		c.Description = cmp.Or(c.Description, gen.Capitalize(strings.TrimPrefix(commentText(doc), stateType+" is ")))
-	}
+	c.Description = gen.Capitalize(strings.TrimPrefix(commentText(f.typeDoc(object.Pos())), stateType+" is "))
 	f.found.Components = append(f.found.Components, c)
 }
 

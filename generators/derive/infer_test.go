@@ -29,9 +29,9 @@ type twin struct {
 	directive bool   // a type has a schema that only source has
 }
 
-// Schemas inferred by reflection equal those derived from source, except for descriptions and enums that
-// only source has. The types come from the archives in testdata and the packages of this repository with
-// derived files. All derived schemas fit their types.
+// Schemas inferred by reflection equal those derived from source, except for descriptions and enums
+// that only source has. The types come from the archives in testdata and the packages of this
+// repository with derived files. All derived schemas fit their types.
 func TestInferenceAgrees(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "-mod=mod")
@@ -92,8 +92,8 @@ func TestInferenceAgrees(t *testing.T) {
 // An answer is the program's result for one schema.
 type answer struct{ Schema, Error, Misfit string }
 
-// A program infers the schemas of compiled types. Its source and that of archives overlay this module,
-// below core, so that it can import core/internal.
+// A program infers the schemas of compiled types. Its source and that of archives overlay this
+// module, below core, so that it can import core/internal.
 type program struct {
 	dir, at string
 	overlay map[string]string
@@ -253,8 +253,8 @@ func decode(t *testing.T, raw []byte) any {
 	return v
 }
 
-// agree compares a derived schema with an inferred one. It ignores descriptions, and enums that only the
-// derived schema has.
+// agree compares a derived schema with an inferred one. It ignores descriptions, and enums that only
+// the derived schema has.
 func agree(derived, inferred any) bool {
 	switch d := derived.(type) {
 	case []any:

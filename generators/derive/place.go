@@ -46,7 +46,8 @@ type Place struct {
 	Wired bool   // the server registers its components
 }
 
-// Places returns the folders of a project that may contain components: the fixed ones and its features.
+// Places returns the folders of a project that may contain components: the fixed ones and its
+// features.
 func Places(view *typecheck.View) []Place {
 	places := fixedPlaces()
 	for _, dir := range view.Dirs() {
@@ -125,9 +126,9 @@ func (p Place) receiver() string {
 	return map[Kind]string{Tool: "Tools", Resource: "Resources", Prompt: "Prompts"}[p.Kind]
 }
 
-// CheckNames adds a problem to each package that has a tool with the name of a tool in others or in an
-// earlier package, or that maps events of a command, or of a type that another package maps. It ignores
-// packages with problems.
+// CheckNames adds a problem to each package that has a tool with the name of a tool in others or in
+// an earlier package, or that maps events of a command, or of a type that another package maps. It
+// ignores packages with problems.
 func CheckNames(packages, others []*Package) {
 	checkMappedTypes(packages, others)
 	known := map[string]Component{}
@@ -152,13 +153,22 @@ func (p *Package) tools() []Component {
 	return tools
 }
 
-// Workers returns the workers of a feature, such as posts/digest, from its derived file, which may be nil.
+var (
+	workerCall        = regexp.MustCompile(`app\.WorkerOf\("([^"]+)"`)
+	uriExpression     = regexp.MustCompile(`\{([^{}]*)\}`)
+	expressionContent = regexp.MustCompile(`^(\+?\w+|\?\w+(,\w+)*)$`)
+	notPrintable      = regexp.MustCompile(`[^ -~]`)
+	nearlyScopes      = regexp.MustCompile(`(?i)^//\s*petrock:\s*scopes?\b`)
+)
+
+// Workers returns the workers of a feature, such as posts/digest, from its derived file, which may
+// be nil.
 func Workers(derived *typecheck.File) []string {
 	if derived == nil || path.Dir(derived.Dir()) != Features || !derived.IsDerived() {
 		return nil
 	}
 	var names []string
-	for _, call := range regexp.MustCompile(`app\.WorkerOf\("([^"]+)"`).FindAllSubmatch(derived.Text, -1) {
+	for _, call := range workerCall.FindAllSubmatch(derived.Text, -1) {
 		names = append(names, path.Base(derived.Dir())+"/"+string(call[1]))
 	}
 	return names
@@ -166,18 +176,18 @@ func Workers(derived *typecheck.File) []string {
 
 // Variables returns the names of the variables in a URI template, in order.
 func Variables(uri string) ([]string, error) {
-	plain := regexp.MustCompile(`\{[^{}]*\}`).ReplaceAllString(uri, "x")
+	plain := uriExpression.ReplaceAllString(uri, "x")
 	parsed, err := url.Parse(plain)
 	switch {
-	case err != nil || strings.ContainsAny(plain, "{} \t\n\"<>\\^`|") || regexp.MustCompile(`[^ -~]`).MatchString(uri):
+	case err != nil || strings.ContainsAny(plain, "{} \t\n\"<>\\^`|") || notPrintable.MatchString(uri):
 		return nil, fmt.Errorf("%q is not a URI; write one such as note://{id}", uri)
 	case parsed.Scheme == "":
 		return nil, fmt.Errorf("the URI %q has no scheme; write one such as note://{id}", uri)
 	}
 	var names []string
-	for _, found := range regexp.MustCompile(`\{([^{}]*)\}`).FindAllStringSubmatchIndex(uri, -1) {
+	for _, found := range uriExpression.FindAllStringSubmatchIndex(uri, -1) {
 		expression := uri[found[2]:found[3]]
-		if !regexp.MustCompile(`^(\+?\w+|\?\w+(,\w+)*)$`).MatchString(expression) || expression[0] == '?' && found[1] != len(uri) {
+		if !expressionContent.MatchString(expression) || expression[0] == '?' && found[1] != len(uri) {
 			return nil, fmt.Errorf("URI %q: invalid expression {%s}; use {name}, {+name} or, at the end, {?a,b}", uri, expression)
 		}
 		for name := range strings.SplitSeq(strings.TrimLeft(expression, "+?"), ",") {
@@ -193,7 +203,7 @@ func Variables(uri string) ([]string, error) {
 // Expand returns a URI template with the values of its variables. Only query variables are optional.
 func Expand(uri string, values map[string]string) (string, error) {
 	var missing []string
-	expanded := regexp.MustCompile(`\{([^{}]*)\}`).ReplaceAllStringFunc(uri, func(expression string) string {
+	expanded := uriExpression.ReplaceAllStringFunc(uri, func(expression string) string {
 		expression = strings.Trim(expression, "{}")
 		if list, ok := strings.CutPrefix(expression, "?"); ok {
 			var pairs []string
@@ -251,10 +261,9 @@ func (f *finder) addScopes(c *Component, d directive) {
 // checkScopeDirectives refuses scope directives that apply to no component, since the user would think
 // the component is protected. It ignores function bodies.
 func (f *finder) checkScopeDirectives(file *typecheck.File) {
-	nearly := regexp.MustCompile(`(?i)^//\s*petrock:\s*scopes?\b`)
 	for _, group := range file.Syntax.Comments {
 		for _, comment := range group.List {
-			if nearly.MatchString(comment.Text) && !f.scoped[comment.Pos()] && declaration[*ast.BlockStmt](f, comment.Pos()) == nil {
+			if nearlyScopes.MatchString(comment.Text) && !f.scoped[comment.Pos()] && declaration[*ast.BlockStmt](f, comment.Pos()) == nil {
 				f.problem(comment.Pos(), "%q has no effect here; write //petrock:scopes, without spaces, in the doc comment of the function of a tool, resource or prompt, or of the type of a command or query", strings.TrimSpace(comment.Text))
 			}
 		}

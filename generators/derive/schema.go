@@ -54,7 +54,8 @@ func (s *schemaBuilder) build(t types.Type) (string, bool) {
 	return string(document), true
 }
 
-// posOf returns the position of an error: that of a directive, or of the innermost field in the project.
+// posOf returns the position of an error: that of a directive, or of the innermost field in the
+// project.
 func (s *schemaBuilder) posOf(wrong *inference.TypeError) token.Pos {
 	if wrong.Owner != nil {
 		if _, pos, ok := s.finder.schemaDirective(wrong.Owner.(sourceType).Type.(*types.Named)); ok {
@@ -256,7 +257,7 @@ func (f *finder) schemaDirective(t *types.Named) (text string, pos token.Pos, ok
 		return "", 0, false
 	}
 	var lines []string
-	for _, d := range directives(f.typeDocs(t.Obj().Pos())...) {
+	for _, d := range directives(f.typeDoc(t.Obj().Pos())) {
 		if d.name == "schema" {
 			lines = append(lines, d.text)
 			pos = cmp.Or(pos, d.pos)
@@ -273,8 +274,8 @@ type JSONField struct {
 	Path []string // Go names from the root, through embedded structs
 }
 
-// JSONFields returns the fields of a struct that encoding/json reads or, if written is true, writes, in
-// order. Fields of an embedded pointer to an unexported struct are only written.
+// JSONFields returns the fields of a struct that encoding/json reads or, if written is true, writes,
+// in order. Fields of an embedded pointer to an unexported struct are only written.
 func JSONFields(t *types.Struct, written bool) []JSONField {
 	var claims []JSONField
 	collect(t, JSONField{}, []types.Type{t}, written, &claims)
@@ -338,8 +339,8 @@ func FieldAt(t types.Type, jsonPath string) *types.Var {
 	return found
 }
 
-// Innermost returns the type that a type is, points to or contains, through any number of pointers, lists and
-// maps.
+// Innermost returns the type that a type is, points to or contains, through any number of pointers,
+// lists and maps.
 func Innermost(t types.Type) types.Type {
 	for {
 		container, ok := t.Underlying().(interface{ Elem() types.Type })

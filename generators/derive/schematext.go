@@ -16,8 +16,8 @@ import (
 // A schemaText is the schema of an input or output, or a part that several of them have in common.
 type schemaText struct{ name, text string }
 
-// schemaConstants returns the declaration of the constants that hold schemas, or "". Constants compile
-// faster than literals. Each object schema that is used more than once is declared once.
+// schemaConstants returns the declaration of the constants that hold schemas, or "". Constants
+// compile faster than literals. Each object schema that is used more than once is declared once.
 //
 //	const (
 //		schemaBook = `{"type":"object",…}`
@@ -79,8 +79,9 @@ func (c Component) constants() (all []schemaText) {
 	return all
 }
 
-// sharedConstants returns the object schemas that occur more than once in constants, the longest first. Each
-// has the name of its struct type or, if several types have the same schema, is the first of the constants.
+// sharedConstants returns the object schemas that occur more than once in constants, the longest
+// first. Each has the name of its struct type or, if several types have the same schema, is the
+// first of the constants.
 func (f *finder) sharedConstants(all []schemaText) (shared []schemaText) {
 	objects := map[string]bool{}
 	var texts []string

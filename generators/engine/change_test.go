@@ -34,8 +34,8 @@ type wrapped struct{ posts.Create }
 func (w wrapped) title() string { return w.Create.Title + w.Title }
 `
 
-// A change renames references in all packages, keeps the names under which data is stored, and can be
-// undone.
+// A change renames references in all packages, keeps the names under which data is stored, and can
+// be undone.
 func TestChange(t *testing.T) {
 	b := open(t)
 	b.write("notes/notes.go", notes)
@@ -132,7 +132,8 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// A rename follows references of other packages, embedded fields and string literals of several words.
+// A rename follows references of other packages, embedded fields and string literals of several
+// words.
 func TestChangeRenamesReferences(t *testing.T) {
 	b := open(t)
 	b.write("notes/notes.go", notes)
@@ -341,8 +342,8 @@ func NAME() any {
 	}
 }
 
-// testCalls is a test that calls tools in many ways: NAME is the tool to change, and other has the same fields.
-// INPUT and MAP are inputs, OUTPUT is an output.
+// testCalls is a test that calls tools in many ways: NAME is the tool to change, and other has the
+// same fields. INPUT and MAP are inputs, OUTPUT is an output.
 const testCalls = `package tools
 
 import "testing"
@@ -454,8 +455,8 @@ func TestChangeWarnsOfUnbuiltFiles(t *testing.T) {
 	}
 }
 
-// A new version of a command must not make another one unreadable. Commands that were unreadable before stay
-// so, to be repaired one by one.
+// A new version of a command must not make another one unreadable. Commands that were unreadable
+// before stay so, to be repaired one by one.
 func TestNewVersionKeepsOtherCommands(t *testing.T) {
 	b := open(t)
 	const author = "package posts\n\n// Author wrote a post.\ntype Author struct {\n\tName string `json:\"name\"`\n}\n"

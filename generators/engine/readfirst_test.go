@@ -39,8 +39,8 @@ func (b *bench) lacks(file, part string) {
 	}
 }
 
-// With read_first, every change of fields makes a version that is only read. The tool keeps its input until
-// the directive is removed, and then gets the new one.
+// With read_first, every change of fields makes a version that is only read. The tool keeps its
+// input until the directive is removed, and then gets the new one.
 func TestReadFirst(t *testing.T) {
 	b := openLibrary(t)
 	b.replace("features/desk/desk.go", "`json:\"reason\"` // Reason", "`json:\"reason\" schema:\"min=1,max=80\"` // Reason of the end")
@@ -48,7 +48,7 @@ func TestReadFirst(t *testing.T) {
 	if _, err := b.Sync(t.Context(), engine.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	const input = `"inputSchema": {"type":"object","properties":{"reason":{"type":"string","minLength":1,"maxLength":80,"description":"Reason of the end"}},"required":["reason"],"additionalProperties":false}`
+	const input = `"inputSchema": {"type": "object","properties": {"reason": {"type": "string","minLength": 1,"maxLength": 80,"description": "Reason of the end"}},"required": ["reason"],"additionalProperties": false}`
 	b.has("contract.json", input)
 	next := b.mustChange(`{"name": "desk/close", "fields": ["by:string?"], "read_first": true}`)
 	if !strings.Contains(next, "keep the version in //petrock:writes") || !strings.Contains(next, "remove that line from the comment of Close") {

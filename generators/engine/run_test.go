@@ -50,6 +50,29 @@ func TestGeneratorIsStopped(t *testing.T) {
 	}
 }
 
+// A generator that goes on after the time limit cannot use the engine any more.
+func TestLateGenerator(t *testing.T) {
+	b := open(t)
+	stopped, late := make(chan struct{}), make(chan error)
+	e, err := engine.Open(b.dir, []gen.Generator{{Name: "late", InputSchema: json.RawMessage(`{}`), Make: func(p gen.Project, _ json.RawMessage) (gen.Draft, error) {
+		<-stopped
+		_, err := p.Function("./features/posts.Feature")
+		late <- err
+		return gen.Draft{}, err
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	e.Limits.Time = 10 * time.Millisecond
+	_, err = e.Generate(t.Context(), "late", json.RawMessage(`{}`), engine.Options{})
+	b.checkError(err, "run generator late: timeout after 10ms")
+	close(stopped)
+	if err := <-late; err == nil {
+		t.Error("Function after the time limit = nil error, want one")
+	}
+}
+
 // A destroy warns that clients break, as sync does after the files were removed.
 func TestDestroyWarnsOfClients(t *testing.T) {
 	b := open(t)

@@ -32,8 +32,8 @@ type Field struct {
 	Description string // one line of text; may be empty
 }
 
-// Comment returns the line comment of the field, with a space before it. It is empty if the field has
-// no description.
+// Comment returns the line comment of the field, with a space before it. It is empty if the field
+// has no description.
 func (f Field) Comment() string {
 	if f.Description == "" {
 		return ""
@@ -73,8 +73,8 @@ const (
 //     the items of a list or map. For a length, n means exactly n.
 //   - The description is in double quotes, after a space or a colon. \" is a quote, \\ a backslash.
 //
-// initialisms are those of the project, see [Project]. The error names the field, the invalid part and
-// the remedy.
+// initialisms are those of the project, see [Project]. The error names the field, the invalid part
+// and the remedy.
 func ParseField(text string, initialisms ...string) (Field, error) {
 	f, err := parse(strings.Trim(text, " "), initialisms)
 	if err != nil {
@@ -336,8 +336,8 @@ func (s StructCode) typeOf(f Field, t FieldType) string {
 	return string(t.Kind) // the same in Go
 }
 
-// Tag returns the struct tag of a field, without its quotes. settings are further settings of the tag
-// schema, such as default=20.
+// Tag returns the struct tag of a field, without its quotes. settings are further settings of the
+// tag schema, such as default=20.
 func (s StructCode) Tag(f Field, settings ...string) string {
 	text := `json:"` + f.Name
 	switch {
@@ -360,8 +360,8 @@ func (s StructCode) Tag(f Field, settings ...string) string {
 	return text
 }
 
-// DocSentence returns a description as it follows a name in a doc comment: "Sends a mail." is "sends a
-// mail.", and "A ticket with its comments." is "is a ticket with its comments."
+// DocSentence returns a description as it follows a name in a doc comment: "Sends a mail." is "sends
+// a mail.", and "A ticket with its comments." is "is a ticket with its comments."
 func DocSentence(description string) string {
 	first, size := utf8.DecodeRuneInString(description)
 	if next, _ := utf8.DecodeRuneInString(description[size:]); size == 0 || unicode.IsUpper(next) { // an abbreviation

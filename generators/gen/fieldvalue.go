@@ -71,8 +71,8 @@ const (
 	maxMaxLength = math.MaxInt32 // an int on every platform
 )
 
-// parseLimits parses a..b, a.., ..b, or n for a length of exactly n. It returns literals, or "" for no
-// limit.
+// parseLimits parses a..b, a.., ..b, or n for a length of exactly n. It returns literals, or "" for
+// no limit.
 func parseLimits(text string, t FieldType) (least, most string, err error) {
 	if !t.hasLength() && t.Kind != KindInt && t.Kind != KindInt64 && t.Kind != KindFloat {
 		return "", "", fmt.Errorf("limits %q are not allowed for %s, only for strings, numbers, lists and maps; remove them, or write a description in double quotes",
@@ -141,9 +141,9 @@ func parseFloat(literal string) float64 {
 	return n
 }
 
-// Sample returns a valid value of the field, for generated tests. It is a string, int64, float64, bool,
-// []any or map[string]any, to encode as JSON. A time is in RFC 3339, a duration in nanoseconds, bytes
-// are in base64.
+// Sample returns a valid value of the field, for generated tests. It is a string, int64, float64,
+// bool, []any or map[string]any, to encode as JSON. A time is in RFC 3339, a duration in
+// nanoseconds, bytes are in base64.
 func (f Field) Sample() any {
 	switch t := f.Type; t.Kind {
 	case KindInt, KindInt64:
@@ -171,8 +171,8 @@ func (f Field) Sample() any {
 	return strings.Repeat(word, n/len(word)+1)[:n]
 }
 
-// OtherSample returns a valid value of the field that differs from [Field.Sample], for generated tests.
-// It returns false if it knows none.
+// OtherSample returns a valid value of the field that differs from [Field.Sample], for generated
+// tests. It returns false if it knows none.
 func (f Field) OtherSample() (any, bool) {
 	switch value := f.Sample().(type) {
 	case int64:

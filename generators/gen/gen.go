@@ -375,9 +375,8 @@ type Version struct {
 	Defaults  map[string]string // the defaults in the tags of its fields as JSON, by JSON name
 
 	// The generator sets what the code of previous versions, which converted to the types of the
-	// source, converts to now: types and constants as Go source, by their names with the import
-	// path, or types by their names in recorded fields, and fields by the position of their
-	// declarations.
+	// source, converts to now: types and constants as Go source, by their names with the import path,
+	// or types by their names in recorded fields, and fields by the position of their declarations.
 	OldNames  map[string]string
 	OldFields map[token.Pos]string
 }

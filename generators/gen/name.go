@@ -32,12 +32,13 @@ type Name struct {
 // Wire returns the name that clients see: send_mail. [ParseName] returns the same name for it.
 func (n Name) Wire() string { return n.wire }
 
-// Go returns an exported identifier: SendMail. Initialisms such as ID and URL are in upper case. In the
-// name of a component, they are so only if [WireName] can still split the identifier into the same words.
+// Go returns an exported identifier: SendMail. Initialisms such as ID and URL are in upper case. In
+// the name of a component, they are so only if [WireName] can still split the identifier into the
+// same words.
 func (n Name) Go() string { return n.ident }
 
-// IsExact reports whether [WireName] of the Go name is the wire name. If not, as for a_b_c and ABC, the
-// component needs a directive with its name.
+// IsExact reports whether [WireName] of the Go name is the wire name. If not, as for a_b_c and ABC,
+// the component needs a directive with its name.
 func (n Name) IsExact() bool { return WireName(n.ident) == n.wire }
 
 // Human returns the name in plain words, for descriptions: "send mail", "get user ID".
@@ -52,9 +53,9 @@ func Capitalize(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// File returns the file name of a component: send_mail.go. The kind, such as tool, is appended to names
-// that are special to Go, petrock or Windows: send_test is in send_test_tool.go. Different names have
-// different files.
+// File returns the file name of a component: send_mail.go. The kind, such as tool, is appended to
+// names that are special to Go, petrock or Windows: send_test is in send_test_tool.go. Different
+// names have different files.
 func (n Name) File(kind string) string {
 	if isSpecial("x_" + kind) {
 		kind = "component"
@@ -134,9 +135,9 @@ func ParseFieldName(text string, initialisms ...string) (Name, error) {
 	return newName(split(text), initialisms)
 }
 
-// NameOfValue returns a name for an enum value, such as in-progress or "5 GHz". Characters other than
-// ASCII letters and digits separate words. A leading digit gets the prefix n: 2xx is n2xx. It fails if
-// the value has no letter or digit.
+// NameOfValue returns a name for an enum value, such as in-progress or "5 GHz". Characters other
+// than ASCII letters and digits separate words. A leading digit gets the prefix n: 2xx is n2xx. It
+// fails if the value has no letter or digit.
 func NameOfValue(text string, initialisms ...string) (Name, error) {
 	words := split(strings.Map(func(r rune) rune {
 		if !IsLetter(r) && !IsDigit(r) {
@@ -229,8 +230,8 @@ const (
 	maxCursorLength = 60 // Cursor counts the server's name and the tool's
 )
 
-// MaxNameLength returns the maximum length of a wire name in a project that all clients accept. It is 0
-// if the project's name is too long.
+// MaxNameLength returns the maximum length of a wire name in a project that all clients accept. It
+// is 0 if the project's name is too long.
 func MaxNameLength(project string) int {
 	return max(0, min(maxCallLength-len("mcp__"+project+"__"), maxCursorLength-len(project)))
 }
@@ -271,8 +272,8 @@ func WireName(ident string) string { return wireName(split(ident)) }
 
 func wireName(words []string) string { return strings.ToLower(strings.Join(words, "_")) }
 
-// split splits text into words, keeping their case. Characters other than letters and digits separate
-// words.
+// split splits text into words, keeping their case. Characters other than letters and digits
+// separate words.
 func split(text string) []string {
 	var words []string
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -312,8 +313,8 @@ func isInitialism(word string, initialisms []string) bool {
 		slices.ContainsFunc(initialisms, func(other string) bool { return strings.EqualFold(other, word) })
 }
 
-// The initialisms, which identifiers of new components and fields have in capitals. English words such
-// as ram and sip are left out. A project adds its own in petrock.json.
+// The initialisms, which identifiers of new components and fields have in capitals. English words
+// such as ram and sip are left out. A project adds its own in petrock.json.
 var (
 	// splitInitialisms are those whose plurals [WireName] recognizes: GetURLs is get_urls. They never
 	// change, since that would change the names of existing components.

@@ -54,7 +54,8 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// A kind that is special in file names does not exclude a file from a build or make two names share one.
+// A kind that is special in file names does not exclude a file from a build or make two names share
+// one.
 func TestFileOfSpecialKind(t *testing.T) {
 	for _, test := range []struct{ text, kind, file string }{
 		{"send_test", "http_handler", "send_test_http_handler.go"},

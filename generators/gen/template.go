@@ -10,8 +10,9 @@ import (
 	"text/template"
 )
 
-// A Template is a file of a component. Its path contains * for the component's name: macros/*.go. Its text
-// is a [text/template], which can use the fields of the generator's input by Go or JSON name, and
+// A Template is a file of a component. Its path contains * for the component's name: macros/*.go.
+// Its text is a [text/template], which can use the fields of the generator's input by Go or JSON
+// name, and
 //
 //	{{.Name}}     vpn_outage
 //	{{.Go}}       VPNOutage, the name in Go
@@ -19,8 +20,8 @@ import (
 //	{{.Package}}  name of the package in the file's folder
 //	{{.Import}}   import path of the file's folder
 //
-// Go files get a package clause if they have none, and missing imports. A test that names the package is in
-// the package with the ending _test.
+// Go files get a package clause if they have none, and missing imports. A test that names the
+// package is in the package with the ending _test.
 type Template struct{ Path, Text string }
 
 var (
@@ -29,9 +30,10 @@ var (
 	pathPattern   = regexp.MustCompile(`^[A-Za-z0-9_./*-]+$`)
 )
 
-// FromTemplates returns the draft of a component whose files are created from templates. in is the input of
-// the generator, a struct with a field Name and optionally Description. Before the component is written,
-// petrock runs the first test in a file next to the first one with the ending _test.go.
+// FromTemplates returns the draft of a component whose files are created from templates. in is the
+// input of the generator, a struct with a field Name and optionally Description. Before the
+// component is written, petrock runs the first test in a file next to the first one with the ending
+// _test.go.
 func FromTemplates(p Project, kind string, in any, files ...Template) (Draft, error) {
 	values := inputValues(in)
 	typed, _ := values["Name"].(string)
@@ -84,11 +86,11 @@ func (t Template) file(p Project, kind string, name Name, values map[string]any)
 	values["Package"], values["Import"] = p.Package(dir), p.Import(dir)
 	parsed, err := template.New(t.Path).Option("missingkey=error").Parse(t.Text)
 	if err != nil {
-		return File{}, fmt.Errorf("parse template: %w", err)
+		return File{}, fmt.Errorf("parse %w; in Go code, write {{\"{{\"}} for {{", err)
 	}
 	var text strings.Builder
 	if err := parsed.Execute(&text, values); err != nil {
-		return File{}, fmt.Errorf("execute template: %w", err)
+		return File{}, fmt.Errorf("execute %w", err)
 	}
 	if isGo && !packageClause.MatchString(text.String()) {
 		pkg := p.Package(dir)
@@ -121,17 +123,13 @@ func inputValues(in any) map[string]any {
 	return values
 }
 
-// CheckPattern returns an error unless a path is one of a component's files, such as macros/*.go: a path
-// from the project's root with a folder and one * in the file's name.
+// CheckPattern returns an error unless a path is one of a component's files, such as macros/*.go: a
+// path from the project's root with a folder and one * in the file's name.
 func CheckPattern(pattern string) error {
 	dir, base := path.Split(pattern)
-	switch {
-	case dir == "" || strings.Contains(dir, "*") || strings.Count(base, "*") != 1:
-		return fmt.Errorf("invalid path %q; write a folder and a file name with * for the component's name, such as macros/*.go", pattern)
-	case path.Clean(pattern) != pattern || strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "../"):
-		return fmt.Errorf("invalid path %q; write a path from the project's root, such as macros/*.go", pattern)
-	case !pathPattern.MatchString(pattern):
-		return fmt.Errorf("invalid path %q; use letters, digits, - and _, and * for the component's name", pattern)
+	isInside := path.Clean(pattern) == pattern && !strings.HasPrefix(pattern, "/") && !strings.HasPrefix(pattern, "../")
+	if dir == "" || strings.Contains(dir, "*") || strings.Count(base, "*") != 1 || !isInside || !pathPattern.MatchString(pattern) {
+		return fmt.Errorf("invalid path %q; write a folder from the project's root and a file name with * for the component's name, such as macros/*.go, with letters, digits, - and _", pattern)
 	}
 	return nil
 }

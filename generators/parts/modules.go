@@ -3,6 +3,7 @@ package parts
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
 	"golang.org/x/tools/txtar"
 )
 
@@ -58,11 +60,8 @@ func requirementsOf(names []string) (requirements, error) {
 // Required returns the modules that a part adds to a project without parts.
 func (p Part) Required() ([]module.Version, error) {
 	without, err := requirementsOf(nil)
-	if err != nil {
-		return nil, err
-	}
-	with, err := requirementsOf([]string{p.Name})
-	if err != nil {
+	with, withErr := requirementsOf([]string{p.Name})
+	if err := errors.Join(err, withErr); err != nil {
 		return nil, err
 	}
 	var all []module.Version
@@ -91,33 +90,27 @@ func NewModules(modulePath string, names []string) (goMod, goSum []byte, err err
 // replaces or excludes one of the modules, requires it at another version, or may still need a
 // module that the parts no longer require.
 func ChangeModules(goMod, goSum []byte, before, after, imported []string) (newMod, newSum []byte, ok bool, err error) {
-	was, err := requirementsOf(before)
-	if err != nil {
+	was, wasErr := requirementsOf(before)
+	wanted, wantedErr := requirementsOf(after)
+	parsed, have, err := parseModules(goMod)
+	if err := errors.Join(wasErr, wantedErr, err); err != nil {
 		return nil, nil, false, err
 	}
-	wanted, err := requirementsOf(after)
-	if err != nil {
-		return nil, nil, false, err
-	}
-	parsed, err := modfile.Parse("go.mod", goMod, nil)
-	if err != nil {
-		return nil, nil, false, fmt.Errorf("read %w", err)
-	}
-	have := map[string]requirement{}
-	others := len(parsed.Replace)+len(parsed.Exclude) > 0 // whether the project has requirements of its own
+	var special []string // modules that the project replaces or excludes
 	for _, r := range parsed.Replace {
-		if _, ours := wanted.modules[r.Old.Path]; ours {
-			return nil, nil, false, nil
-		}
+		special = append(special, r.Old.Path)
 	}
 	for _, x := range parsed.Exclude {
-		if _, ours := wanted.modules[x.Mod.Path]; ours {
+		special = append(special, x.Mod.Path)
+	}
+	others := len(special) > 0 // whether the project has requirements of its own
+	for _, name := range special {
+		if _, ours := wanted.modules[name]; ours {
 			return nil, nil, false, nil
 		}
 	}
-	for _, r := range parsed.Require {
-		have[r.Mod.Path] = requirement{r.Mod.Version, r.Indirect}
-		_, ours := was.modules[r.Mod.Path]
+	for name := range have {
+		_, ours := was.modules[name]
 		others = others || !ours
 	}
 	sums := sumLines(goSum)
@@ -149,67 +142,39 @@ func ChangeModules(goMod, goSum []byte, before, after, imported []string) (newMo
 	return newMod, formatSums(sums), err == nil, err
 }
 
-// MergeTidied merges the result of go mod tidy into the go.mod and go.sum of a project whose parts
-// have changed. It keeps unused requirements of the user, and ignores new ones that no part needs.
-func MergeTidied(goMod, goSum, tidyMod, tidySum []byte, before, after []string) (newMod, newSum []byte, err error) {
-	was, err := requirementsOf(before)
+// Require returns a go.mod that requires the modules of parts, in their versions or later ones.
+func Require(goMod []byte, names []string) ([]byte, error) {
+	needed, neededErr := requirementsOf(names)
+	_, have, err := parseModules(goMod)
+	if err := errors.Join(neededErr, err); err != nil {
+		return nil, err
+	}
+	for name, r := range needed.modules {
+		if semver.Compare(have[name].version, r.version) < 0 { // or it is not required
+			have[name] = r
+		}
+	}
+	return setRequired(goMod, have, nil)
+}
+
+// parseModules parses a go.mod, and returns its requirements by path.
+func parseModules(goMod []byte) (*modfile.File, map[string]requirement, error) {
+	parsed, err := modfile.Parse("go.mod", goMod, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("read %w", err)
 	}
-	wanted, err := requirementsOf(after)
-	if err != nil {
-		return nil, nil, err
+	required := map[string]requirement{}
+	for _, r := range parsed.Require {
+		required[r.Mod.Path] = requirement{r.Mod.Version, r.Indirect}
 	}
-	var have [2]map[string]requirement
-	for i, text := range [][]byte{goMod, tidyMod} {
-		parsed, err := modfile.Parse("go.mod", text, nil)
-		if err != nil {
-			return nil, nil, fmt.Errorf("read %w", err)
-		}
-		have[i] = map[string]requirement{}
-		for _, r := range parsed.Require {
-			have[i][r.Mod.Path] = requirement{r.Mod.Version, r.Indirect}
-		}
-	}
-	merged := map[string]requirement{}
-	var gone []string
-	for name, r := range have[1] {
-		_, theirs := have[0][name]
-		if _, ours := wanted.modules[name]; ours || theirs {
-			merged[name] = r
-		}
-	}
-	for name, r := range have[0] {
-		if _, stays := merged[name]; stays {
-			continue
-		}
-		if _, ours := was.modules[name]; ours {
-			gone = append(gone, name)
-		} else {
-			merged[name] = r
-		}
-	}
-	sums := sumLines(tidySum)
-	others := sumLines(goSum)
-	maps.Copy(others, wanted.sums) // without a network, tidy may omit some
-	for line := range others {
-		fields := append(strings.Fields(line), "", "")
-		version, _, _ := strings.Cut(fields[1], "/")
-		tidied, both := have[1][fields[0]]
-		isOld := both && tidied.version != version
-		if !isOld && (!was.sums[line] || wanted.sums[line]) {
-			sums[line] = true
-		}
-	}
-	newMod, err = setRequired(goMod, merged, gone)
-	return newMod, formatSums(sums), err
+	return parsed, required, nil
 }
 
 // setRequired returns a go.mod with these requirements, direct ones first.
 func setRequired(goMod []byte, wanted map[string]requirement, gone []string) ([]byte, error) {
-	parsed, err := modfile.Parse("go.mod", goMod, nil)
+	parsed, _, err := parseModules(goMod)
 	if err != nil {
-		return nil, fmt.Errorf("read %w", err)
+		return nil, err
 	}
 	for _, name := range gone {
 		if err := parsed.DropRequire(name); err != nil {

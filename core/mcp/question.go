@@ -1,0 +1,84 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// A Question asks the client for input. It is an [*Elicitation], a [*URLElicitation], a [*Sampling]
+// or a [*RootList]. [Ask] sends it and stores the answer in it, so use a new one for each call.
+type Question interface {
+	name() string // the key of the question; may be empty
+	needs() need
+	request(Revision) (method string, params any, err error)
+	setAnswer(raw json.RawMessage) error
+}
+
+// An inputRequest is a question as the client gets it.
+type inputRequest struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params,omitempty"`
+}
+
+// A need is a capability that a client must declare before it can be asked a question.
+type need struct {
+	capability string
+	part       string   // a required member of the capability; may be empty
+	since      Revision // the first revision that has it
+	implied    bool     // an empty capability includes the part
+}
+
+// isMet reports whether a client of revision r with these capabilities can be asked.
+func (n need) isMet(r Revision, c Capabilities) bool {
+	if r < n.since || !c.Has(n.capability) {
+		return false
+	}
+	if n.part == "" {
+		return true
+	}
+	parts := Capabilities{}
+	if strictjson.First(c[n.capability]) == '{' && strictjson.Unmarshal(c[n.capability], &parts) != nil {
+		return false
+	}
+	return parts.Has(n.part) || n.implied && len(parts) == 0
+}
+
+// A CannotAskError means that the client has not declared the capabilities that a question needs.
+type CannotAskError struct {
+	Required  Capabilities // the missing capabilities
+	stateless bool
+}
+
+func (e *CannotAskError) Error() string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(e.Required)) {
+		names = append(names, name+" "+string(e.Required[name]))
+	}
+	return "this needs a client that declares the capability " + strings.Join(names, " and ")
+}
+
+// Unwrap returns the error response in revisions that have a code for it, else nil.
+func (e *CannotAskError) Unwrap() error {
+	if !e.stateless {
+		return nil
+	}
+	data, _ := strictjson.Marshal(map[string]any{"requiredCapabilities": e.Required}) // made by checkCanAsk
+	return &jsonrpc.Error{Code: MissingCapability, Message: e.Error(), Data: data}
+}
+
+// A RefusedError is the error response of a client to a question.
+type RefusedError struct {
+	Key     string // of the question
+	Code    jsonrpc.Code
+	Message string
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("the client refused to answer %q: %s", e.Key, e.Message)
+}

@@ -1,0 +1,187 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/mcp/transport"
+	"github.com/petrock/petrock/core/stdfd"
+	"github.com/petrock/petrock/core/strictjson"
+)
+
+// NewServer returns a server that describes itself as info.
+func NewServer(info Implementation, o Options) *Server {
+	if o.PageSize <= 0 {
+		o.PageSize = 1000
+	}
+	if o.MaxMessage <= 0 {
+		o.MaxMessage = jsonrpc.DefaultMaxMessage
+	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	o.CallLog = cmp.Or(o.CallLog, slog.New(slog.DiscardHandler))
+	s := &Server{
+		info:   info,
+		o:      o,
+		states: newStateKeeper(o.StateKey),
+
+		requestPrefix: strings.ToLower(rand.Text()[:10]) + "-",
+
+		tools:     registry[*tool]{noun: "tool", kind: "tools"},
+		resources: registry[*resource]{noun: "resource", kind: "resources"},
+		templates: registry[*template]{noun: "resource template", kind: "resources"},
+		prompts:   registry[*prompt]{noun: "prompt", kind: "prompts"},
+		watchers:  make(map[*changes]struct{}),
+		declared:  map[string]bool{"tools": o.Tools, "resources": o.Resources, "prompts": o.Prompts},
+	}
+	s.provided.Store(new(context.Background()))
+	// Strings always encode.
+	s.resultInfo, _ = strictjson.Marshal(Implementation{Name: info.Name, Title: info.Title, Version: info.Version})
+	s.methods = s.methodTable()
+	s.ordered = make(map[string]bool)
+	for name, m := range s.methods {
+		s.ordered[name] = m.ordered
+	}
+	return s
+}
+
+// methodTable returns all methods.
+func (s *Server) methodTable() map[string]*method {
+	return map[string]*method{
+		"initialize":               {run: withParams(s.initialize), ordered: true, handshakeOnly: true},
+		"ping":                     {run: func(context.Context, *Call) (any, error) { return struct{}{}, nil }, ordered: true, handshakeOnly: true},
+		"server/discover":          {run: s.discover, ordered: true, statelessOnly: true, cached: true},
+		"subscriptions/listen":     {run: withParams(s.listen), ordered: true, statelessOnly: true},
+		"tools/list":               {run: withParams(s.listMethod("tools", s.tools.page)), capability: "tools", cached: true},
+		"tools/call":               {run: s.callTool, target: "name", capability: "tools", mayAsk: true},
+		"resources/list":           {run: withParams(s.listMethod("resources", s.resources.page)), capability: "resources", cached: true},
+		"resources/templates/list": {run: withParams(s.listMethod("resourceTemplates", s.templates.page)), capability: "resources", cached: true},
+		"resources/read":           {run: s.readResource, target: "uri", capability: "resources", cached: true, mayAsk: true},
+		"resources/subscribe":      {run: s.subscribe, target: "uri", ordered: true, capability: "resources", handshakeOnly: true},
+		"resources/unsubscribe":    {run: s.unsubscribe, target: "uri", ordered: true, capability: "resources", handshakeOnly: true},
+		"prompts/list":             {run: withParams(s.listMethod("prompts", s.prompts.page)), capability: "prompts", cached: true},
+		"prompts/get":              {run: withParams(s.getPrompt), target: "name", capability: "prompts", mayAsk: true},
+		"completion/complete":      {run: withParams(s.completeArgument), capability: "completions"},
+		"logging/setLevel":         {run: withParams(s.setLevel), ordered: true, handshakeOnly: true},
+	}
+}
+
+// Serve serves the client at the other end of t until the client closes the connection, ctx ends or
+// the transport fails. Calls in flight may finish within the grace period. Serve returns an error
+// only if the transport failed.
+func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
+	session := s.newSession(t, jsonrpc.Options{Grace: s.o.Grace})
+	s.watch(session.changes)
+	defer s.unwatch(session.changes)
+	return session.conn.Run(ctx)
+}
+
+// ServeStdio serves the client that started this process, over standard input and output. It
+// returns nil when the client closes the input, or on an interrupt or SIGTERM. Calls in flight may
+// finish within the grace period. A second signal ends the process immediately.
+//
+// out is os.Stdout or, to keep what runs before ServeStdio off the protocol too, the file that
+// [stdfd.TakeStdout] returned at the start of main. ServeStdio redirects os.Stdout to standard
+// error and empties os.Stdin.
+func (s *Server) ServeStdio(ctx context.Context, out *os.File) error {
+	in, err := stdfd.TakeStdin()
+	if err == nil && out == os.Stdout {
+		out, err = stdfd.TakeStdout()
+	}
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	// Writes to a client that has gone must fail instead of killing the process, so that calls can
+	// end.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	return s.Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{MaxMessage: s.o.MaxMessage}))
+}
+
+// NewSession is for transports such as package mcphttp; servers use [Server.Serve] or
+// [Server.ServeStdio]. It returns a session for a transport that passes each message to
+// [Session.Receive]. send sends messages that belong to no request; it must not block. The caller
+// must close the session. Its client is remote: see [Resource].
+func (s *Server) NewSession(send func(msg []byte) error) *Session {
+	return s.openSession(sender(send), jsonrpc.Options{})
+}
+
+// NewStatelessSession is [Server.NewSession] for requests of unrelated clients. Each request names
+// its revision. The Session of a [Call] is nil, and requests may have equal ids.
+func (s *Server) NewStatelessSession() *Session {
+	session := s.openSession(sender(func([]byte) error { return errors.New("a stateless request has no session") }), jsonrpc.Options{UnrelatedPeers: true})
+	session.stateless = true
+	return session
+}
+
+// openSession returns a session of a remote client, whose messages are passed to Receive.
+func (s *Server) openSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
+	o.Grace = 24 * time.Hour // the caller of Close ends it
+	session := s.newSession(t, o)
+	session.remote = true
+	session.conn.Open(context.Background())
+	s.watch(session.changes)
+	return session
+}
+
+// newSession returns a session that handles the messages of a connection.
+func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
+	session := &Session{server: s, log: s.o.Logger, ending: make(chan struct{})}
+	o.Handle, o.Ordered = session.handle, s.ordered
+	o.OnShutdown, o.Logger = session.end, s.o.Logger
+	session.agreed.Store(&agreement{})
+	session.conn = jsonrpc.NewConn(t, o)
+	session.changes = sessionChanges(session)
+	session.changes.begin()
+	return session
+}
+
+// sessionChanges returns a collector for the client of a session. It notifies the client about the
+// lists that the server offered, while the session is operating.
+func sessionChanges(s *Session) *changes {
+	return newChanges(func(kind string) bool {
+		return s.agreed.Load().declared.Has(kind)
+	}, func(method, uri string) {
+		if s.state.Load() != stateOperating {
+			return
+		}
+		var params any
+		if uri != "" {
+			params = map[string]string{"uri": uri}
+		}
+		s.notify(context.Background(), method, params)
+	})
+}
+
+// Receive handles a message, concurrently with others. The context of a request has the values of
+// ctx and ends when ctx does.
+func (s *Session) Receive(ctx context.Context, m *jsonrpc.Message, r transport.Responder) {
+	s.conn.Receive(ctx, m, r)
+}
+
+// Close ends a session of [Server.NewSession] or [Server.NewStatelessSession]. It waits for calls
+// in flight until skipGrace is closed, and then ends their contexts.
+func (s *Session) Close(skipGrace <-chan struct{}) {
+	s.server.unwatch(s.changes)
+	s.conn.Close(skipGrace)
+}
+
+// A sender is a [jsonrpc.Transport] that only sends.
+type sender func(msg []byte) error
+
+func (send sender) Send(msg []byte) error { return send(msg) }
+
+func (sender) Receive() ([]byte, error) { return nil, io.EOF }
+
+func (sender) Close() error { return nil }
