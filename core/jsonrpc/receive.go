@@ -120,22 +120,6 @@ func (m *Message) Fault() *Error {
 // IsBatch reports whether the message is an array of messages.
 func (m *Message) IsBatch() bool { return m.isBatch }
 
-// Batch returns the messages of a batch. It returns an error if the batch must be refused as a
-// whole: it is not valid JSON, empty, or has too many messages. Single messages may still have a
-// fault.
-func (m *Message) Batch() ([]*Message, *Error) {
-	parts, err := splitBatch(m.raw)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]*Message, len(parts))
-	for i, part := range parts {
-		all[i] = new(Message)
-		all[i].Parse(part)
-	}
-	return all, nil
-}
-
 // Requests returns the number of requests in the message or batch.
 func (m *Message) Requests() (n int) {
 	switch {

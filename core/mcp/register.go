@@ -91,11 +91,7 @@ type mismatch struct{ error }
 
 // check returns an error if a schema does not match its Go type.
 func (d *Derived) check(s *jsonschema.Schema, t reflect.Type, dir jsonschema.Direction) error {
-	match := jsonschema.Compatible
-	if d.isExact() {
-		match = jsonschema.Exact
-	}
-	if err := s.CheckType(t, dir, match); err != nil {
+	if err := s.CheckType(t, dir, d.isExact()); err != nil {
 		return mismatch{err}
 	}
 	return nil

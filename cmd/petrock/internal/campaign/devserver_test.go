@@ -249,10 +249,11 @@ func TestDevServerMatchesCommandLine(t *testing.T) {
 		}
 	}
 
-	// Refusals are the same, too.
+	// Refusals are the same, too, except for the names of calls.
 	refused := byTool.serve(devserver.Options{}).CallTool("generate_tool", input)
 	file, _, status = byFile.run("generate", "tool", "--input", filepath.Join(byFile.base, "input.json"), "--json")
-	if got, want := withoutOperation(t, file), withoutOperation(t, string(refused.StructuredContent)); got != want || status != 1 || !refused.IsError {
+	tool := strings.ReplaceAll(string(refused.StructuredContent), "destroy_component", "petrock destroy")
+	if got, want := withoutOperation(t, file), withoutOperation(t, tool); got != want || status != 1 || !refused.IsError {
 		t.Errorf("the command line refuses with %d and\n%s\nand the tool with\n%s", status, got, want)
 	}
 }
