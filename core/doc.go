@@ -1,6 +1,5 @@
 // Package core holds the packages that a server runs on. It has no code of its own.
 //
-//   - internal/pace: measures which functions are quick
 //   - internal/decimal: exact decimal numbers
 //   - strictjson/jsonfield: plumbing: the JSON keys of struct fields
 //   - strictjson: read and write JSON exactly

@@ -103,7 +103,7 @@ func TestCommandLine(t *testing.T) {
 		{"resources --text", 0, "note://1", ""},
 		{"read note://1 --text", 0, "first note\n", ""},
 		{"read note://2 --text", 1, "", "note://2"},
-		{"prompts --text", 0, "greet who=text", ""},
+		{"prompts --text", 0, "greet who=string", ""},
 		{"prompt greet who=you --text", 0, "Hello you", ""},
 		{"__complete call a", 0, "add\tAdds two numbers.\nask\n", ""},
 		{"__complete call add a=1 ", 0, "", ""},
