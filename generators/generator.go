@@ -27,7 +27,7 @@ type GeneratorInput struct {
 
 // Generator creates a generator of the project's own, with a test, from a template or a body.
 func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
-	n, err := newComponent(p, "generator", derive.OwnGenerators, in.Name, in.Description, Implementation{Body: in.Body})
+	n, err := newComponent(p, "generator", request{in.Name, in.Description, in.Fields, nil, Implementation{Body: in.Body}})
 	if err != nil {
 		return gen.Draft{}, err
 	}
@@ -61,16 +61,11 @@ type generator struct {
 	makes     string // kind of what it creates
 	path      string // of the files that it creates, such as handlers/*.go
 	templates []gen.Template
-	input     structure // fields besides name and description
 }
 
 func newGenerator(n component, in GeneratorInput) (*generator, error) {
-	g := &generator{component: n, makes: n.wire, input: structure{name: n.goName + "Input", prefix: n.goName}}
+	g := &generator{component: n, makes: n.wire}
 	g.description = cmp.Or(g.description, fmt.Sprintf("creates %s.", plural(n.name.Human())))
-	var err error
-	if g.input.fields, err = gen.ParseFields(in.Fields, n.project.Initialisms...); err != nil {
-		return nil, err
-	}
 	for _, f := range g.input.fields {
 		if slices.Contains([]string{"Name", "Description", "Go", "Human", "Package", "Import"}, f.Go) {
 			return nil, fmt.Errorf("field %q: templates use {{.%s}} for something else; rename the field", f.Name, f.Go)

@@ -215,16 +215,14 @@ func (l *lineWriter) close(timeout time.Duration) error {
 	l.wakeAll()
 	l.startWritingLocked()
 	for l.writing && l.err == nil {
-		before, flushed := l.written, l.nextFlush()
-		timedOut := false
+		before, flushed := l.written, l.nextFlush() // at its end, a flush has written bytes or failed
 		l.mu.Unlock()
 		select {
 		case <-flushed:
 		case <-time.After(timeout):
-			timedOut = true
 		}
 		l.mu.Lock()
-		if timedOut && l.writing && l.written == before && l.err == nil {
+		if l.writing && l.written == before && l.err == nil {
 			l.err = fmt.Errorf("%w: the peer did not read for %v", ErrClosed, timeout)
 		}
 	}

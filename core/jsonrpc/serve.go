@@ -156,17 +156,13 @@ func (c *Conn) finish(r *Request, reply []byte) {
 
 // answer sends a reply, or adds it to its batch. A nil reply is not sent.
 func (c *Conn) answer(r *Request, reply []byte) {
-	after := r.after
-	if reply == nil {
-		after = nil
-	}
 	if r.batch != nil {
 		var complete bool
-		if reply, after, complete = r.batch.add(r.slot, reply, after); !complete {
+		if reply, complete = r.batch.add(r.slot, reply); !complete {
 			return
 		}
 		defer c.untrack()
-		r.failure = nil // the batch is answered, even if its requests failed
+		r.failure, r.after = nil, nil // they belong to the request, not to its batch
 	}
 	switch {
 	case r.responder != nil:
@@ -189,11 +185,11 @@ func (c *Conn) answer(r *Request, reply []byte) {
 			return
 		}
 	}
-	if len(after) == 0 {
+	if reply == nil || len(r.after) == 0 {
 		return
 	}
 	r.allowConcurrent()
-	for _, f := range after {
+	for _, f := range r.after {
 		c.protect(r, f, func(bool) {})
 	}
 }

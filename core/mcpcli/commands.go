@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/client"
-	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
@@ -40,8 +39,8 @@ type component struct {
 	Name        string               `json:"name"`
 	MIMEType    string               `json:"mimeType"`
 	Description string               `json:"description"`
-	InputSchema json.RawMessage      `json:"inputSchema"` // of a tool
-	Arguments   []mcp.PromptArgument `json:"arguments"`   // of a prompt
+	InputSchema json.RawMessage      `json:"inputSchema"` // of a tool or, from Arguments, a prompt
+	Arguments   []mcp.PromptArgument `json:"arguments"`
 }
 
 // components decodes the entries of a list, without those that are invalid.
@@ -55,6 +54,9 @@ func (l list) components(entries []json.RawMessage) []component {
 		if c.id, _ = strictjson.Unquote(strictjson.Member(raw, l.key)); c.id != c.Name {
 			c.Description = cmp.Or(c.Description, c.Name)
 		}
+		if l == promptList {
+			c.InputSchema = promptSchema(c.Arguments)
+		}
 		all = append(all, c)
 	}
 	return all
@@ -64,16 +66,18 @@ func describeTool(t mcp.Tool) component {
 	return component{id: t.Name, Description: t.Description, InputSchema: t.InputSchema}
 }
 
-// input returns the arguments of a tool or prompt.
-func (c component) input() input {
-	if c.InputSchema != nil {
-		return readInput(c.InputSchema)
+// promptSchema returns the schema of the arguments of a prompt, whose values are strings.
+func promptSchema(arguments []mcp.PromptArgument) json.RawMessage {
+	var properties []byte
+	required := []string{}
+	for _, a := range arguments {
+		properties = strictjson.AppendMember(properties, a.Name, []byte(`{"type":"string"}`))
+		if a.Required {
+			required = append(required, a.Name)
+		}
 	}
-	var in input
-	for _, a := range c.Arguments { // their values are texts
-		in.properties = append(in.properties, &Property{jsonschema.Property{Name: a.Name, Kinds: []string{"text"}, Required: a.Required}})
-	}
-	return in
+	list, _ := strictjson.Marshal(required) // strings can be encoded
+	return fmt.Appendf(nil, `{"type":"object","properties":{%s},"required":%s,"additionalProperties":false}`, properties, list)
 }
 
 // usage returns the component as a user types it.
@@ -82,7 +86,7 @@ func (c component) usage() string {
 	if c.MIMEType != "" {
 		text += " (" + terminal.Line(c.MIMEType) + ")"
 	}
-	return strings.TrimSpace(text + " " + c.input().arguments())
+	return strings.TrimSpace(text + " " + readInput(c.InputSchema).arguments())
 }
 
 // entries returns the entries of a list, as the server sends them, without tools that must not be
@@ -96,7 +100,7 @@ func (s *session) entries(ctx context.Context, l list) ([]json.RawMessage, error
 	}
 	return slices.DeleteFunc(entries, func(raw json.RawMessage) bool {
 		name, _ := strictjson.Unquote(strictjson.Member(raw, "name"))
-		return s.server.refuse(name) != nil
+		return s.server.Refuse(name) != nil
 	}), err
 }
 
@@ -141,21 +145,12 @@ overwritten. If the tool asks a question, answer it on the terminal. Ctrl-C canc
 		Example: "call add a=2 b=3\n" + `call add --json - <<< '{"a": 2, "b": 3}'`,
 	}, MinimumArgs("add"), func(ctx context.Context, s *session, args []string) error {
 		err := s.call(ctx, env.In, args[0], args[1:])
-		if s.asker == nil && needsAnswer(err) {
+		if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Code == mcp.MissingCapability && s.asker == nil &&
+			strictjson.Member(strictjson.Member(e.Data, "requiredCapabilities"), "elicitation") != nil {
 			err = fmt.Errorf("%w; run this command in a terminal to answer the tool's question", err)
 		}
 		return err
 	})
-}
-
-// needsAnswer reports whether a tool failed because it can only ask clients that declare
-// elicitation.
-func needsAnswer(err error) bool {
-	e, ok := errors.AsType[*jsonrpc.Error](err)
-	if !ok || e.Code != mcp.MissingCapability {
-		return false
-	}
-	return strictjson.Member(strictjson.Member(e.Data, "requiredCapabilities"), "elicitation") != nil
 }
 
 func (s *session) call(ctx context.Context, stdin io.Reader, name string, args []string) error {
@@ -163,7 +158,7 @@ func (s *session) call(ctx context.Context, stdin io.Reader, name string, args [
 	if err != nil {
 		return err
 	}
-	if err := s.server.refuse(name); err != nil {
+	if err := s.server.Refuse(name); err != nil {
 		return err
 	}
 	arguments, err := parseArguments(tool, args, stdin)
@@ -219,7 +214,7 @@ func (p *Printer) result(r *mcp.ToolResult, raw json.RawMessage) error {
 	if hasText || r.StructuredContent == nil {
 		return nil
 	}
-	return p.structured(r.StructuredContent)
+	return p.Text(string(terminal.IndentJSON(r.StructuredContent)))
 }
 
 func newRead(env Env) *cobra.Command {
@@ -256,11 +251,11 @@ func newPrompt(env Env) *cobra.Command {
 		Long:    "Get a prompt, and print its messages. Arguments are name=value pairs.",
 		Example: "prompt review code='x := 1'",
 	}, MinimumArgs("review"), func(ctx context.Context, s *session, args []string) error {
-		return s.prompt(ctx, args[0], args[1:])
+		return s.prompt(ctx, env.In, args[0], args[1:])
 	})
 }
 
-func (s *session) prompt(ctx context.Context, name string, args []string) error {
+func (s *session) prompt(ctx context.Context, stdin io.Reader, name string, args []string) error {
 	entries, err := s.entries(ctx, promptList)
 	if err != nil {
 		return err
@@ -275,12 +270,15 @@ func (s *session) prompt(ctx context.Context, name string, args []string) error 
 	if prompt == nil {
 		return &client.NotFoundError{Kind: "prompt", Name: name, Available: names}
 	}
-	arguments, err := prompt.parseTexts(args)
+	raw, err := parseArguments(&mcp.Tool{Name: name, InputSchema: prompt.InputSchema}, args, stdin)
 	if err != nil {
 		return err
 	}
+	var arguments map[string]string
+	if err := strictjson.Unmarshal(raw, &arguments); err != nil {
+		return err
+	}
 	s.progress.Begin("getting " + terminal.Plain(name))
-	var raw json.RawMessage
 	result, err := s.GetPrompt(ctx, name, arguments, client.KeepResult(&raw))
 	s.progress.End()
 	switch {
@@ -299,25 +297,4 @@ func (s *session) prompt(ctx context.Context, name string, args []string) error 
 		}
 	}
 	return nil
-}
-
-// parseTexts parses the arguments of a prompt.
-func (c component) parseTexts(args []string) (map[string]string, error) {
-	in := c.input()
-	texts, err := in.texts(args)
-	if err != nil {
-		return nil, err
-	}
-	given := map[string]string{}
-	for _, p := range in.properties {
-		switch values := texts[p.Name]; {
-		case len(values) > 1:
-			return nil, terminal.Usagef("%s is given twice", p.Name)
-		case len(values) == 1:
-			given[p.Name] = values[0]
-		case p.Required:
-			return nil, terminal.Usagef("missing argument %s; usage: %s", terminal.Plain(p.Name), c.usage())
-		}
-	}
-	return given, nil
 }

@@ -48,7 +48,7 @@ func Complete(command string, args []string, prefix string, entries func(method,
 		if len(args) == 0 {
 			all = append(all, one.id+"\t"+one.Description)
 		} else if one.id == args[0] {
-			all = one.input().suggest(args[1:], prefix)
+			all = readInput(one.InputSchema).suggest(args[1:], prefix)
 			break
 		}
 	}

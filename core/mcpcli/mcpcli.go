@@ -71,13 +71,6 @@ type Server struct {
 	Refuse func(tool string) error
 }
 
-func (s *Server) refuse(tool string) error {
-	if s.Refuse == nil {
-		return nil
-	}
-	return s.Refuse(tool)
-}
-
 // Commands returns the commands tools, call, resources, read, prompts and prompt.
 func Commands(env Env) []*cobra.Command {
 	return []*cobra.Command{
@@ -176,6 +169,9 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 		}
 		ctx, stop := Interruptible(cmd.Context())
 		defer stop()
+		if server.Refuse == nil {
+			server.Refuse = func(string) error { return nil }
+		}
 		if server.Prepare != nil {
 			if err := server.Prepare(ctx); err != nil {
 				return err

@@ -2,13 +2,13 @@ package mcpcli
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"mime"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -87,26 +87,23 @@ func (p *Printer) content(block mcp.Content) error {
 	if err != nil {
 		return err
 	}
-	return p.structured(raw)
+	return p.Text(string(terminal.IndentJSON(raw)))
 }
 
 func (p *Printer) resource(c mcp.ResourceContents) error {
 	if c.Blob == nil {
 		return p.Text(c.Text)
 	}
-	return p.file(lastSegment(c.URI), c.MIMEType, c.Blob)
-}
-
-func (p *Printer) structured(raw json.RawMessage) error {
-	return p.Text(string(terminal.IndentJSON(raw)))
+	uri, _, _ := strings.Cut(c.URI, "?")
+	return p.file(path.Base(uri), c.MIMEType, c.Blob)
 }
 
 func (p *Printer) file(name, mimeType string, data []byte) error {
-	path, err := save(p.dir, name, mimeType, data)
+	file, err := save(p.dir, name, mimeType, data)
 	if err != nil {
 		return fmt.Errorf("save a file of the server: %w", err)
 	}
-	return p.Text(fmt.Sprintf("%s (%s, %d bytes)", path, cmp.Or(terminal.Plain(mimeType), "unknown type"), len(data)))
+	return p.Text(fmt.Sprintf("%s (%s, %d bytes)", file, cmp.Or(terminal.Plain(mimeType), "unknown type"), len(data)))
 }
 
 // save writes data to a new file in a folder, which it creates if needed, and returns the path. The
@@ -117,18 +114,18 @@ func save(dir, name, mimeType string, data []byte) (string, error) {
 		return "", err
 	}
 	stem, extension := fileName(name, mimeType)
-	path := filepath.Join(dir, stem+extension)
+	file := filepath.Join(dir, stem+extension)
 	for n := 2; ; n++ {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrExist) {
-			path = filepath.Join(dir, fmt.Sprintf("%s-%d%s", stem, n, extension))
+			file = filepath.Join(dir, fmt.Sprintf("%s-%d%s", stem, n, extension))
 			continue
 		}
 		if err != nil {
 			return "", err
 		}
 		_, err = f.Write(data)
-		return path, errors.Join(err, f.Close())
+		return file, errors.Join(err, f.Close())
 	}
 }
 
@@ -172,11 +169,4 @@ func extensionOf(mimeType string) string {
 		return extension
 	}
 	return ".bin"
-}
-
-func lastSegment(uri string) string {
-	uri, _, _ = strings.Cut(uri, "#")
-	uri, _, _ = strings.Cut(uri, "?")
-	uri = strings.TrimRight(uri, "/")
-	return uri[strings.LastIndexAny(uri, "/:")+1:]
 }

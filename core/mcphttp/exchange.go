@@ -19,16 +19,15 @@ import (
 // JSON. If the call sends other messages before its answer or takes long, the response becomes a
 // stream.
 type exchange struct {
-	h        *Handler
-	w        http.ResponseWriter // once stream is set, only writeStream writes to it
-	r        *http.Request
-	client   string  // for quotas
-	memory   account // of the message, of a large answer and, without a session, of what Reserve counts
-	msg      jsonrpc.Message
-	version  string   // the header MCP-Protocol-Version
-	session  *session // nil for a stateless request
-	scratch  *scratch // of a call, from the handler's pool; nil before it starts
-	returned bool     // the handler of the call returned normally
+	h       *Handler
+	w       http.ResponseWriter // once stream is set, only writeStream writes to it
+	r       *http.Request
+	client  string  // for quotas
+	memory  account // of the message, of a large answer and, without a session, of what Reserve counts
+	msg     jsonrpc.Message
+	version string   // the header MCP-Protocol-Version
+	session *session // nil for a stateless request
+	scratch *scratch // of a call, from the handler's pool; nil before it starts
 
 	sessionReleased sync.Once
 
@@ -218,19 +217,34 @@ func (e *exchange) Respond(msg []byte, err error) {
 // writeAnswer writes a response that is not a stream. If the client's memory quota is used up, it
 // writes an error instead of a large response, but one response may exceed the quota. mu is held.
 func (e *exchange) writeAnswer(msg []byte, err error) {
-	if len(msg) > maxUnflushed {
+	large := len(msg) > maxUnflushed
+	if large {
 		if err := e.memory.take(int64(len(msg)), 1); err != nil {
 			refused := overLimit(e.msg.ID(), fmt.Errorf("send a response of %d bytes: %w", len(msg), err))
-			if refused.status == http.StatusServiceUnavailable {
-				// Proxies may repeat requests that got 503, but this one has been executed.
-				refused.status = http.StatusInternalServerError
-			}
+			refused.status = http.StatusTooManyRequests // not 503: proxies may repeat the request, which has been executed
 			e.h.refuse(e.w, e.r, refused)
 			return
 		}
+		e.w.Header().Set("Content-Length", strconv.Itoa(len(msg)))
 	}
-	e.h.write(e.w, e.setStatusHeaders(err), msg)
+	status := e.setStatusHeaders(err)
+	e.w.Header()["Content-Type"] = jsonContentType
+	e.w.WriteHeader(status)
+	if !large {
+		_, _ = e.w.Write(msg)
+		return
+	}
+	control := http.NewResponseController(e.w)
+	_ = e.h.send(e.w, control, msg)
+	_ = control.SetWriteDeadline(time.Time{})
 }
+
+// jsonContentType is shared by all responses, which saves an allocation for each.
+var jsonContentType = []string{"application/json"}
+
+// maxUnflushed is the largest response that net/http buffers until the handler returns. For such a
+// response, net/http sets the Content-Length, and Write does not block.
+const maxUnflushed = 2 << 10
 
 // Reserve implements [transport.Responder]. The session holds the memory until it ends; without a
 // session, this exchange does.
@@ -241,15 +255,10 @@ func (e *exchange) Reserve(n int) error {
 	return e.session.memory.take(int64(n), int64(n))
 }
 
-// completeResponse is deferred. It completes the response even if the handler of the call ended the
-// goroutine with runtime.Goexit.
-func (e *exchange) completeResponse() {
+// complete waits until the response has been written.
+func (e *exchange) complete() {
 	e.writing.Wait()
 	e.returnScratch()
-	if e.answered && !e.returned {
-		_ = http.NewResponseController(e.w).Flush()
-		hangUp(e.w, e.r)
-	}
 }
 
 // setStatusHeaders sets the headers that belong to the status of an answer, and returns the status.
@@ -266,7 +275,7 @@ func (e *exchange) setStatusHeaders(err error) int {
 	}
 	if limit, ok := errors.AsType[*limitError](err); ok {
 		e.w.Header().Set("Retry-After", "1")
-		return limit.status()
+		return limit.status
 	}
 	stateless, ok := errors.AsType[*transport.StatelessError](err)
 	switch {
@@ -281,24 +290,3 @@ func (e *exchange) setStatusHeaders(err error) int {
 	}
 	return http.StatusOK
 }
-
-// jsonContentType is shared by all responses, which saves an allocation for each.
-var jsonContentType = []string{"application/json"}
-
-func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
-	w.Header()["Content-Type"] = jsonContentType
-	if len(msg) <= maxUnflushed {
-		w.WriteHeader(status)
-		_, _ = w.Write(msg)
-		return
-	}
-	w.Header().Set("Content-Length", strconv.Itoa(len(msg)))
-	w.WriteHeader(status)
-	control := http.NewResponseController(w)
-	_ = h.send(w, control, msg)
-	_ = control.SetWriteDeadline(time.Time{})
-}
-
-// maxUnflushed is the largest response that net/http buffers until the handler returns. For such a
-// response, net/http sets the Content-Length, and Write does not block.
-const maxUnflushed = 2 << 10

@@ -51,7 +51,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c != nil && c.overLimit {
 		header.Set("Connection", "close")
 		if !g.Health || !isHealthPath(r.URL.Path) {
-			g.refuseUnavailable(w, r, fmt.Sprintf("the server has reached its limit of %d connections", g.MaxConns))
+			g.refuse(w, r, http.StatusServiceUnavailable, fmt.Sprintf("the server has reached its limit of %d connections; retry later", g.MaxConns))
 			return
 		}
 	}
@@ -154,7 +154,7 @@ func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) *http.Reque
 		}
 		if err != nil {
 			g.Logger.Error("authenticate", "error", err)
-			g.refuseUnavailable(w, r, "check credentials: temporary failure")
+			g.refuse(w, r, http.StatusServiceUnavailable, "check credentials: temporary failure; retry later")
 			return nil
 		}
 		if id != nil {
@@ -196,18 +196,9 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, messa
 	if g.BehindProxy {
 		client = ForwardedClient(r)
 	}
-	logRefusal(g.Logger, r, client, status, message)
 	setNoStore(w.Header())
 	w.Header().Set("Connection", "close") // makes repeated attempts expensive for the client
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	w.Write(jsonrpc.AppendError(nil, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", message)))
-}
-
-// refuseUnavailable refuses a request that the client may retry.
-func (g *guard) refuseUnavailable(w http.ResponseWriter, r *http.Request, message string) {
-	w.Header().Set("Retry-After", "5")
-	g.refuse(w, r, http.StatusServiceUnavailable, message+"; retry later")
+	refuse(g.Logger, w, r, client, invalid(status, jsonrpc.ID{}, "%s", message))
 }
 
 // maxShown limits the bytes of client input in errors and log lines.

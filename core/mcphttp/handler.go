@@ -257,20 +257,22 @@ func invalid(status int, id jsonrpc.ID, format string, args ...any) *refusal {
 // overLimit returns the refusal for a [*limitError].
 func overLimit(id jsonrpc.ID, err error) *refusal {
 	limit, _ := errors.AsType[*limitError](err)
-	return &refusal{limit.status(), id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err)}
+	return &refusal{limit.status, id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err)}
 }
 
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, why *refusal) {
+	refuse(h.log, w, r, h.client(r), why)
+}
+
+// refuse answers and logs a request that is refused before it becomes a call.
+func refuse(log *slog.Logger, w http.ResponseWriter, r *http.Request, client string, why *refusal) {
 	if why.status == http.StatusServiceUnavailable || why.status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
-	logRefusal(h.log, r, h.client(r), why.status, why.err.Message)
-	h.write(w, why.status, jsonrpc.AppendError(nil, why.id, why.err))
-}
-
-// logRefusal logs a request that was refused before it became a call.
-func logRefusal(log *slog.Logger, r *http.Request, client string, status int, why string) {
-	log.Info("refused", "method", r.Method, "path", clip(r.URL.Path), "status", status, "error", clip(why), "caller", callerOf(r, cmp.Or(client, r.RemoteAddr)))
+	log.Info("refused", "method", r.Method, "path", clip(r.URL.Path), "status", why.status, "error", clip(why.err.Message), "caller", callerOf(r, cmp.Or(client, r.RemoteAddr)))
+	w.Header()["Content-Type"] = jsonContentType
+	w.WriteHeader(why.status)
+	_, _ = w.Write(jsonrpc.AppendError(nil, why.id, why.err))
 }
 
 // Shutdown refuses further calls, and ends all sessions and streams. It waits until calls in flight

@@ -31,22 +31,17 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	e.msg.Parse(raw)
 	requests := int64(e.msg.Requests())
-	switch err := h.callQuota.take(e.client, requests, requests); {
-	case requests == 0:
-		requests = 1
-		h.callQuota.takeUnlimited(e.client, 1) // calls in flight may wait for this message
-	case err != nil:
+	count := max(1, requests) // a message that is not a request is never refused: calls may wait for it
+	if err := h.callQuota.take(e.client, count, requests); err != nil {
 		return overLimit(e.msg.ID(), err)
 	}
-	defer h.callQuota.release(e.client, requests)
-	if why := h.unavailable(r); why != nil && e.msg.Requests() > 0 {
+	defer h.callQuota.release(e.client, count)
+	if why := h.unavailable(r); why != nil && requests > 0 {
 		w.Header().Set("Connection", "close")
 		return overLimit(e.msg.ID(), why)
 	}
-	defer e.completeResponse()
-	refused = h.route(e)
-	e.returned = true
-	return refused
+	defer e.complete()
+	return h.route(e)
 }
 
 // unavailable returns errStarting or errClosing if the server cannot answer calls.
@@ -205,7 +200,7 @@ func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) *refusal {
 		// post took one call and releases it on return; a subscription must not count as a call
 		// meanwhile.
 		h.callQuota.release(e.client, 1)
-		defer h.callQuota.takeUnlimited(e.client, 1)
+		defer h.callQuota.take(e.client, 1, 0)
 		h.stateless.Receive(e.r.Context(), m, e)
 		e.writing.Wait()
 	case m.IsRequest():

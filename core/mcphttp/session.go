@@ -42,8 +42,8 @@ func (s *session) release() {
 }
 
 var (
-	errStarting = &limitError{message: "the server is starting; retry later"}
-	errClosing  = &limitError{message: "the server is shutting down"}
+	errStarting = &limitError{"the server is starting; retry later", http.StatusServiceUnavailable}
+	errClosing  = &limitError{"the server is shutting down", http.StatusServiceUnavailable}
 )
 
 // registerSession makes a session available to requests, with the caller as its first user. It
@@ -120,7 +120,7 @@ func (h *Handler) takeSession(client string) error {
 		if !exceeded {
 			return nil
 		}
-		s := h.longestIdle(func(s *session) bool { return s.client == client || !limit.perClient })
+		s := h.longestIdle(func(s *session) bool { return s.client == client || limit.status == http.StatusServiceUnavailable })
 		if s == nil {
 			return limit
 		}

@@ -37,7 +37,8 @@ func newStreams(limit int64, memory *account) *streams {
 // account counts n more bytes of events. mu is held.
 func (all *streams) account(n int64) {
 	all.size += n
-	all.overQuota = all.memory.takeUnlimited(n)
+	_ = all.memory.take(n, 0)
+	all.overQuota = all.memory.take(0, 1) != nil
 }
 
 // budget returns how many bytes of events may be kept. mu is held.

@@ -1,6 +1,7 @@
 package mcptest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -57,15 +58,13 @@ func (c *Client) CheckPrompt(t testing.TB, name string, e Example) {
 // CheckResource reads the URI of an example. It fails t if the result differs.
 func (c *Client) CheckResource(t testing.TB, e Example) {
 	t.Helper()
-	var result struct {
-		Contents []mcp.ResourceContents `json:"contents"`
-	}
-	err := c.Call("resources/read", map[string]any{"uri": e.Input}, &result)
+	uri := fmt.Sprint(e.Input)
+	all, err := c.client.ReadResource(c.t.Context(), uri)
 	var texts []string
-	for _, contents := range result.Contents {
+	for _, contents := range all {
 		texts = append(texts, contents.Text)
 	}
-	e.check(t, fmt.Sprint(e.Input), strings.Join(texts, "\n"), err, sameText)
+	e.check(t, uri, strings.Join(texts, "\n"), err, sameText)
 }
 
 // call returns the call of an example, for messages: add({"a":2,"b":3}).
@@ -95,10 +94,7 @@ func (e Example) check(t testing.TB, call, got string, err error, same func(got,
 	case e.Error != "" && !strings.Contains(err.Error(), e.Error):
 		t.Errorf("%s fails: %v\nwant an error that contains %q", call, err, e.Error)
 	case e.Error == "" && err != nil:
-		if want != "" {
-			want = "\nwant " + want
-		}
-		t.Errorf("%s fails: %v%s", call, err, want)
+		t.Errorf("%s fails: %v\nwant %s", call, err, cmp.Or(want, "no error"))
 	case e.Error == "" && want != "" && !same(got, want) && len(got)+len(want) > 120:
 		t.Errorf("%s:\ngot  %s\nwant %s", call, got, want)
 	case e.Error == "" && want != "" && !same(got, want):

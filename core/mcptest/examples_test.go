@@ -101,7 +101,7 @@ func TestExamplePanics(t *testing.T) {
 	client := mcptest.Serve(log, offer)
 	f := &failing{TB: t}
 	client.CheckTool(f, "fall", mcptest.Example{Input: `{}`})
-	if want := "fall({}) fails: internal error in tools/call"; f.why != want {
+	if want := "fall({}) fails: internal error in tools/call\nwant no error"; f.why != want {
 		t.Errorf("CheckTool fails with %q, want %q", f.why, want)
 	}
 	if want := `panic="no floor" position=mcptest/examples_test.go:32`; !strings.Contains(log.output.String(), want) {

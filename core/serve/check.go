@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -72,10 +73,7 @@ func check(out io.Writer, target string, strict bool, timeout time.Duration) err
 
 // get returns the status and the body of a page. [http.Client] would make every server larger by 5 %.
 func get(u *url.URL, timeout time.Duration) (status string, body []byte, err error) {
-	port := u.Port()
-	if port == "" {
-		port = u.Scheme // a name that the dialer knows
-	}
+	port := cmp.Or(u.Port(), u.Scheme) // the dialer knows the names http and https
 	dialer := &net.Dialer{Timeout: timeout}
 	dial := dialer.Dial
 	if u.Scheme == "https" {

@@ -315,10 +315,7 @@ func findFunction(ref string, call []string, pkg *types.Package) (types.Object, 
 // compilePackage type-checks the package in a folder, without tests. It refuses a package with
 // errors.
 func (e *Engine) compilePackage(ctx context.Context, dir string) (*types.Package, error) {
-	pass, err := e.checker.NewPass(ctx, e.before, []string{dir}, typecheck.PassOptions{
-		Skip:   (*typecheck.File).IsTest,
-		Bodies: func(file *typecheck.File) bool { return file.Dir() == dir },
-	})
+	pass, err := e.checker.NewPass(ctx, e.before, []string{dir}, typecheck.PassOptions{Skip: (*typecheck.File).IsTest, Bodies: true})
 	if err != nil {
 		return nil, nonUsageError{err}
 	}

@@ -234,14 +234,14 @@ func (j *Journal) History() ([]Operation, error) {
 }
 
 func (j *Journal) operationNames() ([]string, error) {
-	all, err := j.names(operationsDir)
+	all, err := j.list(operationsDir)
 	if err != nil {
 		return nil, fmt.Errorf("read history: %w", err)
 	}
 	return slices.DeleteFunc(all, func(name string) bool { return path.Ext(name) != ".json" }), nil
 }
 
-func (j *Journal) names(dir string) ([]string, error) {
+func (j *Journal) list(dir string) ([]string, error) {
 	folder, err := j.root.Open(dir)
 	if err != nil {
 		return nil, err
