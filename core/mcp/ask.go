@@ -56,7 +56,7 @@ func (c *Call) checkCanAsk(questions []Question) error {
 	if err := c.checkOpen(); err != nil {
 		return fmt.Errorf("ask the client: %w", err)
 	}
-	if c.Revision.stateless() && !c.via.server.methods[c.Method].mayAsk {
+	if c.Revision.stateless() && !c.method.mayAsk {
 		return jsonrpc.Errorf(jsonrpc.InternalError, "%s cannot ask the client in revision %s", c.Method, c.Revision)
 	}
 	missing := make(map[string]map[string]struct{}) // parts by capability

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,15 +49,7 @@ func (x *callContext) Value(key any) any {
 	if value := x.ctx.Value(key); value != nil {
 		return value
 	}
-	return x.via.server.value(key)
-}
-
-// value returns the provided value for a key, or nil.
-func (s *Server) value(key any) any {
-	if p := s.provided.Load(); p != nil {
-		return (*p).Value(key)
-	}
-	return nil
+	return (*x.via.server.provided.Load()).Value(key)
 }
 
 // IsRemote reports whether the client is remote, such as an HTTP client. Sessions of
@@ -186,7 +179,7 @@ type progressParams struct {
 // newCall reads the target, the arguments, _meta and, into sp, the params of the stateless era. It
 // returns a call even if params are invalid.
 func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statelessParams) (*Call, error) {
-	c := &Call{Method: req.Method, Params: req.Params, number: s.server.requests.Add(1), via: s, req: req, ctx: ctx}
+	c := &Call{Method: req.Method, Params: req.Params, method: cmp.Or(s.server.methods[req.Method], unknownMethod), number: s.server.requests.Add(1), via: s, req: req, ctx: ctx}
 	if s.remote {
 		c.responder, _ = req.Responder().(transport.Responder)
 	}
@@ -196,10 +189,9 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statele
 	case '[':
 		return c, jsonrpc.Errorf(jsonrpc.InvalidParams, "params must be an object, got an array")
 	}
-	target := targetKey(req.Method)
 	err := strictjson.MembersAt(req.Params, &req.ParamEnds, func(key, value []byte) error {
 		switch {
-		case string(key) == target && target != "":
+		case string(key) == c.method.target && len(key) > 0:
 			c.target = value
 			c.Target, _ = strictjson.Unquote(value)
 		case string(key) == "arguments":
@@ -222,16 +214,16 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statele
 	return c, err
 }
 
-// targetKey returns the param that names the tool, prompt or resource of a request, or "". Hooks
-// may check [Call].Target, so the method must read the same param.
-func targetKey(method string) string {
-	switch method {
-	case "tools/call", "prompts/get":
-		return "name"
-	case "resources/read", "resources/subscribe", "resources/unsubscribe":
-		return "uri"
+// checkTarget returns an error if the params do not name the component that the method needs.
+func (c *Call) checkTarget() error {
+	switch m, first := c.method, strictjson.First(c.target); {
+	case m.target == "" || first == '"':
+		return nil
+	case first == 0 || first == 'n':
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s needs the %s of a %s", c.Method, m.target, m.component())
+	default:
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of %s: %s: must be a string, got %s", c.Method, m.target, strictjson.Describe(c.target))
 	}
-	return ""
 }
 
 // readMeta reads the progress token and, into sp, the members of the stateless era.

@@ -21,13 +21,11 @@ type component interface {
 	cached() *descriptionCache
 }
 
-// A descriptionCache holds the encoded descriptions of a component, by revision.
+// A descriptionCache holds the encoded descriptions of a component.
 type descriptionCache struct {
-	local     bool // hidden from remote clients
-	completes bool // suggests values for its arguments
-
-	mu sync.Mutex
-	of map[Revision]json.RawMessage
+	local      bool     // hidden from remote clients
+	completes  bool     // suggests values for its arguments
+	byRevision sync.Map // of json.RawMessage, by [Revision]
 }
 
 func (d *descriptionCache) cached() *descriptionCache { return d }
@@ -35,20 +33,15 @@ func (d *descriptionCache) cached() *descriptionCache { return d }
 // appendDescription appends the description of a component for clients of a revision. It encodes
 // each description once.
 func appendDescription(dst []byte, item component, r Revision) ([]byte, error) {
-	d := item.cached()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	raw, ok := d.of[r]
-	if !ok {
-		var err error
-		if raw, err = encode(item.describe(r)); err != nil {
-			return dst, err
-		}
-		if d.of == nil {
-			d.of = make(map[Revision]json.RawMessage)
-		}
-		d.of[r] = raw
+	cache := &item.cached().byRevision
+	if raw, ok := cache.Load(r); ok {
+		return append(dst, raw.(json.RawMessage)...), nil
 	}
+	raw, err := strictjson.Marshal(item.describe(r))
+	if err != nil {
+		return dst, fmt.Errorf("cannot be sent to clients: %w", err)
+	}
+	cache.Store(r, raw)
 	return append(dst, raw...), nil
 }
 
@@ -58,15 +51,6 @@ func encode(v any) (json.RawMessage, error) {
 		return a.AppendJSON(nil)
 	}
 	return strictjson.Marshal(v)
-}
-
-// checkEncodable returns an error if the description of a component cannot be encoded, for example
-// because its Meta has a function.
-func checkEncodable(item component) error {
-	if _, err := appendDescription(nil, item, LatestHandshake); err != nil {
-		return fmt.Errorf("cannot be sent to clients: %w", err)
-	}
-	return nil
 }
 
 // A tool is a registered [Tool] with its compiled schemas.
@@ -113,7 +97,7 @@ func newTool(t Tool, h ToolHandler) (*tool, error) {
 			return nil, fmt.Errorf("output schema: %w", err)
 		}
 	}
-	return made, checkEncodable(made)
+	return made, nil
 }
 
 // A prompt is a registered [Prompt].
@@ -157,7 +141,7 @@ func newPrompt(p Prompt, h PromptHandler) (*prompt, error) {
 	}
 	made := &prompt{Prompt: p, names: names, input: input, handler: h}
 	made.completes = input.complete != nil
-	return made, checkEncodable(made)
+	return made, nil
 }
 
 // A resource is a registered [Resource].
@@ -183,8 +167,8 @@ func newResource(r Resource, h ResourceHandler) (*resource, error) {
 		return nil, errors.New("has no handler")
 	}
 	made := &resource{Resource: r, descriptionCache: descriptionCache{local: r.Local}}
-	made.reader.set(h, r.MIMEType, r.Cache, r.Scopes)
-	return made, checkEncodable(made)
+	made.reader = reader{handler: h, mimeType: r.MIMEType, cache: r.Cache, scopes: r.Scopes}
+	return made, nil
 }
 
 // A template is a registered [ResourceTemplate].
@@ -214,9 +198,9 @@ func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
 		return nil, err
 	}
 	made := &template{ResourceTemplate: t, descriptionCache: descriptionCache{local: t.Local}, uri: uri, input: input}
-	made.reader.set(h, t.MIMEType, t.Cache, t.Scopes)
+	made.reader = reader{handler: h, mimeType: t.MIMEType, cache: t.Cache, scopes: t.Scopes}
 	made.completes = input.complete != nil
-	return made, checkEncodable(made)
+	return made, nil
 }
 
 // A reader reads a resource, or the resources of a template.
@@ -224,13 +208,8 @@ type reader struct {
 	handler  ResourceHandler
 	mimeType string // default of the contents
 	cache    Cache
+	scopes   []string
 	pace     pace.Pace
-}
-
-// set sets all fields. Contents that need a scope are never cached for all users.
-func (r *reader) set(h ResourceHandler, mimeType string, cache Cache, scopes []string) {
-	r.handler, r.mimeType, r.cache = h, mimeType, cache
-	r.cache.Public = cache.Public && len(scopes) == 0
 }
 
 // A registry holds the components of one kind, in the order of their names.

@@ -38,8 +38,8 @@ const maxLogged = 2000
 // logCall logs a call. It is deferred; *result is nil if the handler panicked.
 func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 	attrs := []slog.Attr{slog.String("method", short(c.Method))}
-	if kind, ok := map[string]string{"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}[c.Method]; ok {
-		attrs = append(attrs, slog.String(kind, short(c.Target)))
+	if c.method.target != "" {
+		attrs = append(attrs, slog.String(c.method.component(), short(c.Target)))
 	}
 	if c.responder != nil {
 		origin := c.responder.Origin()
@@ -131,32 +131,25 @@ type logParams struct {
 // notifyClient sends a record to the client: its message and attributes as one object.
 func (h *logHandler) notifyClient(ctx context.Context, r slog.Record) {
 	var b bytes.Buffer
-	r.Time = time.Time{} // not sent
-	own := false         // the next attribute is slog's, not the caller's
-	var handler slog.Handler = slog.NewJSONHandler(&b, &slog.HandlerOptions{
-		Level: r.Level,
-		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-			switch {
-			case len(groups) > 0:
-			case own && a.Key == slog.LevelKey:
-				return slog.Attr{} // the notification has its own member for it
-			case own && a.Key == slog.MessageKey:
-				own = false // it is the last of slog's attributes
-			case a.Key == slog.MessageKey:
-				a.Key += "_" // avoids a duplicate key
-			}
-			return a
-		},
-	})
+	handler := slog.NewJSONHandler(&b, &slog.HandlerOptions{Level: r.Level}).WithGroup("attrs")
 	for _, with := range h.with {
 		handler = with(handler)
 	}
-	own = true
 	if handler.Handle(ctx, r) != nil {
 		return
 	}
-	data := dropDuplicates(bytes.TrimSpace(b.Bytes()))
-	params := logParams{levelOf(r.Level), h.call.via.server.info.Name, data}
+	data := strictjson.AppendMember([]byte{'{'}, slog.MessageKey, strictjson.AppendString(nil, r.Message))
+	if attrs := strictjson.Member(b.Bytes(), "attrs"); attrs != nil {
+		_ = strictjson.Members(attrs, func(key, value []byte) error {
+			name := string(key)
+			if name == slog.MessageKey {
+				name += "_" // avoids a duplicate key
+			}
+			data = strictjson.AppendMember(data, name, value)
+			return nil
+		})
+	}
+	params := logParams{levelOf(r.Level), h.call.via.server.info.Name, dropDuplicates(append(data, '}'))}
 	if !h.call.notify("notifications/message", params) && h.call.Session != nil {
 		h.call.Session.notify(ctx, "notifications/message", params) // the call has ended, but not the session
 	}
@@ -164,19 +157,13 @@ func (h *logHandler) notifyClient(ctx context.Context, r slog.Record) {
 
 // dropDuplicates keeps the last of several members with the same key. slog writes all of them.
 func dropDuplicates(line []byte) json.RawMessage {
-	if strictjson.Check(line) == nil {
-		return line
-	}
 	var v any
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
+	if strictjson.Check(line) == nil || d.Decode(&v) != nil {
 		return line
 	}
-	once, err := strictjson.Marshal(v)
-	if err != nil {
-		return line
-	}
+	once, _ := strictjson.Marshal(v) // decoded JSON always encodes
 	return once
 }
 

@@ -11,19 +11,15 @@ import (
 
 // getPromptParams are the params of prompts/get.
 type getPromptParams struct {
-	Name      *string           `json:"name"`
 	Arguments map[string]string `json:"arguments"`
 }
 
 // getPrompt checks the arguments of a prompt and calls its handler. Errors of the handler fail the
 // request, because no model reads the result.
 func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (any, error) {
-	if p.Name == nil {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "prompts/get needs the name of a prompt")
-	}
-	found, ok := s.prompts.get(*p.Name)
+	found, ok := s.prompts.get(c.Target)
 	if !ok {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown prompt %q; see prompts/list", short(*p.Name))
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown prompt %q; see prompts/list", short(c.Target))
 	}
 	if err := checkScopes(ctx, found.Scopes); err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -86,27 +85,28 @@ func (d *Derived) derived() *Derived { return d }
 // isExact reports whether schemas must match the Go types exactly. They are not inferred then.
 func (d *Derived) isExact() bool { return d.file != "" }
 
-// A mismatch is the error of a schema that does not match its Go type.
-type mismatch struct{ error }
-
 // check returns an error if a schema does not match its Go type.
 func (d *Derived) check(s *jsonschema.Schema, t reflect.Type, dir jsonschema.Direction) error {
-	if err := s.CheckType(t, dir, d.isExact()); err != nil {
-		return mismatch{err}
+	if s == nil {
+		return d.mismatch(fmt.Errorf("%v has no %v schema", t, dir))
 	}
-	return nil
+	return d.mismatch(s.CheckType(t, dir, d.isExact()))
 }
 
-// describe returns err as the error of derived code that is stale, if it is.
-func (d *Derived) describe(err error) error {
-	if wrong, ok := errors.AsType[mismatch](err); ok && d.isExact() {
-		return fmt.Errorf("%s is stale: %w; run petrock sync", d.file, wrong)
+// mismatch returns the error of a schema that does not match its Go type. In derived code, it means
+// that the file is stale.
+func (d *Derived) mismatch(err error) error {
+	if err == nil || !d.isExact() {
+		return err
 	}
-	return err
+	return fmt.Errorf("%s is stale: %w; run petrock sync", d.file, err)
 }
 
 // add adds a component. If err is not nil, add returns it with the kind and name.
 func add[T component](s *Server, to *registry[T], name string, item T, err error) error {
+	if err == nil {
+		_, err = appendDescription(nil, item, LatestHandshake) // its Meta may not be encodable
+	}
 	if err == nil {
 		err = to.add(name, item)
 	}
@@ -199,12 +199,7 @@ func (s *Server) capabilities() Capabilities {
 func (s *Server) Provide(with func(context.Context) context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := context.Background()
-	if p := s.provided.Load(); p != nil {
-		before = *p
-	}
-	after := with(before)
-	s.provided.Store(&after)
+	s.provided.Store(new(with(*s.provided.Load())))
 }
 
 // ToolScopes returns the scopes of all tools, by name, for programs that document or check them.

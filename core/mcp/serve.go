@@ -43,35 +43,35 @@ func NewServer(info Implementation, o Options) *Server {
 		watchers:  make(map[*changes]struct{}),
 		declared:  map[string]bool{"tools": o.Tools, "resources": o.Resources, "prompts": o.Prompts},
 	}
+	s.provided.Store(new(context.Background()))
 	// Strings always encode.
 	s.resultInfo, _ = strictjson.Marshal(Implementation{Name: info.Name, Title: info.Title, Version: info.Version})
 	s.methods = s.methodTable()
-	s.ordered = map[string]bool{"initialize": true}
+	s.ordered = make(map[string]bool)
 	for name, m := range s.methods {
-		if m.ordered {
-			s.ordered[name] = true
-		}
+		s.ordered[name] = m.ordered
 	}
 	return s
 }
 
-// methodTable returns all methods except initialize.
-func (s *Server) methodTable() map[string]method {
-	return map[string]method{
-		"ping":                     {run: func(context.Context, *Call) (any, error) { return struct{}{}, nil }, ordered: true, era: handshakeEra},
-		"server/discover":          {run: s.discover, ordered: true, era: statelessEra, cached: true},
-		"subscriptions/listen":     {run: withParams(s.listen), ordered: true, era: statelessEra},
+// methodTable returns all methods.
+func (s *Server) methodTable() map[string]*method {
+	return map[string]*method{
+		"initialize":               {run: withParams(s.initialize), ordered: true, handshakeOnly: true},
+		"ping":                     {run: func(context.Context, *Call) (any, error) { return struct{}{}, nil }, ordered: true, handshakeOnly: true},
+		"server/discover":          {run: s.discover, ordered: true, statelessOnly: true, cached: true},
+		"subscriptions/listen":     {run: withParams(s.listen), ordered: true, statelessOnly: true},
 		"tools/list":               {run: withParams(s.listMethod("tools", s.tools.page)), capability: "tools", cached: true},
-		"tools/call":               {run: s.callTool, capability: "tools", mayAsk: true},
+		"tools/call":               {run: s.callTool, target: "name", capability: "tools", mayAsk: true},
 		"resources/list":           {run: withParams(s.listMethod("resources", s.resources.page)), capability: "resources", cached: true},
 		"resources/templates/list": {run: withParams(s.listMethod("resourceTemplates", s.templates.page)), capability: "resources", cached: true},
-		"resources/read":           {run: withURI(s.readResource), capability: "resources", cached: true, mayAsk: true},
-		"resources/subscribe":      {run: withURI(s.subscribe), ordered: true, capability: "resources", era: handshakeEra},
-		"resources/unsubscribe":    {run: withURI(s.unsubscribe), ordered: true, capability: "resources", era: handshakeEra},
+		"resources/read":           {run: s.readResource, target: "uri", capability: "resources", cached: true, mayAsk: true},
+		"resources/subscribe":      {run: s.subscribe, target: "uri", ordered: true, capability: "resources", handshakeOnly: true},
+		"resources/unsubscribe":    {run: s.unsubscribe, target: "uri", ordered: true, capability: "resources", handshakeOnly: true},
 		"prompts/list":             {run: withParams(s.listMethod("prompts", s.prompts.page)), capability: "prompts", cached: true},
-		"prompts/get":              {run: withParams(s.getPrompt), capability: "prompts", mayAsk: true},
+		"prompts/get":              {run: withParams(s.getPrompt), target: "name", capability: "prompts", mayAsk: true},
 		"completion/complete":      {run: withParams(s.completeArgument), capability: "completions"},
-		"logging/setLevel":         {run: withParams(s.setLevel), ordered: true, era: handshakeEra},
+		"logging/setLevel":         {run: withParams(s.setLevel), ordered: true, handshakeOnly: true},
 	}
 }
 
@@ -153,7 +153,7 @@ func sessionChanges(s *Session) *changes {
 	return newChanges(func(kind string) bool {
 		return s.agreed.Load().declared.Has(kind)
 	}, func(method, uri string) {
-		if s.currentState() != stateOperating {
+		if s.state.Load() != stateOperating {
 			return
 		}
 		var params any

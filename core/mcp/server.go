@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,7 +76,7 @@ type Server struct {
 	info       Implementation
 	o          Options
 	resultInfo json.RawMessage // the serverInfo of stateless results
-	methods    map[string]method
+	methods    map[string]*method
 	ordered    map[string]bool // methods that are served before the next message is read
 	states     *stateKeeper
 	provided   atomic.Pointer[context.Context] // the values of [Server.Provide]
@@ -108,20 +109,13 @@ type Session struct {
 	agreed    atomic.Pointer[agreement] // empty before initialize
 }
 
-// A sessionState is the state of a session.
-type sessionState int32
-
-// The states, in order. A session never returns to an earlier one.
+// The states of a session, in order. It never returns to an earlier one.
 const (
-	stateCreated      sessionState = iota // initialize has not been received
-	stateInitializing                     // initialize has been answered
-	stateOperating                        // the client has sent notifications/initialized
-	stateShutdown                         // the connection is ending; calls in flight may finish
+	stateCreated      = iota // initialize has not been received
+	stateInitializing        // initialize has been answered
+	stateOperating           // the client has sent notifications/initialized
+	stateShutdown            // the connection is ending; calls in flight may finish
 )
-
-func (s sessionState) String() string {
-	return []string{"created", "initializing", "operating", "shutdown"}[s]
-}
 
 // An agreement is the result of the handshake.
 type agreement struct {
@@ -130,15 +124,12 @@ type agreement struct {
 	declared Capabilities // of the server
 }
 
-// currentState returns the state of the session. It may change at any time.
-func (s *Session) currentState() sessionState { return sessionState(s.state.Load()) }
-
 // Revision returns the negotiated revision, or "" before initialize.
 func (s *Session) Revision() Revision { return s.agreed.Load().revision }
 
 // end is called when the connection begins to end.
 func (s *Session) end() {
-	s.state.Store(int32(stateShutdown))
+	s.state.Store(stateShutdown)
 	close(s.ending)
 }
 
@@ -156,7 +147,8 @@ type Call struct {
 	target    json.RawMessage // the JSON of Target
 	arguments json.RawMessage // as the client sent them
 
-	number    uint64              // of the request, in this server
+	number    uint64 // of the request, in this server
+	method    *method
 	via       *Session            // the session that received the call, in any revision
 	responder transport.Responder // of the transport; nil over stdio
 	req       *jsonrpc.Request
@@ -216,18 +208,17 @@ type dialogue struct {
 // A method is one row of the table of methods, for all revisions.
 type method struct {
 	run        func(ctx context.Context, c *Call) (any, error)
-	ordered    bool   // served in the order of messages; others may run concurrently
+	target     string // the param that names a component; may be empty
 	capability string // the server must have declared it; may be empty
-	era        era    // the era that has the method
+	ordered    bool   // served in the order of messages; others may run concurrently
 	cached     bool   // stateless results have a cache lifetime
 	mayAsk     bool   // its handlers may ask the client in the stateless era
+
+	handshakeOnly, statelessOnly bool // only the revisions of one era have the method
 }
 
-// An era is a group of protocol revisions: with a handshake, or stateless.
-type era int
+// unknownMethod is the method of calls whose method is not in the table: no revision has it.
+var unknownMethod = &method{handshakeOnly: true, statelessOnly: true}
 
-const (
-	bothEras era = iota
-	handshakeEra
-	statelessEra
-)
+// component returns the kind of component that the method is about, such as tool.
+func (m *method) component() string { return strings.TrimSuffix(m.capability, "s") }

@@ -13,13 +13,6 @@ import (
 // callTool validates the arguments of a call and runs the handler of the tool. newCall has read the
 // params.
 func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
-	switch strictjson.First(c.target) {
-	case '"':
-	case 0, 'n':
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "tools/call needs the name of a tool")
-	default:
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of tools/call: name: must be a string, got %s", strictjson.Describe(c.target))
-	}
 	t, ok := s.tools.get(c.Target)
 	if !ok {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown tool %q; see tools/list", short(c.Target))

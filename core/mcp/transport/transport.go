@@ -5,7 +5,6 @@ package transport
 
 import (
 	"encoding/json"
-	"iter"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -47,19 +46,7 @@ type Request struct {
 	Target    string // the name of the tool or prompt, or the URI of the resource
 	HasTarget bool   // the params name the target, as a string
 	Arguments json.RawMessage
-	Headers   []HeaderArgument // of the tool
-}
-
-// HeaderArguments returns the arguments that HTTP headers repeat, with their values. The value of a
-// missing argument is nil.
-func (r Request) HeaderArguments() iter.Seq2[HeaderArgument, json.RawMessage] {
-	return func(yield func(HeaderArgument, json.RawMessage) bool) {
-		for _, a := range r.Headers {
-			if !yield(a, a.Value(r.Arguments)) {
-				return
-			}
-		}
-	}
+	Headers   []HeaderArgument // the arguments that HTTP headers repeat
 }
 
 // A StatelessError is the error of a request of revision 2026-07-28. Over HTTP, it determines the
