@@ -111,32 +111,23 @@ func (e *Engine) lookAtEvents(ctx context.Context, p *plan, build bool) (*Stored
 		p.stored.Why = "no code of the project is run"
 	default:
 		e.step("looking at stored events")
-		err := e.readTypes(ctx, build, p.stored)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		var answer struct {
+			Data  string
+			Types []storedType
 		}
-		if p.stored.Looked = err == nil; err != nil {
+		out, err := e.askServer(ctx, build, "log", "types", "--json")
+		switch jsonErr := json.Unmarshal(out, &answer); {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
 			p.stored.Why = err.Error()
+		case jsonErr != nil:
+			p.stored.Why = fmt.Sprintf("read its answer: %v", jsonErr)
+		default:
+			p.stored.Looked, p.stored.Where, p.stored.types = true, answer.Data, answer.Types
 		}
 	}
 	return p.stored, nil
-}
-
-// readTypes asks the server for the types of its stored events.
-func (e *Engine) readTypes(ctx context.Context, build bool, into *StoredEvents) error {
-	out, err := e.askServer(ctx, build, "log", "types", "--json")
-	if err != nil {
-		return err
-	}
-	var answer struct {
-		Data  string
-		Types []storedType
-	}
-	if err := json.Unmarshal(out, &answer); err != nil {
-		return fmt.Errorf("read its answer: %w", err)
-	}
-	into.Where, into.types = answer.Data, answer.Types
-	return nil
 }
 
 // hasNoStore reports whether the server would use a data folder that has no event log. Only the
