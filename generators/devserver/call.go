@@ -275,9 +275,6 @@ func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, e
 		return nil, err
 	}
 	program, err := handover.BuildIn(ctx, root, path.Join("cmd", o.engine.Name()), filepath.Join(root, filepath.FromSlash(engine.ServerDir)))
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
 	if err != nil {
 		found, checkErr := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: root})
 		if checkErr != nil {

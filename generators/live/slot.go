@@ -91,55 +91,33 @@ func (sl *slot) env(prog program) map[string]string {
 }
 
 // await returns the running server. It waits until there is one, or returns why there is none.
-func (sl *slot) await(ctx context.Context) (*peer, error) {
-	s := sl.s.sup
-	for {
-		s.mu.Lock()
-		p, down, changed := sl.current.Load(), sl.down, s.changed
-		s.mu.Unlock()
-		switch {
-		case p != nil && !p.hasEnded():
-			return p, nil
-		case down != nil:
-			return nil, down
+func (sl *slot) await(ctx context.Context) (p *peer, err error) {
+	var down error
+	err = sl.s.sup.await(ctx, func() bool {
+		if p = sl.current.Load(); p != nil && p.hasEnded() {
+			p = nil
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+		down = sl.down
+		return p != nil || down != nil
+	})
+	if p == nil {
+		err = cmp.Or(err, down)
 	}
+	return p, err
 }
 
 // awaitSettled waits until the slot runs the server that it wants, or has failed to.
 func (sl *slot) awaitSettled(ctx context.Context) {
-	sl.awaitWanted(ctx, func(want launch) bool {
-		sl.s.sup.mu.Lock()
-		defer sl.s.sup.mu.Unlock()
-		p := sl.current.Load()
+	_ = sl.s.sup.await(ctx, func() bool { // when ctx ends, the caller does
+		p, want := sl.current.Load(), sl.wanted()
 		return p == nil && sl.down != nil || p != nil && p.launch == want && !p.hasEnded() || sl.late.is(want)
 	})
 }
 
-// awaitWanted waits until a condition holds for the launch that is wanted.
-func (sl *slot) awaitWanted(ctx context.Context, holds func(want launch) bool) {
-	for {
-		b, changed := sl.s.sup.build(sl.kind)
-		if holds(sl.wanted(b)) {
-			return
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// wanted returns what to run, given the last build. Its program is zero if nothing can run.
-func (sl *slot) wanted(b buildResult) launch {
-	sl.s.sup.mu.Lock()
-	defer sl.s.sup.mu.Unlock()
+// wanted returns what to run. Its program is zero if nothing can run. The caller holds the mutex of
+// the supervisor.
+func (sl *slot) wanted() launch {
+	b := &sl.s.sup.builds[sl.kind]
 	want := launch{program: b.program, restarts: sl.restarts}
 	hasFailed := sl.failed.is(want)
 	switch p := sl.current.Load(); {
@@ -171,8 +149,9 @@ func (sl *slot) run(ctx context.Context) {
 	var last buildResult
 	restarts := 0
 	for ctx.Err() == nil {
-		b, changed := sl.s.sup.build(sl.kind)
-		want := sl.wanted(b)
+		sl.s.sup.mu.Lock()
+		b, changed, want := sl.s.sup.builds[sl.kind], sl.s.sup.changed, sl.wanted()
+		sl.s.sup.mu.Unlock()
 		p := sl.current.Load()
 		if b.program != last.program || b.err != last.err || want.restarts != restarts {
 			delay, retry, again, restarts = firstDelay, nil, nil, want.restarts
@@ -184,7 +163,10 @@ func (sl *slot) run(ctx context.Context) {
 		if want.program.path != "" && (p == nil && retry == nil || p != nil && p.launch != want) {
 			since = time.Now()
 			err := sl.replace(ctx, want) // fails if something else is wanted meanwhile
-			if now, _ := sl.s.sup.build(sl.kind); err != nil && ctx.Err() == nil && sl.wanted(now) == want {
+			sl.s.sup.mu.Lock()
+			isWanted := sl.wanted() == want
+			sl.s.sup.mu.Unlock()
+			if err != nil && ctx.Err() == nil && isWanted {
 				retry, again = sl.notStarted(want, err, &delay)
 			}
 			continue
@@ -239,7 +221,7 @@ func (sl *slot) setDown(err error) {
 // runs meanwhile, and again if the last good build does. A server that must not write any more is
 // stopped, even if no other one can replace it.
 func (sl *slot) notStarted(l launch, err error, delay *time.Duration) (retry, again <-chan time.Time) {
-	b, _ := sl.s.sup.build(sl.kind)
+	b := sl.s.sup.build(sl.kind)
 	p := sl.current.Load()
 	switch {
 	case sl.kind == petrockKind && p != nil:
@@ -287,7 +269,7 @@ func (sl *slot) replace(ctx context.Context, l launch) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		sl.awaitWanted(ctx, func(want launch) bool { return want != l })
+		_ = sl.s.sup.await(ctx, func() bool { return sl.wanted() != l }) // in any case, this launch has ended
 		cancel()
 	}()
 	late := time.AfterFunc(sl.s.sup.files.slowStart, func() { sl.fallBack(ctx, l, sl.isLate(l)) })
