@@ -228,13 +228,6 @@ func (s *Supervisor) await(ctx context.Context, holds func() bool) error {
 	}
 }
 
-// build returns the last build of a server.
-func (s *Supervisor) build(k kind) buildResult {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.builds[k]
-}
-
 // run builds at the start and after each change.
 func (s *Supervisor) run(ctx context.Context) {
 	defer close(s.done)
@@ -404,13 +397,15 @@ func (s *Supervisor) restart() {
 // buildServer builds the project's server from the files in a snapshot. If files have changed
 // since, the program has no fingerprints, because they may be those of other code.
 func (s *Supervisor) buildServer(ctx context.Context, files snapshot) (program, error) {
-	last := s.build(serverKind)
+	s.mu.Lock()
+	last := s.builds[serverKind].program
+	s.mu.Unlock()
 	built, err := s.files.build(ctx, "cmd/"+s.o.Name)
 	if err != nil {
 		return built, err
 	}
-	if built.id == last.program.id {
-		built.features = last.program.features // a program that has not changed is not restarted
+	if built.id == last.id {
+		built.features = last.features // a program that has not changed is not restarted
 		return built, nil
 	}
 	features, err := s.files.features(ctx)

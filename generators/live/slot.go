@@ -150,7 +150,7 @@ func (sl *slot) run(ctx context.Context) {
 	restarts := 0
 	for ctx.Err() == nil {
 		sl.s.sup.mu.Lock()
-		b, changed, want := sl.s.sup.builds[sl.kind], sl.s.sup.changed, sl.wanted()
+		b, changed, want, down := sl.s.sup.builds[sl.kind], sl.s.sup.changed, sl.wanted(), sl.down
 		sl.s.sup.mu.Unlock()
 		p := sl.current.Load()
 		if b.program != last.program || b.err != last.err || want.restarts != restarts {
@@ -163,10 +163,7 @@ func (sl *slot) run(ctx context.Context) {
 		if want.program.path != "" && (p == nil && retry == nil || p != nil && p.launch != want) {
 			since = time.Now()
 			err := sl.replace(ctx, want) // fails if something else is wanted meanwhile
-			sl.s.sup.mu.Lock()
-			isWanted := sl.wanted() == want
-			sl.s.sup.mu.Unlock()
-			if err != nil && ctx.Err() == nil && isWanted {
+			if err != nil && ctx.Err() == nil {
 				retry, again = sl.notStarted(want, err, &delay)
 			}
 			continue
@@ -176,7 +173,9 @@ func (sl *slot) run(ctx context.Context) {
 				sl.swap(nil)
 				p = nil
 			}
-			sl.setDown(b.err)
+			if down != b.err { // otherwise run would wake itself again and again
+				sl.s.sup.update(func() { sl.down = b.err })
+			}
 		}
 		var done chan struct{}
 		if p != nil {
@@ -200,6 +199,11 @@ func (sl *slot) run(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
+	sl.closeAll()
+}
+
+// closeAll ends all servers, and waits for them.
+func (sl *slot) closeAll() {
 	var ending sync.WaitGroup
 	for _, p := range sl.all() {
 		ending.Go(p.close)
@@ -207,23 +211,17 @@ func (sl *slot) run(ctx context.Context) {
 	ending.Wait()
 }
 
-// setDown records why no server runs.
-func (sl *slot) setDown(err error) {
-	sl.s.sup.mu.Lock()
-	isKnown := sl.down == err
-	sl.s.sup.mu.Unlock()
-	if !isKnown { // otherwise run would wake itself again and again
-		sl.s.sup.update(func() { sl.down = err })
-	}
-}
-
 // notStarted records that a server did not start, and returns when to try again: retry if no server
-// runs meanwhile, and again if the last good build does. A server that must not write any more is
-// stopped, even if no other one can replace it.
+// runs meanwhile, and again if the last good build does. It does nothing if something else is wanted
+// now. A server that must not write any more is stopped, even if no other one can replace it.
 func (sl *slot) notStarted(l launch, err error, delay *time.Duration) (retry, again <-chan time.Time) {
-	b := sl.s.sup.build(sl.kind)
+	sl.s.sup.mu.Lock()
+	b, isWanted := sl.s.sup.builds[sl.kind], sl.wanted() == l
+	sl.s.sup.mu.Unlock()
 	p := sl.current.Load()
 	switch {
+	case !isWanted:
+		return nil, nil
 	case sl.kind == petrockKind && p != nil:
 		sl.s.sup.update(func() { sl.failed = attempt{l, err} })
 		sl.s.say("warning", fmt.Sprintf("%v. The dev server from before the last change still runs.", err))
