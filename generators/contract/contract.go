@@ -63,15 +63,11 @@ func (c *Contract) Skipped() []string {
 
 // New returns an empty contract.
 func New() *Contract {
-	return &Contract{
-		Format:            format,
-		Capabilities:      map[string]json.RawMessage{},
-		Tools:             map[string]json.RawMessage{},
-		Resources:         map[string]json.RawMessage{},
-		ResourceTemplates: map[string]json.RawMessage{},
-		Prompts:           map[string]json.RawMessage{},
-		Commands:          map[string]Command{},
+	c := &Contract{Format: format, Commands: map[string]Command{}}
+	for _, list := range c.lists() {
+		*list = map[string]json.RawMessage{}
 	}
+	return c
 }
 
 // Parse reads a contract. It returns an empty one for nil.

@@ -50,13 +50,10 @@ func (s *Resolver) place(ctx context.Context, view *typecheck.View, file string,
 
 // inside returns an imported package of the project, or nil.
 func (p *place) inside(imported string) *typecheck.Package {
-	if imported == p.module {
-		return p.view.Package(".", nil)
+	if !isAtOrBelow(imported, p.module) {
+		return nil
 	}
-	if dir, ok := strings.CutPrefix(imported, p.module+"/"); ok {
-		return p.view.Package(dir, nil)
-	}
-	return nil
+	return p.view.Package(path.Clean("."+imported[len(p.module):]), nil)
 }
 
 // nameOf returns the name of an imported package: of the project, from its package clause; of
@@ -136,11 +133,7 @@ func (s *Resolver) isExcluded(dir string) bool {
 func (s *Resolver) ofProject(p *place, w want) []*candidate {
 	var found []*candidate
 	for _, dir := range p.view.Dirs() {
-		if s.isExcluded(dir) ||
-			!slices.ContainsFunc(p.view.Files(dir), func(f *typecheck.File) bool { return f.Syntax.Name.Name == w.name }) {
-			continue
-		}
-		if pkg := p.view.Package(dir, nil); pkg != nil && pkg.Name == w.name {
+		if pkg := p.view.Package(dir, nil); pkg != nil && pkg.Name == w.name && !s.isExcluded(dir) {
 			if c := p.candidate(pkg, w); c != nil {
 				found = append(found, c)
 			}

@@ -71,8 +71,9 @@ type TestFailure struct {
 
 // Packages runs go test, without vet, with the planned files. Apart from examples, the tests are
 // not confined, and have the environment of this process. They run in the package's folder or, if
-// files are planned, in a copy of it (see [SeesPlanned]). The time limit applies to each package.
-// If a package exceeds another limit, all tests are killed. Failures of the code are in the
+// files are planned, in a copy of it; on Windows, tests that open files of the project see those on
+// disk. The time limit applies to each package. If a package exceeds another limit, all tests are
+// killed. Failures of the code are in the
 // summary. Packages returns an error if the go command or the system fails, ctx is done, or an
 // example does not exist.
 func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Summary, error) {
@@ -115,7 +116,7 @@ func (b buildDir) testArgs(o Options, selected Selection, dirs []string, l Limit
 	if len(o.Planned) > 0 {
 		args = append(args, "-overlay="+b.overlayFile())
 		r := runner{Root: b.root, Dir: b.dir, Examples: selected.Examples, Limits: l}
-		if SeesPlanned() {
+		if runtime.GOOS != "windows" { // which restricts symbolic links
 			r.Copy = filepath.Join(b.dir, "copy")
 			if err := b.mirror(r.Copy, o.Planned, dirs); err != nil {
 				return nil, fmt.Errorf("copy the project for tests: %w", err)
@@ -134,16 +135,8 @@ func (b buildDir) testArgs(o Options, selected Selection, dirs []string, l Limit
 		args = append(args, "-run="+selected.Run)
 	}
 	isFirst := func(dir string) bool { return slices.Contains(selected.First, dir) }
-	slices.SortStableFunc(dirs, func(a, b string) int {
-		switch {
-		case isFirst(a) == isFirst(b):
-			return 0
-		case isFirst(a):
-			return -1
-		}
-		return 1
-	})
-	for _, dir := range dirs {
+	later := slices.DeleteFunc(slices.Clone(dirs), isFirst)
+	for _, dir := range append(slices.DeleteFunc(dirs, func(dir string) bool { return !isFirst(dir) }), later...) {
 		args = append(args, "./"+dir)
 	}
 	return args, nil
@@ -415,10 +408,6 @@ func CrashPlace(root, output string) (file string, line int) {
 	}
 	return file, line
 }
-
-// SeesPlanned reports whether tests that [Packages] runs see all planned files when they open files
-// of the project by a relative path. On Windows they see those on disk.
-func SeesPlanned() bool { return runtime.GOOS != "windows" }
 
 // mirror creates a copy of the project with the planned files, of symbolic links: only the folders
 // of planned files and of tested packages are real.

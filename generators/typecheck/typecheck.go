@@ -231,18 +231,13 @@ func (p *Pass) diagnose(path string, files []*File, errs []error) []Diagnostic {
 	return SortDiagnostics(found)
 }
 
-// MayImport reports whether the rule for internal packages allows a package to import another.
+// MayImport reports whether the rule for internal packages allows a package to import another: it
+// is at or below the parent of the folder internal.
 func MayImport(path, other string) bool {
-	parent, internal := ParentOfInternal(other)
-	return !internal || path == parent || strings.HasPrefix(path, parent+"/") || strings.TrimSuffix(path, "_test") == parent
-}
-
-// ParentOfInternal returns the parent of the folder "internal" in an import path. Only packages at
-// or below the parent may import it.
-func ParentOfInternal(path string) (string, bool) {
-	at := strings.LastIndex("/"+path+"/", "/internal/")
+	at := strings.LastIndex("/"+other+"/", "/internal/")
 	if at < 0 {
-		return "", false
+		return true
 	}
-	return path[:max(0, at-1)], true
+	parent := other[:max(0, at-1)]
+	return path == parent || strings.HasPrefix(path, parent+"/") || strings.TrimSuffix(path, "_test") == parent
 }
