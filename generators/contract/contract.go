@@ -204,13 +204,13 @@ func (c Command) Update(now Command, hasMap bool) (Command, []Change) {
 	for _, version := range slices.Sorted(maps.Keys(c.Versions)) {
 		shape, known := now.Versions[version]
 		switch {
-		case known && version < now.Version && c.Versions[version].Breaks(shape):
+		case known && c.Versions[version].Breaks(shape):
 			for _, change := range c.Versions[version].Changes(shape) {
-				change.Version = version
+				if version < now.Version {
+					change.Version = version
+				}
 				broken = append(broken, change)
 			}
-		case known && c.Versions[version].Breaks(shape):
-			broken = append(broken, c.Versions[version].Changes(shape)...)
 		case !known && !hasMap:
 			broken = append(broken, Change{What: fmt.Sprintf("version %d is recorded, but no type or func Map reads it", version), Breaking: true})
 		}
