@@ -336,9 +336,8 @@ type InspectedPackage struct {
 	Files []*File
 	Info  *types.Info // incomplete if the package does not compile
 
-	syntax []*ast.File
-	types  *types.Package
-	err    error // the first type error
+	types *types.Package
+	errs  []error
 }
 
 // Inspect type-checks the package in a folder, without its tests, with full type information. It
@@ -383,11 +382,7 @@ func (p *Pass) inspect(path string, files []*File, v *variant) *InspectedPackage
 		Scopes:       map[ast.Node]*types.Scope{},
 		FileVersions: map[*ast.File]string{},
 	}}
-	for _, file := range files {
-		inspected.syntax = append(inspected.syntax, file.Syntax)
-	}
-	var errs []error
-	inspected.types, inspected.err = p.config(&imports{pass: p, variant: v}, &errs).Check(path, p.checker.fset, inspected.syntax, inspected.Info) // Verify reports type errors
+	inspected.types, inspected.errs = p.typeCheck(path, files, &imports{pass: p, variant: v}, inspected.Info, true) // Verify reports type errors
 	return inspected
 }
 
@@ -417,7 +412,7 @@ func (c *Checker) vet(ctx context.Context, view *View, dirs []string, names stri
 	}
 	for _, dir := range dirs {
 		for _, pkg := range pass.InspectTests(dir) {
-			if pkg.err != nil || slices.ContainsFunc(pkg.Files, (*File).UsesCgo) { // analyzers need the types of C
+			if len(pkg.errs) > 0 || slices.ContainsFunc(pkg.Files, (*File).UsesCgo) { // analyzers need the types of C
 				skipped = append(skipped, dir)
 				continue
 			}
@@ -464,7 +459,7 @@ func (v *vetting) run(a *analysis.Analyzer) (any, error) {
 		results[required] = result
 	}
 	result, err := a.Run(&analysis.Pass{
-		Analyzer: a, Fset: v.checker.fset, Files: v.pkg.syntax, Pkg: v.pkg.types, TypesInfo: v.pkg.Info,
+		Analyzer: a, Fset: v.checker.fset, Files: syntaxOf(v.pkg.Files), Pkg: v.pkg.types, TypesInfo: v.pkg.Info,
 		TypesSizes: types.SizesFor("gc", runtime.GOARCH), ResultOf: results,
 		Report: func(d analysis.Diagnostic) {
 			v.found = append(v.found, diagnosticAt(v.checker.fset, d.Pos, "", VetMark+d.Message))
