@@ -350,15 +350,15 @@ func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 	options := trial.Options{Root: e.project.Root, Flags: e.system.Flags, Planned: planned, Step: e.step}
 	e.step("decoding stored events")
 	summary, err := trial.Packages(ctx, options, trial.Selection{
-		Dirs: map[string]string{e.checker.ImportPath(dir): dir}, Run: "^" + test + "$", Examples: trial.Examples{Dir: dir, Tests: []string{test}},
+		Dirs: map[string]string{e.checker.ImportPath(dir): dir}, Run: "^" + test + "$", Examples: trial.Examples{Dir: dir, Test: test},
 	}, e.Limits)
 	if err != nil {
 		return err
 	}
-	if len(summary.Examples) == 0 {
+	if summary.Examples == nil {
 		return &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: summary.Diagnostics, Remedy: c.compileRemedy()}
 	}
-	report := summary.Examples[0]
+	report := summary.Examples
 	if report.Passed {
 		return nil
 	}

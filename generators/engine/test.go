@@ -98,8 +98,8 @@ func hasTests(view *typecheck.View, dir string) bool {
 }
 
 // runTests runs the selected tests of packages with planned files, which are part of view. It also
-// returns the reports of examples.
-func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map[string][]byte, dirs []string, selected trial.Selection, limits trial.Limits) (*TestResult, []*trial.Report, error) {
+// returns the report of the examples.
+func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map[string][]byte, dirs []string, selected trial.Selection, limits trial.Limits) (*TestResult, *trial.Report, error) {
 	result := &TestResult{OK: true, Failures: []trial.TestFailure{}}
 	if len(dirs) == 0 {
 		return result, nil, nil
@@ -196,7 +196,7 @@ func (e *Engine) runPlannedTests(ctx context.Context, c *verified) error {
 	dirs, first := e.packagesToTest(c)
 	selected := trial.Selection{First: first, LaterTime: laterTime}
 	if c.trial.Test != "" {
-		selected.Examples = trial.Examples{Dir: c.dir, Tests: []string{c.trial.Test}}
+		selected.Examples = trial.Examples{Dir: c.dir, Test: c.trial.Test}
 	}
 	if c.NoExec {
 		if len(dirs) > 0 {
@@ -211,10 +211,10 @@ func (e *Engine) runPlannedTests(ctx context.Context, c *verified) error {
 	if err != nil {
 		return err
 	}
-	if at := slices.IndexFunc(examples, func(r *trial.Report) bool { return !r.Passed }); at >= 0 {
-		return c.trialRefusal(examples[at])
+	if examples != nil && !examples.Passed {
+		return c.trialRefusal(examples)
 	}
-	if len(examples) > 0 {
+	if examples != nil {
 		c.tried = c.newTrial(examples)
 	}
 	if c.tests = after; len(after.Failures)+len(after.Diagnostics) == 0 {
@@ -306,14 +306,10 @@ func (e *Engine) packagesToTest(c *verified) (all, first []string) {
 const ownPetrock = "cmd/petrock"
 
 // newTrial returns the result of examples that passed.
-func (p *plan) newTrial(reports []*trial.Report) *Trial {
-	tried := &Trial{Ran: true, Passed: []string{}}
-	for _, report := range reports {
-		tried.Printed += report.Printed
-		tried.Confined, tried.Unenforced = report.IsConfined(), report.Unenforced
-		for _, c := range report.Cases {
-			tried.Passed = append(tried.Passed, p.example(c).Name)
-		}
+func (p *plan) newTrial(report *trial.Report) *Trial {
+	tried := &Trial{Ran: true, Passed: []string{}, Printed: report.Printed, Confined: report.IsConfined(), Unenforced: report.Unenforced}
+	for _, c := range report.Cases {
+		tried.Passed = append(tried.Passed, p.example(c).Name)
 	}
 	return tried
 }

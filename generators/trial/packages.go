@@ -38,11 +38,11 @@ type Selection struct {
 	LaterTime time.Duration
 }
 
-// Examples are tests of a package that run confined, each with its subtests in a process of its
-// own. If one fails, no other tests run.
+// Examples are the subtests of a test that runs confined, in a process of its own. If it fails, no
+// other tests run.
 type Examples struct {
-	Dir   string // folder of the package
-	Tests []string
+	Dir  string // folder of the package
+	Test string // empty if there are none
 }
 
 // A Summary is the result of the tests of several packages.
@@ -52,7 +52,7 @@ type Summary struct {
 	Skipped     int                    // tests that were skipped
 	Failures    []TestFailure          // sorted by package
 	Diagnostics []typecheck.Diagnostic // errors of packages that do not build
-	Examples    []*Report              // of the examples, up to the first that failed; empty if their package does not build
+	Examples    *Report                // of the examples; nil if there are none, or their package does not build
 	NotRun      []string               // folders of packages whose tests have not ended because all were killed
 	Killed      string                 // why they were killed, such as "tools printed more than 1 MiB"
 }
@@ -78,10 +78,8 @@ type TestFailure struct {
 // example does not exist.
 func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Summary, error) {
 	l = l.withDefaults()
-	for _, test := range selected.Examples.Tests {
-		if !token.IsIdentifier(test) {
-			return nil, fmt.Errorf("%q is not a test name, such as TestAdd", test)
-		}
+	if test := selected.Examples.Test; test != "" && !token.IsIdentifier(test) {
+		return nil, fmt.Errorf("%q is not a test name, such as TestAdd", test)
 	}
 	dirs := slices.Sorted(maps.Values(selected.Dirs))
 	b, err := newBuildDir(o, dirs)
@@ -103,7 +101,7 @@ func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Su
 	if err != nil {
 		return nil, err
 	}
-	if s.Examples, err = b.readReports(); err == nil && len(s.Examples) == 0 && len(selected.Examples.Tests) > 0 && len(s.Diagnostics) == 0 {
+	if s.Examples, err = b.readReport(); err == nil && s.Examples == nil && selected.Examples.Test != "" && len(s.Diagnostics) == 0 {
 		err = fmt.Errorf("package %s has no tests", selected.Examples.Dir)
 	}
 	return s, err
@@ -128,7 +126,7 @@ func (b buildDir) testArgs(o Options, selected Selection, dirs []string, l Limit
 		}
 		args = append(args, "-exec="+program)
 	}
-	if len(selected.Examples.Tests) > 0 {
+	if selected.Examples.Test != "" {
 		args = append(args, "-race=false", "-cover=false") // in GOFLAGS, they would need more memory, or print
 	}
 	if selected.Run != "" {
@@ -259,9 +257,8 @@ func (t *testEvents) read(line []byte) {
 // are tested first have ended, it limits the time of the others.
 func (t *testEvents) endPackage(name string) {
 	t.step("tested " + t.selected.Dirs[name])
-	if t.selected.Dirs[name] == t.selected.Examples.Dir && len(t.selected.Examples.Tests) > 0 {
-		reports, err := t.readReports()
-		if err != nil || slices.ContainsFunc(reports, func(r *Report) bool { return !r.Passed }) {
+	if t.selected.Dirs[name] == t.selected.Examples.Dir && t.selected.Examples.Test != "" {
+		if report, err := t.readReport(); err != nil || report != nil && !report.Passed {
 			t.stop(&limitError{"", "have failed examples"})
 		}
 	}
