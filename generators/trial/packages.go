@@ -78,6 +78,9 @@ type TestFailure struct {
 // example does not exist.
 func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Summary, error) {
 	l = l.withDefaults()
+	if o.Step == nil {
+		o.Step = func(string) {}
+	}
 	if test := selected.Examples.Test; test != "" && !token.IsIdentifier(test) {
 		return nil, fmt.Errorf("%q is not a test name, such as TestAdd", test)
 	}
@@ -92,7 +95,7 @@ func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Su
 	if err != nil {
 		return nil, err
 	}
-	o.step(fmt.Sprintf("testing %s, %d in all", strings.Join(dirs[:min(len(dirs), 3)], ", "), len(dirs)))
+	o.Step(fmt.Sprintf("testing %s, %d in all", strings.Join(dirs[:min(len(dirs), 3)], ", "), len(dirs)))
 	args, err := b.testArgs(o, selected, dirs, l)
 	if err != nil {
 		return nil, err
@@ -146,7 +149,7 @@ func (b buildDir) test(ctx context.Context, o Options, selected Selection, args 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	out := &testEvents{
-		limits: l, stop: stop, step: o.step, buildDir: b, selected: selected, packages: map[string]*testedPackage{}, builds: map[string]string{},
+		limits: l, stop: stop, step: o.Step, buildDir: b, selected: selected, packages: map[string]*testedPackage{}, builds: map[string]string{},
 	}
 	var errOut bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", args...)

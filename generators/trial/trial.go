@@ -65,12 +65,6 @@ type Case struct {
 	Messages []string // of t.Error and t.Log, without file and line
 }
 
-func (o Options) step(text string) {
-	if o.Step != nil {
-		o.Step(text)
-	}
-}
-
 // Limits are the resources of a test. Zero fields mean the defaults.
 //
 // On Linux a test that uses more memory, or more than 512 processes, is killed. Memory includes the

@@ -143,17 +143,6 @@ func IsType(t types.Type, path, name string) bool {
 	return ok && named.Obj().Name() == name && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == path
 }
 
-func receiverType(method *types.Func) string {
-	t := method.Signature().Recv().Type()
-	if pointer, ok := types.Unalias(t).(*types.Pointer); ok {
-		t = pointer.Elem()
-	}
-	if named, ok := types.Unalias(t).(*types.Named); ok {
-		return named.Obj().Name()
-	}
-	return t.String()
-}
-
 func (f *finder) followFunction(function *types.Func, name string) {
 	if f.seen[function.Pos()] || function.Pkg() == nil {
 		return
@@ -218,10 +207,12 @@ func (f *finder) diagnostic(pos token.Pos, message string) Diagnostic {
 
 // localName returns the name of a function in its package; of a method, with its type.
 func localName(function *types.Func) string {
-	if function.Signature().Recv() != nil {
-		return receiverType(function) + "." + function.Name()
+	receiver := function.Signature().Recv()
+	if receiver == nil {
+		return function.Name()
 	}
-	return function.Name()
+	inPackage := func(*types.Package) string { return "" }
+	return strings.TrimPrefix(types.TypeString(receiver.Type(), inPackage), "*") + "." + function.Name()
 }
 
 type walker struct {

@@ -112,7 +112,7 @@ func (p *Pass) load(path, dir string, v *variant) (*checked, error) {
 		return known, nil
 	}
 	pkg := p.pkg(dir)
-	if pkg == nil || len(pkg.Files) == 0 {
+	if len(pkg.Files) == 0 {
 		return nil, errors.New("build constraints exclude all Go files in " + dir)
 	}
 	if pkg.Name == "main" && importer != path+"_test" {

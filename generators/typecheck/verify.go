@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,9 +93,6 @@ func (c *Checker) Test(ctx context.Context, view *View, dirs []string) ([]Diagno
 // CheckWithTests type-checks a package with all its tests, as the go command builds them.
 func (p *Pass) CheckWithTests(dir string) []Diagnostic {
 	pkg := p.pkg(dir)
-	if pkg == nil {
-		return nil
-	}
 	importPath := p.checker.ImportPath(dir)
 	var found []Diagnostic
 	if len(pkg.Files) > 0 {
@@ -176,7 +174,7 @@ func reach(names []string, next func(name string) []string) map[string]bool {
 // folder without a package.
 func (p *Pass) Package(dir string) (*types.Package, []Diagnostic) {
 	pkg := p.pkg(dir)
-	if pkg == nil || len(pkg.Files) == 0 {
+	if len(pkg.Files) == 0 {
 		return nil, nil
 	}
 	result := p.check(p.checker.ImportPath(dir), pkg.Files, nil)
@@ -189,7 +187,7 @@ type Pass struct {
 	view     *View
 	dirs     []string
 	options  PassOptions
-	packages map[string]*Package // by folder; nil for folders without Go
+	packages map[string]*Package // by folder
 	imports  map[string][]string // by import path, the packages of the project that it imports
 	loaded   map[string]*checked // by import path and variant
 	loading  []string            // import paths of the packages being checked, outermost first
@@ -199,13 +197,12 @@ type Pass struct {
 // Err returns an error if export data could not be read. The results of the pass are invalid then.
 func (p *Pass) Err() error { return p.err }
 
+// pkg returns the package in a folder, which may have no files.
 func (p *Pass) pkg(dir string) *Package {
-	pkg, known := p.packages[dir]
-	if !known {
-		pkg = p.view.Package(dir, p.options.Skip)
-		p.packages[dir] = pkg
+	if p.packages[dir] == nil {
+		p.packages[dir] = cmp.Or(p.view.Package(dir, p.options.Skip), &Package{Dir: dir})
 	}
-	return pkg
+	return p.packages[dir]
 }
 
 // Dir returns the folder of an imported package of the project.
@@ -220,9 +217,6 @@ func (p *Pass) outside(dirs []string) []string {
 	paths := map[string]bool{}
 	reach(dirs, func(dir string) (inside []string) {
 		pkg := p.pkg(dir)
-		if pkg == nil {
-			return nil
-		}
 		files := pkg.Files
 		if slices.Contains(dirs, dir) {
 			files = pkg.All()
@@ -318,7 +312,7 @@ func (p *Pass) importsOf(path string) []string {
 	if known {
 		return list
 	}
-	if dir, ok := p.Dir(path); ok && p.pkg(dir) != nil {
+	if dir, ok := p.Dir(path); ok {
 		for _, file := range p.pkg(dir).Files {
 			for _, i := range file.Imports() {
 				if _, ours := p.Dir(i.Path); ours && !slices.Contains(list, i.Path) {
@@ -344,7 +338,7 @@ type InspectedPackage struct {
 // returns nil for a folder without a package.
 func (p *Pass) Inspect(dir string) *InspectedPackage {
 	pkg := p.pkg(dir)
-	if pkg == nil || len(pkg.Files) == 0 {
+	if len(pkg.Files) == 0 {
 		return nil
 	}
 	return p.inspect(p.checker.ImportPath(dir), pkg.Files, nil)
@@ -353,9 +347,6 @@ func (p *Pass) Inspect(dir string) *InspectedPackage {
 // InspectTests is Inspect for a package with its internal tests, and for its external tests.
 func (p *Pass) InspectTests(dir string) []*InspectedPackage {
 	pkg := p.pkg(dir)
-	if pkg == nil {
-		return nil
-	}
 	path := p.checker.ImportPath(dir)
 	inside := slices.Concat(pkg.Files, pkg.Internal)
 	var found []*InspectedPackage
