@@ -127,7 +127,7 @@ func shownValue(raw json.RawMessage) string {
 }
 
 // arguments returns all arguments as on a command line.
-func (in *input) arguments() string {
+func (in input) arguments() string {
 	var all []string
 	for _, p := range in.properties {
 		all = append(all, p.usage())
@@ -136,27 +136,11 @@ func (in *input) arguments() string {
 }
 
 // find returns the property with this name, or nil.
-func (in *input) find(name string) *Property {
+func (in input) find(name string) *Property {
 	if i := slices.IndexFunc(in.properties, func(p *Property) bool { return p.Name == name }); i >= 0 {
 		return in.properties[i]
 	}
 	return nil
-}
-
-// texts returns the values of arguments such as name=value, by name.
-func (in *input) texts(args []string) (map[string][]string, error) {
-	all := map[string][]string{}
-	for _, arg := range args {
-		name, text, ok := strings.Cut(arg, "=")
-		switch {
-		case !ok || name == "" || !utf8.ValidString(arg):
-			return nil, terminal.Usagef("%q is not an argument; write name=value", arg)
-		case in.find(name) == nil && !in.open:
-			return nil, terminal.Usagef("unknown argument %q; the arguments are %s", name, cmp.Or(in.arguments(), "none"))
-		}
-		all[name] = append(all[name], text)
-	}
-	return all, nil
 }
 
 const maxStdin = 64 << 20 // bytes of arguments on standard input
@@ -178,9 +162,16 @@ func parseArguments(tool *mcp.Tool, args []string, stdin io.Reader) (json.RawMes
 		}
 		args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-" })
 	}
-	texts, err := in.texts(args)
-	if err != nil {
-		return nil, err
+	texts := map[string][]string{}
+	for _, arg := range args {
+		name, text, ok := strings.Cut(arg, "=")
+		switch {
+		case !ok || name == "" || !utf8.ValidString(arg):
+			return nil, terminal.Usagef("%q is not an argument; write name=value", arg)
+		case in.find(name) == nil && !in.open:
+			return nil, terminal.Usagef("unknown argument %q; the arguments are %s", name, in.arguments())
+		}
+		texts[name] = append(texts[name], text)
 	}
 	for name, texts := range texts {
 		given[name], _ = cmp.Or(in.find(name), &Property{}).Parse(texts...) // the whole object is validated below

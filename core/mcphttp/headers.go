@@ -44,8 +44,8 @@ func (e *exchange) CheckRequest(c transport.Request) error {
 			return err
 		}
 	}
-	for argument, value := range c.HeaderArguments() {
-		if err := checkArgument(header, argument, value); err != nil {
+	for _, a := range c.Headers {
+		if err := checkArgument(header, a, a.Value(c.Arguments)); err != nil {
 			return err
 		}
 	}

@@ -142,9 +142,6 @@ func (p *Process) ExitState() string {
 // PID returns the id of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done returns a channel that is closed when the process has exited.
-func (p *Process) Done() <-chan struct{} { return p.exited }
-
 // Stderr returns the last 8 KiB of the standard error.
 func (p *Process) Stderr() string { return p.stderr.String() }
 

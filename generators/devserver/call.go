@@ -169,16 +169,7 @@ type BuildOutput struct {
 // Short returns the short form of the build.
 //
 //petrock:ignore
-func (b *BuildOutput) Short(most int) any {
-	c := &engine.Cutter{Most: most}
-	s := *b
-	s.Derived = c.Files(b.Derived)
-	s.Refused = c.Diagnostics(b.Refused, "error")
-	s.Diagnostics = c.Diagnostics(b.Diagnostics, "error")
-	s.Warnings = c.Diagnostics(b.Warnings, "warning")
-	s.LeftOut = c.LeftOut()
-	return &s
-}
+func (b *BuildOutput) Short(most int) any { return engine.Shorten(b, most) }
 
 // Build updates derived files and compiles the server. Run it after editing Go files without
 // petrock.

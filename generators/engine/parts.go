@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,11 +16,11 @@ import (
 
 // A PartChange is a part that an operation adds or removes.
 type PartChange struct {
-	Name    string         `json:"name"`              // Name of the part
-	Action  journal.Action `json:"action"`            // create or delete
-	Folders []string       `json:"folders"`           // Folders of its code
-	Files   int            `json:"files"`             // Number of its files
-	Modules []string       `json:"modules,omitempty"` // Modules that it adds to go.mod or removes from it
+	Name    string         `json:"name"`                        // Name of the part
+	Action  journal.Action `json:"action"`                      // create or delete
+	Folders []string       `json:"folders"`                     // Folders of its code
+	Files   int            `json:"files"`                       // Number of its files
+	Modules []string       `json:"modules,omitempty" short:"-"` // Modules that it adds to go.mod or removes from it
 }
 
 // String describes the change in one line.
@@ -240,8 +241,9 @@ func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, actio
 	if action == journal.Delete {
 		change.Files = len(removed)
 	}
-	goMod, goSum, err := e.plannedModules(p)
-	if err != nil {
+	goMod, modErr := e.textOf(p, "go.mod")
+	goSum, sumErr := e.textOf(p, "go.sum")
+	if err := errors.Join(modErr, sumErr); err != nil {
 		return err
 	}
 	view := e.before.With(p.texts)
@@ -249,9 +251,7 @@ func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, actio
 	newMod, newSum, ok, err := parts.ChangeModules(goMod, goSum, before, after, importPaths(view.All()...))
 	if err == nil && !ok {
 		p.tidied = true
-		if newMod, newSum, err = e.runTidy(ctx, p, goMod, goSum, after); err == nil {
-			newMod, newSum, err = parts.MergeTidied(goMod, goSum, newMod, newSum, before, after)
-		}
+		newMod, newSum, err = e.runTidy(ctx, p, goMod, goSum, after)
 	}
 	if err != nil {
 		return err

@@ -72,11 +72,11 @@ type Supervisor struct {
 // files are what a [Supervisor] watches and builds.
 type files struct {
 	snapshot func() (snapshot, error)
+	changes  <-chan struct{} // receives a value after changes
 	build    func(ctx context.Context, folder string) (program, error)
 	features func(ctx context.Context) (string, error) // returns the fingerprints of the features
 	release  func(program)                             // removes an executable
 	close    func() error
-	poll     time.Duration // between two snapshots, at least
 	patience time.Duration // how long builds wait for a dev server that is busy
 
 	firstAnswer time.Duration // how long the first answers wait for the project's server
@@ -102,13 +102,18 @@ func New(o Options) (*Supervisor, error) {
 	}
 	log := newLogQueue(o.Log)
 	o.Log = log
+	w, err := newWatcher(o.Root, o.Log)
+	if err != nil {
+		log.close()
+		return nil, errors.Join(err, b.close())
+	}
 	return start(o, files{
 		snapshot: func() (snapshot, error) { return takeSnapshot(o.Root) },
+		changes:  w.changes(),
 		build:    b.build,
 		features: b.fingerprints,
 		release:  b.release,
-		close:    func() error { log.close(); return b.close() },
-		poll:     300 * time.Millisecond,
+		close:    func() error { w.close(); log.close(); return b.close() },
 		patience: 10 * time.Second, firstAnswer: 3 * time.Second, slowStart: 10 * time.Second,
 	}), nil
 }
@@ -235,43 +240,24 @@ func (s *Supervisor) run(ctx context.Context) {
 		if err := s.look(ctx); err != nil && ctx.Err() == nil {
 			s.logf("%v", err)
 		}
-		if !s.awaitChange(ctx) {
+		select {
+		case <-s.files.changes:
+			s.setOutdated(true)
+		case <-s.kick:
+		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// quietTime is the time from a change until a build: more files may follow, such as those of a
-// branch.
-const quietTime = 50 * time.Millisecond
-
-// awaitChange waits until the files differ from those of the last build, or [Supervisor.lookSoon]
-// is called. It returns false if ctx ends first. Snapshots take at most 2 % of the time.
-func (s *Supervisor) awaitChange(ctx context.Context) bool {
-	pause := s.files.poll
-	for {
-		select {
-		case <-s.kick:
-			return true
-		case <-ctx.Done():
-			return false
-		case <-time.After(pause):
-		}
-		began := time.Now()
-		now, err := s.files.snapshot()
-		pause = max(s.files.poll, 50*time.Since(began))
-		s.mu.Lock()
-		s.outdated = err == nil && len(now.changed(s.handled)) > 0 // while the project is moved away, nothing changes
-		outdated := s.outdated
-		s.mu.Unlock()
-		if outdated {
-			time.Sleep(quietTime)
-			return true
-		}
-	}
+func (s *Supervisor) setOutdated(outdated bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outdated = outdated
 }
 
-// isCurrent reports whether a program is built from the files on disk, as of the last snapshot.
+// isCurrent reports whether a program is built from the files on disk, as far as the watcher has
+// noticed.
 func (s *Supervisor) isCurrent(k kind, p program) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -284,7 +270,7 @@ func (s *Supervisor) look(ctx context.Context) error {
 	s.mu.Lock()
 	s.begun++
 	s.mu.Unlock()
-	defer s.update(func() { s.ended, s.outdated = s.begun, false })
+	defer s.update(func() { s.ended, s.outdated = s.begun, len(s.files.changes) > 0 })
 	now, err := s.files.snapshot()
 	if err != nil {
 		return err

@@ -186,6 +186,7 @@ type world struct {
 	mu      sync.Mutex
 	blocked chan struct{} // closed when builds may go on; nil if they may
 	failure error         // of builds
+	changes chan struct{}
 
 	slowStart time.Duration
 	listed    func() error // called after the features were listed; nil does nothing
@@ -211,7 +212,7 @@ func (b *lockedBuffer) String() string {
 func newWorld(t *testing.T, prepare ...func(*world)) *world {
 	t.Helper()
 	t.Parallel()
-	w := &world{t: t, root: t.TempDir(), log: &lockedBuffer{}, slowStart: 10 * time.Second}
+	w := &world{t: t, root: t.TempDir(), log: &lockedBuffer{}, changes: make(chan struct{}, 1), slowStart: 10 * time.Second}
 	w.write("tools", "one\n")
 	w.write("contract.json", `{"tools":{"one":{"name":"one","inputSchema":{"type":"object"}}}}`)
 	for _, f := range prepare {
@@ -219,11 +220,11 @@ func newWorld(t *testing.T, prepare ...func(*world)) *world {
 	}
 	w.sup = start(Options{Root: w.root, Name: "hello", Log: w.log}, files{
 		snapshot: func() (snapshot, error) { return takeSnapshot(w.root) },
+		changes:  w.changes,
 		build:    w.build,
 		features: w.features,
 		release:  func(program) {},
 		close:    func() error { return nil },
-		poll:     50 * time.Millisecond,
 		patience: 200 * time.Millisecond, firstAnswer: 2 * time.Second, slowStart: w.slowStart,
 	})
 	t.Cleanup(func() {
@@ -243,10 +244,13 @@ func (w *world) write(name, text string) {
 	}
 }
 
-// change writes a file and asks for a look at it.
+// change writes a file and reports the change.
 func (w *world) change(name, text string) {
 	w.write(name, text)
-	w.sup.lookSoon()
+	select {
+	case w.changes <- struct{}{}:
+	default:
+	}
 }
 
 func (w *world) unblock() {

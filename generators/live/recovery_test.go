@@ -149,7 +149,6 @@ func superviseTest() error {
 		features: w.features,
 		release:  func(program) {},
 		close:    func() error { return nil },
-		poll:     50 * time.Millisecond,
 		patience: 10 * time.Second, firstAnswer: 3 * time.Second, slowStart: 10 * time.Second,
 	})
 	return s.Serve(context.Background(), jsonrpc.NewLines(os.Stdin, os.Stdout, jsonrpc.LinesOptions{}))

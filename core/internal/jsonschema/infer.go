@@ -78,7 +78,6 @@ type inference struct {
 	recursive []any             // IDs of recursive types, which are in $defs
 	defs      map[string]string // $defs, by name
 	names     map[string]any    // IDs of the types in defs, by name
-	size      int               // number of types so far
 	path      []Field           // from the root to the current field
 
 	indirect    int // number of pointers, lists and maps around the current type
@@ -95,7 +94,11 @@ func (in *inference) document(t Type) (draft, error) {
 		return keywords, err
 	}
 	if keywords.get("$ref") != "" { // clients expect the type of the root there
-		if keywords, err = in.expand(t); err != nil {
+		for isPointer(t) {
+			t = t.Elem()
+		}
+		in.recursive = slices.DeleteFunc(in.recursive, func(other any) bool { return other == t.ID() })
+		if keywords, err = in.inline(t); err != nil {
 			return nil, err
 		}
 	}
@@ -106,34 +109,16 @@ func (in *inference) document(t Type) (draft, error) {
 	return keywords.with("$defs", defs.String()), nil
 }
 
-// expand returns the schema of a recursive type, or of a pointer to one, without $ref.
-func (in *inference) expand(t Type) (draft, error) {
-	for isPointer(t) {
-		t = t.Elem()
-	}
-	in.recursive = slices.DeleteFunc(in.recursive, func(other any) bool { return other == t.ID() })
-	in.stack = nil
-	return in.inline(t)
-}
-
+// fail returns an error, or nil if the inference is lenient.
 func (in *inference) fail(format string, args ...any) error {
+	if in.lenient {
+		return nil
+	}
 	return &TypeError{Fields: slices.Clone(in.path), Err: fmt.Errorf(format, args...)}
 }
 
+// schemaOf returns the schema of a type. For a recursive type it is a $ref to a definition.
 func (in *inference) schemaOf(t Type) (draft, error) {
-	keywords, err := in.typeSchema(t)
-	if err != nil && in.lenient {
-		return draft{}, nil
-	}
-	return keywords, err
-}
-
-// typeSchema returns the schema of a type. For a recursive type it is a $ref to a definition.
-func (in *inference) typeSchema(t Type) (draft, error) {
-	const limit = 20_000
-	if in.size++; in.size > limit {
-		return nil, in.fail("the schema would have more than %d parts; use a smaller type", limit)
-	}
 	id := t.ID()
 	if id == nil {
 		return in.underlying(t)
@@ -158,34 +143,24 @@ func (in *inference) inline(t Type) (draft, error) {
 }
 
 // reference returns a $ref to the definition of a type, and adds the definition if it does not
-// exist.
+// exist. It adds a number to a name that is taken.
 func (in *inference) reference(t Type) (draft, error) {
-	name := in.definitionName(t)
-	if _, ok := in.defs[name]; !ok {
-		in.defs[name] = "" // prevents endless recursion
+	base := definitionName(t.Name())
+	name := base
+	for n := 2; in.names[name] != nil && in.names[name] != t.ID(); n++ {
+		name = base + strconv.Itoa(n)
+	}
+	if in.names[name] == nil {
+		in.names[name] = t.ID() // first, because the type refers to itself
 		in.indirect++
 		definition, err := in.inline(t)
 		in.indirect--
-		if err != nil && !in.lenient {
+		if err != nil {
 			return nil, err
 		}
 		in.defs[name] = definition.String()
 	}
 	return draft{{"$ref", quote("#/$defs/" + name)}}, nil
-}
-
-// definitionName returns the name of a type in $defs. It adds a number to a name that is taken.
-func (in *inference) definitionName(t Type) string {
-	base := definitionName(t.Name())
-	name := base
-	for n := 2; ; n++ {
-		other, taken := in.names[name]
-		if !taken || other == t.ID() {
-			in.names[name] = t.ID()
-			return name
-		}
-		name = base + strconv.Itoa(n)
-	}
 }
 
 // definitionName returns the name of a type in $defs: its Go name without packages, with _ in place

@@ -82,7 +82,7 @@ func (n *node) describe(budget *int) *Property {
 	if *budget--; *budget < 0 {
 		return p
 	}
-	p.Kinds = n.types.list()
+	p.Kinds = n.types.choose(kindNames)
 	for _, keyword := range n.part.children {
 		switch keyword.name {
 		case "title":

@@ -155,11 +155,6 @@ func (t Tag) addLimits(k draft, quoted bool) (draft, error) {
 		}
 		k = k.replace(bound.name, bound.text)
 	}
-	low, hasMin := parseNumber(t.Min)
-	high, hasMax := parseNumber(t.Max)
-	if hasMin && hasMax && low.Compare(high) > 0 {
-		return nil, fmt.Errorf("min %s is greater than max %s", t.Min, t.Max)
-	}
 	if t.Pattern != "" {
 		k = k.with("pattern", quote(t.Pattern))
 	}
@@ -208,7 +203,7 @@ func (k draft) with(name, value string) draft { return append(k, keyword{name, v
 
 // replace returns k with a new value for a keyword, which it adds if k does not have it.
 func (k draft) replace(name, value string) draft {
-	i := slices.IndexFunc(k, func(one keyword) bool { return one.name == name })
+	i := k.index(name)
 	if i < 0 {
 		return k.with(name, value)
 	}
@@ -219,12 +214,14 @@ func (k draft) replace(name, value string) draft {
 
 // get returns the value of a keyword, or "" if k does not have it.
 func (k draft) get(name string) string {
-	for _, one := range k {
-		if one.name == name {
-			return one.value
-		}
+	if i := k.index(name); i >= 0 {
+		return k[i].value
 	}
 	return ""
+}
+
+func (k draft) index(name string) int {
+	return slices.IndexFunc(k, func(one keyword) bool { return one.name == name })
 }
 
 // orNull returns a schema that also allows null.
