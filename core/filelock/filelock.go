@@ -20,18 +20,11 @@ var ErrLocked = errors.New("held by another process")
 // A Lock is an exclusive lock on a path.
 type Lock struct{ file *os.File }
 
-// Pauses between two attempts, and the time before WaitLock calls waiting.
-const (
-	firstPause = 2 * time.Millisecond
-	lastPause  = 50 * time.Millisecond
-	patience   = time.Second
-)
-
 // WaitLock is [TryLock] that waits until the lock is free or ctx ends. After a second it calls
 // waiting, once; waiting may be nil. The order of waiters is undefined.
 func WaitLock(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	begin := time.Now()
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("waiting for %s: %w", path, ctx.Err())
 		}
@@ -39,7 +32,7 @@ func WaitLock(ctx context.Context, path string, waiting func()) (*Lock, error) {
 		if !errors.Is(err, ErrLocked) {
 			return lock, err
 		}
-		if waiting != nil && time.Since(begin) >= patience {
+		if waiting != nil && time.Since(begin) >= time.Second {
 			waiting()
 			waiting = nil
 		}

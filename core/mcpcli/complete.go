@@ -75,7 +75,7 @@ func (in input) suggest(given []string, prefix string) []string {
 	var all []string
 	for _, p := range in.properties {
 		if hasValue && p.Name == name {
-			return p.suggestValues()
+			return suggestValues(p)
 		}
 		isGiven := func(arg string) bool { return strings.HasPrefix(arg, p.Name+"=") }
 		if !hasValue && (p.IsList() || !slices.ContainsFunc(given, isGiven)) {
@@ -85,7 +85,7 @@ func (in input) suggest(given []string, prefix string) []string {
 	return all
 }
 
-func (p *Property) suggestValues() []string {
+func suggestValues(p *Property) []string {
 	values := p.Enum
 	if p.IsList() && p.Items != nil {
 		values = p.Items.Enum

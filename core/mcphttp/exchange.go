@@ -20,7 +20,7 @@ import (
 // stream.
 type exchange struct {
 	h       *Handler
-	w       http.ResponseWriter // once stream is set, only writeStream writes to it
+	w       http.ResponseWriter // once stream is set, only Handler.writeStream writes to it
 	r       *http.Request
 	client  string  // for quotas
 	memory  account // of the message, of a large answer and, without a session, of what Reserve counts
@@ -34,7 +34,7 @@ type exchange struct {
 	mu       sync.Mutex
 	answered bool // the answer has been written, or added to the stream
 	stream   *stream
-	writing  sync.WaitGroup // waits for writeStream
+	writing  sync.WaitGroup // waits for Handler.writeStream
 }
 
 // A scratch is what a call borrows: the buffer of its response, and the timer that turns the
@@ -55,17 +55,6 @@ func newScratch() any {
 	s.timer = time.AfterFunc(time.Hour, func() { s.user.Load().startStream() })
 	s.timer.Stop()
 	return s
-}
-
-// returnScratch puts the scratch back into the pool, unless its timer has expired: it may still use
-// the exchange.
-func (e *exchange) returnScratch() {
-	s := e.scratch
-	e.scratch = nil
-	if s != nil && (s.stopped || s.timer.Stop()) {
-		s.user.Store(nil)
-		e.h.scratch.Put(s)
-	}
 }
 
 // Buffer implements [jsonrpc.Responder]. It is called when a call starts, and starts the timer.
@@ -114,7 +103,8 @@ func (e *exchange) ensureStream() {
 	}
 }
 
-// openStream makes the response a stream. mu is held.
+// openStream makes the response a stream, and writes it to the client. If the reader is dismissed
+// before the call is answered, the connection is closed and the call continues. mu is held.
 func (e *exchange) openStream() {
 	var from *reader
 	if e.session != nil {
@@ -123,16 +113,12 @@ func (e *exchange) openStream() {
 		from = newStreams(e.h.o.ReplayBuffer, &e.memory).open(false, e.msg.Method() == methodListen)
 	}
 	e.stream = from.stream
-	e.writing.Go(func() { e.writeStream(from) })
-}
-
-// writeStream writes the stream to the client. If the reader is dismissed before the call is
-// answered, writeStream closes the connection and the call continues.
-func (e *exchange) writeStream(from *reader) {
-	defer e.releaseSession()
-	if e.h.writeStream(e.w, e.r, from) == readerDismissed {
-		hangUp(e.w, e.r)
-	}
+	e.writing.Go(func() {
+		defer e.releaseSession()
+		if e.h.writeStream(e.w, e.r, from) == readerDismissed {
+			hangUp(e.w, e.r)
+		}
+	})
 }
 
 // releaseSession releases the session once the client has its answer or no longer waits for it. A
@@ -255,10 +241,15 @@ func (e *exchange) Reserve(n int) error {
 	return e.session.memory.take(int64(n), int64(n))
 }
 
-// complete waits until the response has been written.
+// complete waits until the response has been written. It puts the scratch back into the pool, unless
+// its timer has expired: it may still use the exchange.
 func (e *exchange) complete() {
 	e.writing.Wait()
-	e.returnScratch()
+	if s := e.scratch; s != nil && (s.stopped || s.timer.Stop()) {
+		s.user.Store(nil)
+		e.scratch = nil
+		e.h.scratch.Put(s)
+	}
 }
 
 // setStatusHeaders sets the headers that belong to the status of an answer, and returns the status.

@@ -45,7 +45,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set("Connection", "close")
 	}
 	if reason, option := g.origins.admit(header, r, g.at); reason != "" {
-		g.refuseOption(w, r, http.StatusForbidden, reason, option)
+		g.refuse(w, r, http.StatusForbidden, reason+g.remedy(option))
 		return
 	}
 	if c != nil && c.overLimit {
@@ -89,20 +89,20 @@ func (g *guard) serveOtherPath(w http.ResponseWriter, r *http.Request) {
 	case g.Health && isHealthPath(path):
 		g.serveHealth(w, r)
 	default:
-		option := ""
+		reason := fmt.Sprintf("%s does not exist; the endpoint is %s", clip(path), g.Path)
 		if isHealthPath(path) {
-			option = "Health"
+			reason += g.remedy("Health")
 		}
-		g.refuseOption(w, r, http.StatusNotFound, fmt.Sprintf("%s does not exist; the endpoint is %s", clip(path), g.Path), option)
+		g.refuse(w, r, http.StatusNotFound, reason)
 	}
 }
 
-// refuseOption refuses a request that an option would allow, if option is not "".
-func (g *guard) refuseOption(w http.ResponseWriter, r *http.Request, status int, reason, option string) {
-	if option != "" && g.Remedy != nil {
-		reason += "; " + g.Remedy(option)
+// remedy returns how to allow a request, as the end of an error message.
+func (g *guard) remedy(option string) string {
+	if g.Remedy == nil {
+		return ""
 	}
-	g.refuse(w, r, status, reason)
+	return "; " + g.Remedy(option)
 }
 
 func isHealthPath(path string) bool { return path == HealthPath || path == ReadyPath }

@@ -91,7 +91,7 @@ func newService(t testing.TB, h endable, access Options) service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return service{h, h.Shutdown, origins}
+	return service{h, h.Shutdown, origins, nil}
 }
 
 // newTestGuard returns a guard of an echo.

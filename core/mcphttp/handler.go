@@ -174,9 +174,6 @@ func (o Options) WithDefaults() Options {
 	o.ReplayBuffer = orDefault(o.ReplayBuffer, 256<<10)
 	o.KeepAlive = orDefault(o.KeepAlive, 15*time.Second)
 	o.WriteTimeout = orDefault(o.WriteTimeout, 30*time.Second)
-	if o.Client == nil {
-		o.Client = remoteHost
-	}
 	return o
 }
 
@@ -193,17 +190,16 @@ func orDefault[N int | int64 | time.Duration](n, fallback N) N {
 	return fallback
 }
 
-func remoteHost(r *http.Request) string {
-	host, _, _ := net.SplitHostPort(r.RemoteAddr)
-	return cmp.Or(host, r.RemoteAddr)
-}
-
 // client identifies the client of a request, for quotas.
 func (h *Handler) client(r *http.Request) string {
 	if id := auth.From(r.Context()); id != nil {
 		return id.Principal()
 	}
-	return h.o.Client(r)
+	if h.o.Client != nil {
+		return h.o.Client(r)
+	}
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	return cmp.Or(host, r.RemoteAddr)
 }
 
 // ServeHTTP implements [http.Handler]. It checks Host and Origin first, because it may be served by

@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
@@ -92,7 +94,7 @@ func (e *exchange) readBody() (raw []byte, refused *refusal) {
 	}
 	size := e.r.ContentLength
 	if size < 0 {
-		size = 512
+		size = limit // it is not known
 	}
 	raw = make([]byte, 0, min(size, firstRead)+1) // one more, to read EOF without growing
 	for {
@@ -108,10 +110,7 @@ func (e *exchange) readBody() (raw []byte, refused *refusal) {
 		case err != nil:
 			return nil, invalid(http.StatusBadRequest, jsonrpc.ID{}, "read the request body: it is incomplete")
 		case len(raw) == cap(raw):
-			larger := min(2*int64(cap(raw)), limit+1)
-			if e.r.ContentLength >= 0 {
-				larger = min(larger, e.r.ContentLength+1)
-			}
+			larger := min(2*int64(cap(raw)), size+1)
 			more := larger - int64(cap(raw))
 			if err := e.memory.take(more, more); err != nil {
 				return nil, overLimit(jsonrpc.ID{}, err)
@@ -220,7 +219,10 @@ func (h *Handler) startSession(e *exchange) (*session, *refusal) {
 	if err := h.takeSession(e.client); err != nil {
 		return nil, overLimit(e.msg.ID(), err)
 	}
-	s := h.newSession(e.r, e.client)
+	s := &session{id: rand.Text(), principal: auth.From(e.r.Context()).Principal(), client: e.client}
+	s.memory.quota, s.memory.client = h.memoryQuota, e.client
+	s.streams = newStreams(h.o.ReplayBuffer, &s.memory)
+	s.Session = h.open(func(msg []byte) error { return s.streams.standalone.add(msg) })
 	if !h.registerSession(s) {
 		h.endSessionNow(s)
 		return nil, overLimit(e.msg.ID(), errClosing)

@@ -1,7 +1,6 @@
 package mcphttp
 
 import (
-	"crypto/rand"
 	"errors"
 	"net/http"
 	"slices"
@@ -26,14 +25,6 @@ type session struct {
 	requests  atomic.Int64 // requests that use the session
 	lastUsed  atomic.Int64 // when the last request ended, in Unix nanoseconds
 	left      atomic.Bool  // the client has closed its stream, and not used the session since
-}
-
-func (h *Handler) newSession(r *http.Request, client string) *session {
-	s := &session{id: rand.Text(), principal: auth.From(r.Context()).Principal(), client: client}
-	s.memory.quota, s.memory.client = h.memoryQuota, client
-	s.streams = newStreams(h.o.ReplayBuffer, &s.memory)
-	s.Session = h.open(func(msg []byte) error { return s.streams.standalone.add(msg) })
-	return s
 }
 
 func (s *session) release() {

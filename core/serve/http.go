@@ -248,11 +248,8 @@ func (s *httpServer) explain(err error) error {
 		remedies = append(remedies, "use --behind-proxy if a proxy handles TLS and authentication", "or listen on "+mcphttp.DefaultAddr)
 		return fmt.Errorf("%w; %s", err, strings.Join(remedies, ", "))
 	}
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%w; choose another port with --addr, or 0 for a free one", err)
-	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("%w; choose a port above 1023 with --addr", err)
+	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, syscall.EACCES) {
+		return fmt.Errorf("%w; choose another port above 1023 with --addr, or 0 for a free one", err)
 	}
 	return err
 }

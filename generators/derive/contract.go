@@ -71,15 +71,10 @@ func (c Component) addListEntry(all *contract.Contract) (err error) {
 		all.Resources[c.Name], err = strictjson.Marshal(mcp.Resource{URI: c.URI, Name: c.Name, Title: c.Title, Description: c.Description, MIMEType: c.MIMEType})
 	case c.Kind == Prompt:
 		prompt := mcp.Prompt{Name: c.Name, Title: c.Title, Description: c.Description}
-		properties, err := inference.Properties(c.Input)
-		if err != nil {
-			return err
-		}
-		for _, p := range properties {
+		for _, p := range inference.Properties(c.Input) {
 			prompt.Arguments = append(prompt.Arguments, mcp.PromptArgument{Name: p.Name, Description: p.Description, Required: p.Required})
 		}
 		all.Prompts[c.Name], err = strictjson.Marshal(prompt)
-		return err
 	}
 	return err
 }
@@ -324,13 +319,17 @@ func (s *shapeBuilder) enum(t *types.Named) string {
 // Constants returns the constants of a type whose values are strings, in its package, sorted by
 // name.
 func Constants(t *types.Named) (found []*types.Const) {
-	if t.Obj().Pkg() == nil {
+	if basic, ok := t.Underlying().(*types.Basic); !ok || basic.Info()&types.IsString == 0 {
 		return nil
 	}
+	return constantsOf(t)
+}
+
+// constantsOf returns the constants of a type in its package, sorted by name.
+func constantsOf(t *types.Named) (found []*types.Const) {
 	scope := t.Obj().Pkg().Scope()
 	for _, name := range scope.Names() {
-		c, ok := scope.Lookup(name).(*types.Const)
-		if ok && types.Identical(c.Type(), t) && c.Val().Kind() == constant.String {
+		if c, ok := scope.Lookup(name).(*types.Const); ok && types.Identical(c.Type(), t) {
 			found = append(found, c)
 		}
 	}

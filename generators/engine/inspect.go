@@ -59,7 +59,11 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	})
 	listing.Refused = append(listing.Refused, e.interrupted()...)
 	listing.OK = len(listing.Refused) == 0
-	listing.ToolsList = newSize(listing.Components)
+	promised, err := derive.Contract(packages)
+	if err != nil {
+		return nil, err
+	}
+	listing.ToolsList = newSize(promised.Tools)
 	return listing, nil
 }
 

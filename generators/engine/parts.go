@@ -72,27 +72,24 @@ func (e *Engine) changeParts(ctx context.Context, name string, asked request) (*
 	}
 	return e.transact(ctx, asked, func(_ *journal.Journal, p *plan) error {
 		p.title, p.name, p.kind = asked.action+" "+name, name, "part"
-		if err := e.planPart(ctx, p, part); err != nil {
+		adds, has := asked.action == actionAdd, isPresent(part, e.before)
+		change := e.addPart
+		switch {
+		case adds && has:
+			return &Refusal{Reason: fmt.Sprintf("the project already has part %s, in %s", name, strings.Join(part.Folders, " and "))}
+		case !adds && !has:
+			return &Refusal{Reason: fmt.Sprintf("the project does not have part %s; see %s", name, e.Call("list"))}
+		case !adds:
+			if reason := e.whyPartStays(part, e.before); reason != "" {
+				return &Refusal{Reason: fmt.Sprintf("remove part %s: %s", name, reason), Remedy: "Nothing was changed."}
+			}
+			change = e.removePart
+		}
+		if err := change(ctx, p, part); err != nil {
 			return err
 		}
 		return e.derive(ctx, p, nil, false)
 	})
-}
-
-func (e *Engine) planPart(ctx context.Context, p *plan, part parts.Part) error {
-	adds, has := p.action == actionAdd, isPresent(part, e.before)
-	switch {
-	case adds && has:
-		return &Refusal{Reason: fmt.Sprintf("the project already has part %s, in %s", part.Name, strings.Join(part.Folders, " and "))}
-	case adds:
-		return e.addPart(ctx, p, part)
-	case !has:
-		return &Refusal{Reason: fmt.Sprintf("the project does not have part %s; see %s", part.Name, e.Call("list"))}
-	}
-	if reason := e.whyPartStays(part, e.before); reason != "" {
-		return &Refusal{Reason: fmt.Sprintf("remove part %s: %s", part.Name, reason), Remedy: "Nothing was changed."}
-	}
-	return e.removePart(ctx, p, part)
 }
 
 func isPresent(part parts.Part, view *typecheck.View) bool {

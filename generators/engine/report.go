@@ -70,7 +70,9 @@ func newResult(p *plan, files []journal.Change) *Result {
 	for _, what := range p.breaks {
 		r.Warnings = append(r.Warnings, typecheck.Diagnostic{Message: "this breaks clients: " + what})
 	}
-	r.ToolsList = p.toolsListSize()
+	if p.now.Contract != nil && len(p.now.Tools) > 0 {
+		r.ToolsList = newSize(p.now.Tools)
+	}
 	r.OK = len(r.Refused) == 0
 	return r
 }
@@ -82,21 +84,6 @@ func (p *plan) belongsToPart(file string) bool {
 		part, _ := parts.Find(change.Name)
 		return part.Holds(file) || file == part.Archive() || file == SumFile || file == "go.sum"
 	})
-}
-
-// toolsListSize returns the size of tools/list with a plan, or nil if the plan derives no tools.
-func (p *plan) toolsListSize() *Size {
-	isSound := func(pkg *derive.Package) bool { return pkg.HasTools() && !hasProblems(pkg) }
-	if !slices.ContainsFunc(p.packages, isSound) {
-		return nil
-	}
-	var tools []derive.Component
-	for _, pkg := range slices.Concat(p.packages, p.others) {
-		if isSound(pkg) {
-			tools = append(tools, pkg.Components...)
-		}
-	}
-	return newSize(tools)
 }
 
 // workerAdvice advises on workers that a plan removes or renames.

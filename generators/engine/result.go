@@ -1,12 +1,12 @@
 package engine
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -188,22 +188,13 @@ func (s *Size) String() string {
 	return fmt.Sprintf("The %s %s about %d tokens (%d bytes) of a model's context.", count(s.Tools, "tool"), verb, s.Tokens, s.Bytes)
 }
 
-func newSize(components []derive.Component) *Size {
-	var s Size
-	for _, c := range components {
-		if !c.IsTool() {
-			continue
-		}
-		for _, c := range c.WithAliases() {
-			if text, err := strictjson.Marshal(c.Tool()); err == nil {
-				s.Bytes += len(text) + 1
-			}
-			s.Tools++
-		}
+func newSize(tools map[string]json.RawMessage) *Size {
+	s := &Size{Tools: len(tools), Bytes: len(`{"tools":[]}`)}
+	for _, entry := range tools {
+		s.Bytes += len(entry) + 1
 	}
-	s.Bytes += len(`{"tools":[]}`)
 	s.Tokens = (s.Bytes + 3) / 4
-	return &s
+	return s
 }
 
 // Short returns the short form of the result.

@@ -111,32 +111,23 @@ func (e *Engine) lookAtEvents(ctx context.Context, p *plan, build bool) (*Stored
 		p.stored.Why = "no code of the project is run"
 	default:
 		e.step("looking at stored events")
-		err := e.readTypes(ctx, build, p.stored)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		var answer struct {
+			Data  string
+			Types []storedType
 		}
-		if p.stored.Looked = err == nil; err != nil {
+		out, err := e.askServer(ctx, build, "log", "types", "--json")
+		switch jsonErr := json.Unmarshal(out, &answer); {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
 			p.stored.Why = err.Error()
+		case jsonErr != nil:
+			p.stored.Why = fmt.Sprintf("read its answer: %v", jsonErr)
+		default:
+			p.stored.Looked, p.stored.Where, p.stored.types = true, answer.Data, answer.Types
 		}
 	}
 	return p.stored, nil
-}
-
-// readTypes asks the server for the types of its stored events.
-func (e *Engine) readTypes(ctx context.Context, build bool, into *StoredEvents) error {
-	out, err := e.askServer(ctx, build, "log", "types", "--json")
-	if err != nil {
-		return err
-	}
-	var answer struct {
-		Data  string
-		Types []storedType
-	}
-	if err := json.Unmarshal(out, &answer); err != nil {
-		return fmt.Errorf("read its answer: %w", err)
-	}
-	into.Where, into.types = answer.Data, answer.Types
-	return nil
 }
 
 // hasNoStore reports whether the server would use a data folder that has no event log. Only the
@@ -344,14 +335,13 @@ import (
 func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 `, path.Base(dir), e.deriver.Core+"/app/apptest", e.checker.ImportPath(dir), test, gen.RawString(string(events)))
 	e.step("decoding stored events")
-	tested, examples, err := e.runTests(ctx, c.after, planned, []string{dir}, trial.Selection{Run: "^" + test + "$", Examples: trial.Examples{Dir: dir, Tests: []string{test}}}, e.Limits)
+	tested, report, err := e.runTests(ctx, c.after, planned, []string{dir}, trial.Selection{Run: "^" + test + "$", Examples: trial.Examples{Dir: dir, Test: test}}, e.Limits)
 	if err != nil {
 		return nil, err
 	}
-	if len(examples) == 0 {
+	if report == nil {
 		return nil, &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: tested.Diagnostics, Remedy: c.compileRemedy()}
 	}
-	report := examples[0]
 	if report.Passed {
 		return nil, nil
 	}

@@ -72,13 +72,9 @@ type reversal struct {
 // explain names the later operations that depend on the one to revert: those whose files would not
 // compile.
 func (r reversal) explain(refusal *Refusal) {
-	for _, op := range r.later {
-		if slices.ContainsFunc(op.Files, func(f journal.Record) bool {
-			return !f.Derived && slices.ContainsFunc(refusal.Diagnostics, func(d typecheck.Diagnostic) bool { return d.File == f.Path })
-		}) {
-			refusal.Operations = append(refusal.Operations, op.ID)
-		}
-	}
+	refusal.Operations = r.laterWith(func(f journal.Record) bool {
+		return !f.Derived && slices.ContainsFunc(refusal.Diagnostics, func(d typecheck.Diagnostic) bool { return d.File == f.Path })
+	})
 	refusal.Reason = fmt.Sprintf("%s %s (%s): %s", r.action, r.target.ID, r.target.Title, strings.Replace(refusal.Reason, "the change", "the project", 1))
 	if len(refusal.Operations) > 0 {
 		refusal.Remedy = "Nothing was changed. Undo the operations that depend on it first: " + strings.Join(refusal.Operations, ", ") + "."
@@ -102,11 +98,11 @@ func (e *Engine) afterRevert(history []journal.Operation) string {
 
 // findUndo returns the index of the operation to undo.
 func (e *Engine) findUndo(history []journal.Operation, id string) (int, error) {
-	if id != "" {
-		return e.findOperation(history, id)
-	}
 	at := lastNotUndone(history)
-	if at < 0 {
+	switch {
+	case id != "":
+		return e.findOperation(history, id)
+	case at < 0:
 		return 0, &Refusal{Reason: "nothing to undo in this clone of the project: no operation is left"}
 	}
 	return at, nil
@@ -171,7 +167,10 @@ func (e *Engine) planRevert(ctx context.Context, j *journal.Journal, p *plan, r 
 	p.action, p.undoes = r.action, r.target.ID
 	p.title = p.action + " " + baseTitle(r.target.Title)
 	what := fmt.Sprintf("%s (%s)", r.target.ID, r.target.Title)
-	if later := r.laterChanges(); len(later) > 0 {
+	later := r.laterWith(func(later journal.Record) bool { // that have changed the same user files
+		return slices.ContainsFunc(r.target.Files, func(f journal.Record) bool { return isRestored(f) && f.Path == later.Path })
+	})
+	if len(later) > 0 {
 		return &Refusal{
 			Reason:     fmt.Sprintf("later operations have changed the same files as %s: %s", what, strings.Join(later, ", ")),
 			Operations: later,
@@ -200,12 +199,10 @@ func (e *Engine) planRevert(ctx context.Context, j *journal.Journal, p *plan, r 
 	return e.derive(ctx, p, e.touched(p), true)
 }
 
-// laterChanges returns the ids of later operations that have changed the same user files.
-func (r reversal) laterChanges() (ids []string) {
+// laterWith returns the ids of later operations with a file that matches.
+func (r reversal) laterWith(matches func(journal.Record) bool) (ids []string) {
 	for _, op := range r.later {
-		if slices.ContainsFunc(op.Files, func(later journal.Record) bool {
-			return slices.ContainsFunc(r.target.Files, func(f journal.Record) bool { return isRestored(f) && f.Path == later.Path })
-		}) {
+		if slices.ContainsFunc(op.Files, matches) {
 			ids = append(ids, op.ID)
 		}
 	}

@@ -25,18 +25,14 @@ import (
 func (s *Schema) CheckType(t reflect.Type, d Direction, exact bool) error {
 	in := newInference(d)
 	in.lenient = true
-	document, err := in.document(reflected{t})
-	if err != nil {
-		return err
-	}
-	inferred, err := Compile(document.raw())
+	inferred, err := Compile(in.document(reflected{t}).raw())
 	if err != nil {
 		return fmt.Errorf("%v schema of %v: %w", d, t, err)
 	}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	c := typeChecker{direction: d, exact: exact, done: map[comparison]bool{}}
+	c := typeChecker{direction: d, exact: exact, done: map[[2]*node]bool{}}
 	c.check(s.root, inferred.root, cmp.Or(t.Name(), "the type"), false)
 	return c.err
 }
@@ -45,8 +41,8 @@ func (s *Schema) CheckType(t reflect.Type, d Direction, exact bool) error {
 type typeChecker struct {
 	direction Direction
 	exact     bool
-	done      map[comparison]bool // schemas with $ref that have been compared
-	err       error               // the first difference
+	done      map[[2]*node]bool // schemas with $ref that have been compared, with the inferred ones
+	err       error             // the first difference
 }
 
 func (c *typeChecker) fail(format string, args ...any) {
@@ -55,8 +51,6 @@ func (c *typeChecker) fail(format string, args ...any) {
 	}
 }
 
-type comparison struct{ schema, inferred *node }
-
 // check compares n with the inferred schema of the type or field at, such as ListInput.tags[].
 // branch reports whether n is one of several alternatives.
 func (c *typeChecker) check(n, inferred *node, at string, branch bool) {
@@ -64,7 +58,7 @@ func (c *typeChecker) check(n, inferred *node, at string, branch bool) {
 		inferred = append(slices.Clip(inferred.allOf), inferred.anyOf...)[0]
 	}
 	form := inferred.types &^ nullKind
-	compared := comparison{n, inferred}
+	compared := [2]*node{n, inferred}
 	if n.rejectsAll || c.done[compared] || form == 0 {
 		return
 	}

@@ -121,8 +121,9 @@ func TestCheckRequired(t *testing.T) {
 		Pointer *string `json:"pointer"`
 		Omitted string  `json:"omitted,omitempty"`
 		Preset  int     `json:"preset" schema:"default=1"`
+		Opaque  money   `json:"opaque,omitempty" schema:"max=9"` // its kind is not known
 	}
-	const properties = `{"type":"object","properties":{"plain":{"type":"string"},"pointer":{"type":["string","null"]},"omitted":{"type":"string"},"preset":{"type":"integer","default":1}},"additionalProperties":false,"required":[`
+	const properties = `{"type":"object","properties":{"plain":{"type":"string"},"pointer":{"type":["string","null"]},"omitted":{"type":"string"},"preset":{"type":"integer","default":1},"opaque":{"type":"integer","maximum":9}},"additionalProperties":false,"required":[`
 	for _, test := range []struct {
 		direction      jsonschema.Direction
 		required, want string

@@ -155,6 +155,11 @@ func (t Tag) addLimits(k draft, quoted bool) (draft, error) {
 		}
 		k = k.replace(bound.name, bound.text)
 	}
+	low, hasMin := parseNumber(t.Min)
+	high, hasMax := parseNumber(t.Max)
+	if hasMin && hasMax && low.Compare(high) > 0 {
+		return nil, fmt.Errorf("min %s is greater than max %s", t.Min, t.Max)
+	}
 	if t.Pattern != "" {
 		k = k.with("pattern", quote(t.Pattern))
 	}
