@@ -95,7 +95,8 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asker := newAsker(env, &c); asker != nil && !cmd.Flags().Changed("input") {
+			if !c.asJSON && terminal.IsTerminal(env.Out) && !cmd.Flags().Changed("input") {
+				asker := mcpcli.NewAsker(mcpcli.Env{In: os.Stdin, Err: env.Err}, &terminal.Progress{})
 				if input, err = askDescription(cmd.Context(), asker, g, input); err != nil {
 					return err
 				}
@@ -109,14 +110,6 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 	form.addFlags(cmd)
 	cmd.Flags().BoolVar(&c.noNet, "no-net", false, noNetUsage)
 	return cmd
-}
-
-// newAsker returns an asker for missing inputs, or nil if the user cannot be asked.
-func newAsker(env Env, c *projectFlags) *mcpcli.Asker {
-	if c.asJSON || !terminal.IsTerminal(env.Out) {
-		return nil
-	}
-	return mcpcli.NewAsker(mcpcli.Env{In: os.Stdin, Err: env.Err}, &terminal.Progress{})
 }
 
 // askDescription returns the input of a generator, with the description that the user types if

@@ -19,7 +19,12 @@ func extendHelp(root *cobra.Command) {
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		printHelp(cmd, args)
 		if cmd == root {
-			fmt.Fprint(cmd.OutOrStdout(), listTopics(root.Name()))
+			out := cmd.OutOrStdout()
+			fmt.Fprint(out, "\nHelp topics:\n")
+			for _, page := range docs.Pages() {
+				fmt.Fprintf(out, "  %-11s %s\n", page.Topic, page.Title)
+			}
+			fmt.Fprintf(out, "\nUse \"%s help TOPIC\" to read about a topic.\n", root.Name())
 		}
 	})
 	help, _, err := root.Find([]string{"help"})
@@ -32,14 +37,6 @@ func extendHelp(root *cobra.Command) {
 same name, help prints the topic; run the command with --help for its own help.`
 	help.Args, help.ValidArgsFunction = cobra.ArbitraryArgs, completeHelp
 	help.Run, help.RunE = nil, runHelp
-}
-
-func listTopics(program string) string {
-	text := "\nHelp topics:\n"
-	for _, page := range docs.Pages() {
-		text += fmt.Sprintf("  %-11s %s\n", page.Topic, page.Title)
-	}
-	return text + fmt.Sprintf("\nUse \"%s help TOPIC\" to read about a topic.\n", program)
 }
 
 func runHelp(help *cobra.Command, args []string) error {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"hash/maphash"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -221,10 +220,11 @@ func (b *builder) runGo(ctx context.Context, args ...string) (stdout, stderr []b
 // keep returns the program in an executable that go build wrote. The executable stays where it is,
 // because go build does not link it again if nothing has changed.
 func (b *builder) keep(name, executable string) (program, error) {
-	id, err := b.hash(executable)
+	content, err := os.ReadFile(executable)
 	if err != nil {
 		return program{}, err
 	}
+	id := maphash.Bytes(b.seed, content)
 	p := program{path: filepath.Join(b.dir, fmt.Sprintf("%s-%x%s", path.Base(name), id, executableSuffix())), id: id}
 	if _, err := os.Stat(p.path); err == nil {
 		return p, nil
@@ -232,37 +232,11 @@ func (b *builder) keep(name, executable string) (program, error) {
 	// go build replaces its file and does not write into it, so a link keeps the content. Windows
 	// does not replace a running program.
 	if runtime.GOOS == "windows" || os.Link(executable, p.path) != nil {
-		if err := copyExecutable(p.path, executable); err != nil {
+		if err := os.WriteFile(p.path, content, 0o755); err != nil {
 			return program{}, errors.Join(err, os.Remove(p.path))
 		}
 	}
 	return p, nil
-}
-
-func (b *builder) hash(executable string) (uint64, error) {
-	file, err := os.Open(executable)
-	if err != nil {
-		return 0, err
-	}
-	defer file.Close()
-	var sum maphash.Hash
-	sum.SetSeed(b.seed)
-	_, err = io.Copy(&sum, file)
-	return sum.Sum64(), err
-}
-
-func copyExecutable(to, from string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }
 
 // release removes the executable of a program that no longer runs.

@@ -72,7 +72,7 @@ type Supervisor struct {
 // files are what a [Supervisor] watches and builds.
 type files struct {
 	snapshot func() (snapshot, error)
-	changes  <-chan struct{} // receives a value after changes
+	changes  <-chan struct{} // may receive a value after changes
 	build    func(ctx context.Context, folder string) (program, error)
 	features func(ctx context.Context) (string, error) // returns the fingerprints of the features
 	release  func(program)                             // removes an executable
@@ -102,14 +102,10 @@ func New(o Options) (*Supervisor, error) {
 	}
 	log := newLogQueue(o.Log)
 	o.Log = log
-	w, err := newWatcher(o.Root, o.Log)
-	if err != nil {
-		log.close()
-		return nil, errors.Join(err, b.close())
-	}
+	w := newWatcher(o.Root, o.Log)
 	return start(o, files{
-		snapshot: func() (snapshot, error) { return takeSnapshot(o.Root) },
-		changes:  w.changes(),
+		snapshot: w.snapshot,
+		changes:  w.changed,
 		build:    b.build,
 		features: b.fingerprints,
 		release:  b.release,
@@ -236,24 +232,22 @@ func (s *Supervisor) await(ctx context.Context, holds func() bool) error {
 // run builds at the start and after each change.
 func (s *Supervisor) run(ctx context.Context) {
 	defer close(s.done)
+	said := ""
 	for {
-		if err := s.look(ctx); err != nil && ctx.Err() == nil {
+		err := s.look(ctx)
+		if err != nil && ctx.Err() == nil && err.Error() != said { // the next look may have the same error
 			s.logf("%v", err)
 		}
+		said = fmt.Sprint(err)
 		select {
 		case <-s.files.changes:
-			s.setOutdated(true)
+			s.update(func() { s.outdated = true })
+		case <-time.After(scanInterval):
 		case <-s.kick:
 		case <-ctx.Done():
 			return
 		}
 	}
-}
-
-func (s *Supervisor) setOutdated(outdated bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.outdated = outdated
 }
 
 // isCurrent reports whether a program is built from the files on disk, as far as the watcher has

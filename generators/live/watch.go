@@ -1,7 +1,6 @@
 package live
 
 import (
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -11,8 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -29,9 +26,9 @@ type stamp struct {
 	sum      uint64 // 0 if not computed
 }
 
-// recent is the age up to which a file gets a checksum. It is longer than the interval of the
-// watcher's scans, so that two successive scans have checksums to compare.
-const recent = 2 * scanInterval
+// recent is the age up to which a file gets a checksum. It is longer than the resolution of time
+// stamps and the interval of snapshots, so that two successive ones have checksums to compare.
+const recent = 5 * scanInterval
 
 // maxSum is the size of the largest file that gets a checksum.
 const maxSum = 1 << 20
@@ -116,200 +113,75 @@ func isIgnoredFile(name string) bool {
 	return slices.Contains([]string{".db", ".sqlite", ".sqlite3", ".log", ".tmp"}, extension)
 }
 
-// Intervals of a watcher.
 const (
-	quietTime    = 30 * time.Millisecond  // without an event, until the files are scanned
-	maxWait      = 300 * time.Millisecond // from the first event until the files are scanned
-	scanInterval = 5 * time.Second        // between scans without an event
-	pollInterval = time.Second            // between scans if there are no events
+	quietTime    = 30 * time.Millisecond  // without an event, until a change is reported
+	maxWait      = 300 * time.Millisecond // from the first event until a change is reported
+	scanInterval = 2 * time.Second        // between snapshots without an event
 )
 
-// A watcher reports changes of a project's files. Events of the file system only make it scan the
-// files earlier; the scans decide whether a file has changed.
+// A watcher reports changes of a project's files within milliseconds, where it can: not all file
+// systems have events, and events can be lost. So a [Supervisor] also compares snapshots.
 type watcher struct {
 	root    string
-	log     io.Writer
-	config  watchConfig
-	changed chan struct{}
-	wake    chan struct{}     // an event occurred
-	stop    chan struct{}     // closed by close
-	running sync.WaitGroup    // goroutines
-	events  *fsnotify.Watcher // nil if it does not work
-	last    snapshot
-	missing bool // root does not exist
-	missed  int  // successive scans that found changes without an event
-	polling bool
+	events  *fsnotify.Watcher // nil if the system does not offer one
+	changed chan struct{}     // receives after events; events that follow each other closely are one
 }
 
-// A watchConfig is what tests replace.
-type watchConfig struct {
-	open       func() (*fsnotify.Watcher, error)
-	scan, poll time.Duration
-}
-
-// newWatcher starts watching the files below root. It writes to log once if it has to poll.
-func newWatcher(root string, log io.Writer) (*watcher, error) {
-	return startWatcher(root, log, watchConfig{fsnotify.NewWatcher, scanInterval, pollInterval})
-}
-
-func startWatcher(root string, log io.Writer, config watchConfig) (*watcher, error) {
-	root, err := filepath.Abs(root)
-	if err != nil {
-		return nil, fmt.Errorf("watch %s: %w", root, err)
-	}
-	w := &watcher{root: root, log: log, config: config, changed: make(chan struct{}, 1), wake: make(chan struct{}, 1), stop: make(chan struct{})}
-	if w.events, err = config.open(); err != nil {
+// newWatcher returns a watcher of the files below root. [watcher.snapshot] starts to watch them.
+func newWatcher(root string, log io.Writer) *watcher {
+	w := &watcher{root: root, changed: make(chan struct{}, 1)}
+	var err error
+	if w.events, err = fsnotify.NewWatcher(); err != nil {
+		fmt.Fprintf(log, "watch %s: %v; changes are noticed within %v\n", root, err, scanInterval)
 		w.events = nil
-		w.startPolling(err)
-	} else {
-		events := w.events
-		w.running.Go(func() { w.receive(events) })
+		return w
 	}
-	w.last, err = w.walk()
-	w.missing = err != nil
-	w.running.Go(w.run)
-	return w, nil
+	go w.run()
+	return w
 }
 
-// changes returns a channel that receives after files have changed since newWatcher. Changes that
-// follow each other closely, or that happen before the channel is read, are reported once.
-func (w *watcher) changes() <-chan struct{} { return w.changed }
+// snapshot is takeSnapshot, and watches the folders that exist. Each folder is watched before it is
+// read, so that no change is missed. A known folder is added again, because another one of the same
+// name may replace it.
+func (w *watcher) snapshot() (snapshot, error) {
+	return walkProject(w.root, func(folder string) {
+		if w.events != nil {
+			_ = w.events.Add(folder) // if it fails, the next snapshots show changes
+		}
+	})
+}
 
-// close ends the watcher. It must be called once.
+// close ends the watcher.
 func (w *watcher) close() {
-	close(w.stop)
-	w.running.Wait()
+	if w.events != nil {
+		w.events.Close()
+	}
 }
 
-// receive turns events into wake-ups. It never blocks, because fsnotify may not be able to add
-// folders while an event is waiting.
-func (w *watcher) receive(events *fsnotify.Watcher) {
+// run reports events until the watcher is closed.
+func (w *watcher) run() {
+	var first time.Time         // of the events that were not reported yet
+	var report <-chan time.Time // nil if there are none
 	for {
 		select {
-		case <-w.stop:
-			return
-		case event, ok := <-events.Events:
+		case event, ok := <-w.events.Events:
 			if !ok {
 				return
 			}
-			if event.Name != w.root && isIgnoredFile(filepath.Base(event.Name)) {
+			if isIgnoredFile(filepath.Base(event.Name)) {
 				continue
 			}
-		case _, ok := <-events.Errors: // such as an overflow: events are lost
-			if !ok {
-				return
+			if report == nil {
+				first = time.Now()
+			}
+			report = time.After(min(quietTime, maxWait-time.Since(first)))
+		case <-w.events.Errors: // such as an overflow: the next snapshot shows the changes
+		case <-report:
+			report = nil
+			select {
+			case w.changed <- struct{}{}:
+			default:
 			}
 		}
-		select {
-		case w.wake <- struct{}{}:
-		default:
-		}
-	}
-}
-
-func (w *watcher) run() {
-	defer func() {
-		if w.events != nil {
-			w.events.Close()
-		}
-	}()
-	var first time.Time // when the first event since the last scan was received
-	timer := time.NewTimer(w.interval())
-	defer timer.Stop()
-	for {
-		select {
-		case <-w.stop:
-			return
-		case <-w.wake:
-			now := time.Now()
-			if first.IsZero() {
-				first = now
-			}
-			timer.Reset(min(quietTime, first.Add(maxWait).Sub(now)))
-		case <-timer.C:
-			w.scan(!first.IsZero())
-			first = time.Time{}
-			timer.Reset(w.interval())
-		}
-	}
-}
-
-// interval returns the time until the next scan if there is no event.
-func (w *watcher) interval() time.Duration {
-	if w.polling || w.missing {
-		return w.config.poll
-	}
-	return w.config.scan
-}
-
-// scan compares the files with the last scan, and reports a change. The parameter says whether an
-// event was received since then.
-func (w *watcher) scan(hasEvent bool) {
-	files, err := w.walk()
-	hasChanged := len(w.last.changed(files)) > 0
-	switch {
-	case hasEvent:
-		w.missed = 0
-	case hasChanged && !w.missing:
-		w.missed++ // events may be late, but not twice
-	}
-	if w.missed == 2 && !w.polling {
-		w.startPolling(errors.New("the file system does not report changes"))
-	}
-	w.last, w.missing = files, err != nil
-	if hasChanged {
-		select {
-		case w.changed <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// walk takes a snapshot, and watches the folders that exist. Each folder is watched before it is
-// read, so that no change is missed.
-func (w *watcher) walk() (snapshot, error) {
-	watched := map[string]bool{}
-	watch := func(folder string) {
-		if w.events == nil {
-			return
-		}
-		// A known folder is added again, because another one of the same name may replace it.
-		err := w.events.Add(folder)
-		switch {
-		case err == nil:
-			watched[folder] = true
-			return
-		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
-			return
-		case errors.Is(err, syscall.ENOSPC):
-			err = errors.New("too many watched folders; raise fs.inotify.max_user_watches")
-		}
-		w.events.Close()
-		w.events = nil
-		w.startPolling(err)
-	}
-	files, err := walkProject(w.root, watch)
-	if w.events == nil {
-		return files, err
-	}
-	list := w.events.WatchList()
-	isStale := len(list) != len(watched)
-	for _, folder := range list {
-		if !watched[folder] {
-			isStale = true
-			_ = w.events.Remove(folder) // it may have vanished
-		}
-	}
-	if isStale { // fsnotify knows a folder that was moved by its old path
-		return walkProject(w.root, watch)
-	}
-	return files, err
-}
-
-// startPolling scans the files in short intervals from now on, and logs why.
-func (w *watcher) startPolling(cause error) {
-	if !w.polling {
-		w.polling = true
-		fmt.Fprintf(w.log, "watch %s: %v; checking the files every %v\n", w.root, cause, w.config.poll)
 	}
 }

@@ -1,19 +1,16 @@
 package live
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 // write writes files below root, given as names and texts.
@@ -91,63 +88,46 @@ func TestSnapshotSameTime(t *testing.T) {
 	}
 }
 
-// A follower takes a snapshot whenever its watcher reports a change.
+// A follower is a supervisor that takes a snapshot instead of a build.
 type follower struct {
 	root  string
-	log   *bytes.Buffer // read it after the watcher has ended
 	mu    sync.Mutex
 	seen  snapshot
 	count int
 	moved chan struct{}
-	end   func()
 }
 
-// follow starts a watcher and a follower. A configuration lets the watcher poll.
-func follow(t *testing.T, root string, config ...watchConfig) *follower {
+// follow starts a follower, and waits until it has seen the files.
+func follow(t *testing.T, root string) *follower {
 	t.Helper()
-	f := &follower{root: root, log: &bytes.Buffer{}, moved: make(chan struct{}, 1)}
-	var w *watcher
-	var err error
-	if len(config) > 0 {
-		w, err = startWatcher(root, f.log, config[0])
-	} else {
-		w, err = newWatcher(root, f.log)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.seen, _ = takeSnapshot(root)
-	var running sync.WaitGroup
-	stop := make(chan struct{})
-	running.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			case <-w.changes():
+	f := &follower{root: root, moved: make(chan struct{}, 1)}
+	w := newWatcher(root, io.Discard)
+	s := start(Options{Root: root, Name: "hello", Log: io.Discard}, files{
+		snapshot: w.snapshot,
+		changes:  w.changed,
+		build: func(_ context.Context, folder string) (program, error) {
+			if folder == petrockFolder {
+				return program{}, nil
 			}
-			s, _ := takeSnapshot(root)
 			f.mu.Lock()
-			f.seen = s
+			defer f.mu.Unlock()
+			f.seen, _ = takeSnapshot(root)
 			f.count++
-			f.mu.Unlock()
 			select {
 			case f.moved <- struct{}{}:
 			default:
 			}
-		}
+			return program{}, nil
+		},
+		close: func() error { w.close(); return nil },
 	})
-	f.end = sync.OnceFunc(func() {
-		w.close()
-		close(stop)
-		running.Wait()
-	})
-	t.Cleanup(f.end)
+	t.Cleanup(func() { s.Close() })
+	f.wait(t)
 	return f
 }
 
 // wait waits until the follower has seen the files as they are now, and returns the number of
-// changes that were reported so far.
+// builds so far.
 func (f *follower) wait(t *testing.T) int {
 	t.Helper()
 	want, _ := takeSnapshot(f.root)
@@ -162,12 +142,12 @@ func (f *follower) wait(t *testing.T) int {
 		select {
 		case <-f.moved:
 		case <-deadline:
-			t.Fatalf("after %d reports, changes of %q are not reported", count, missing)
+			t.Fatalf("after %d builds, changes of %q are not built", count, missing)
 		}
 	}
 }
 
-// A hundred saves in a second are reported, and not each for itself.
+// A hundred saves in a second are built, and not each for itself.
 func TestWatchRapidSaves(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -180,11 +160,7 @@ func TestWatchRapidSaves(t *testing.T) {
 		write(t, root, "tools/add.go", fmt.Sprintf("package tools // %03d", i))
 	}
 	if count := f.wait(t); count < 2 || count > 60 {
-		t.Errorf("%d reports", count)
-	}
-	f.end()
-	if f.log.Len() > 0 {
-		t.Errorf("log: %s", f.log)
+		t.Errorf("%d builds", count)
 	}
 }
 
@@ -208,7 +184,7 @@ func TestWatchFolders(t *testing.T) {
 		write(t, root, fmt.Sprintf("p%d/f%d.go", i%25, i), "package q")
 	}
 	if count := f.wait(t); count > 20 {
-		t.Errorf("%d reports of 500 changed files", count)
+		t.Errorf("%d builds of 500 changed files", count)
 	}
 	for _, step := range []struct {
 		name string
@@ -229,11 +205,9 @@ func TestWatchFolders(t *testing.T) {
 		{"move it and replace it", func() { must(os.Rename(in("z"), in("0"))); write(t, root, "z/b/c/d/e.go", "package z") }},
 		{"change the file moved twice", func() { write(t, root, "0/b/c/d/e.go", "package twice") }},
 		{"change its replacement", func() { write(t, root, "z/b/c/d/e.go", "package changed") }},
-		{"delete the project", func() { must(os.RemoveAll(root)) }},
-		{"create the project again", func() { write(t, root, "p1/f.go", "package p") }},
+		{"delete the project and create it again", func() { must(os.RemoveAll(root)); write(t, root, "p1/f.go", "package p") }},
 		{"change a file of the project", func() { write(t, root, "p1/f.go", "package changed") }},
-		{"move the project", func() { must(os.Rename(root, root+"2")) }},
-		{"move it back", func() { must(os.Rename(root+"2", root)) }},
+		{"move the project, and back", func() { must(os.Rename(root, root+"2")); must(os.Rename(root+"2", root)) }},
 		{"change it then", func() { write(t, root, "p1/f.go", "package changed again") }},
 	} {
 		began := time.Now()
@@ -241,72 +215,19 @@ func TestWatchFolders(t *testing.T) {
 		f.wait(t)
 		t.Logf("%v: %s", time.Since(began).Round(time.Millisecond), step.name)
 	}
-	f.end()
-	if f.log.Len() > 0 {
-		t.Errorf("log: %s", f.log)
-	}
 }
 
-// Where events do not work, the watcher polls, and says so once.
-func TestWatchPolling(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		open func() (*fsnotify.Watcher, error)
-		want string
-	}{
-		"no watcher": {func() (*fsnotify.Watcher, error) { return nil, errors.New("too many open files") }, "too many open files"},
-		"no folders": {func() (*fsnotify.Watcher, error) {
-			w, err := fsnotify.NewWatcher()
-			if err == nil {
-				err = w.Close()
-			}
-			return w, err
-		}, "closed"},
-		"no events": {func() (*fsnotify.Watcher, error) {
-			w, err := fsnotify.NewWatcher()
-			if err == nil {
-				w.Events = make(chan fsnotify.Event)
-			}
-			return w, err
-		}, "does not report changes"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			root := t.TempDir()
-			write(t, root, "a.go", "package a")
-			f := follow(t, root, watchConfig{test.open, 50 * time.Millisecond, 20 * time.Millisecond})
-			for i := range 4 {
-				write(t, root, "a.go", fmt.Sprintf("package a%d", i), fmt.Sprintf("new/b%d/c.go", i), "package c")
-				f.wait(t)
-			}
-			f.end()
-			if said := f.log.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, test.want) || !strings.Contains(said, "checking the files every 20ms") {
-				t.Errorf("log: %q", said)
-			}
-		})
-	}
-}
-
-// Files that a running server writes are not reported.
+// Files that a running server writes are not built.
 func TestWatchIgnored(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	write(t, root, "data/log.db", "x", ".petrock/x", "x")
-	w, err := startWatcher(root, io.Discard, watchConfig{fsnotify.NewWatcher, 20 * time.Millisecond, time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.close()
+	write(t, root, "a.go", "package a", "data/log.db", "x", ".petrock/x", "x")
+	f := follow(t, root)
 	write(t, root, "data/log.db", "xx", "data/log.db-wal", "x", ".petrock/x", "xx", ".petrock/y", "x", "server.log", "x")
-	select {
-	case <-w.changes():
-		t.Error("a change was reported")
-	case <-time.After(500 * time.Millisecond):
+	time.Sleep(500 * time.Millisecond)
+	if count := f.wait(t); count != 1 {
+		t.Errorf("%d builds, want 1", count)
 	}
-	write(t, root, "a.go", "package a")
-	select {
-	case <-w.changes():
-	case <-time.After(20 * time.Second):
-		t.Error("no change was reported")
-	}
+	write(t, root, "a.go", "package b")
+	f.wait(t)
 }
