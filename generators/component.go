@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dave/jennifer/jen"
-
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -139,9 +137,7 @@ func (n component) isReserved() bool {
 }
 
 func (n component) file() gen.GoFile {
-	file := gen.NewGoFile(n.project.Import(n.dir), n.project.Package(n.dir))
-	file.ImportName(n.project.Import("core/app"), "app")
-	return file
+	return gen.NewGoFile(n.project.Import(n.dir), n.project.Package(n.dir))
 }
 
 // toolFile returns the file of a tool, command or query, with its types.
@@ -159,11 +155,12 @@ func (n component) writeFunction(file gen.GoFile, params, result, zero string) {
 }
 
 // test returns the test file of the component. The test starts with a client of its package.
-func (n component) test(body func(gen.GoFile) string) gen.GoFile {
+func (n component) test(body func(gen.GoFile) (string, error)) (gen.GoFile, error) {
 	file := gen.NewGoFile(n.project.Import(n.dir)+"_test", n.project.Package(n.dir)+"_test")
-	file.ImportName(n.project.Import("core/mcptest"), "mcptest")
-	file.Text("func Test"+n.goName+"(t *testing.T) {\n"+n.testSetup(file)+body(file)+"\n}", "testing")
-	return file
+	setup := n.testSetup(file)
+	text, err := body(file)
+	file.Text("func Test"+n.goName+"(t *testing.T) {\n"+setup+text+"\n}", "testing")
+	return file, err
 }
 
 func (n component) path() string { return path.Join(n.dir, n.name.File(n.kind)) }
@@ -250,14 +247,14 @@ func compact(raw json.RawMessage) (string, error) {
 	return out.String(), err
 }
 
-func textRow(e step) (input, output *jen.Statement, err error) {
+func textRow(_ gen.GoFile, e step) (input, output string, err error) {
 	if e.Output != nil {
 		var text string
 		if json.Unmarshal(e.Output, &text) != nil {
-			return nil, nil, fmt.Errorf("example %q: the output must be a string, not %s", e.Name, e.Output)
+			return "", "", fmt.Errorf("example %q: the output must be a string, not %s", e.Name, e.Output)
 		}
 		if text == "" {
-			return nil, nil, fmt.Errorf("example %q: an empty output accepts any output; omit it, and check the result in the test", e.Name)
+			return "", "", fmt.Errorf("example %q: an empty output accepts any output; omit it, and check the result in the test", e.Name)
 		}
 		output = textLit(text)
 	}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dave/jennifer/jen"
-
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -20,7 +18,7 @@ type crud struct {
 	one     string // an item in plain words: post
 	typ     string // type of an item: Post
 	fields  []gen.Field
-	sets    map[string][]jen.Code // fields with values for tests, by placeholder
+	sets    map[string]func(gen.GoFile) []string // fields with values for tests, by placeholder
 }
 
 func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.Field) (gen.Draft, error) {
@@ -113,10 +111,7 @@ func (c crud) expand(file gen.GoFile, word string) string {
 		return serveFeature(c.p, file, c.feature)
 	}
 	word, lines := strings.CutSuffix(word, " lines")
-	var members []string
-	for _, member := range c.sets[word] {
-		members = append(members, file.Code(jen.Add(member)))
-	}
+	members := c.sets[word](file)
 	if lines {
 		return strings.Join(append(members, ""), ",\n")
 	}
@@ -163,9 +158,7 @@ func (s *State) after(seq int64) int {
 }
 
 func (c crud) file() gen.GoFile {
-	file := gen.NewGoFile(c.p.Import(featureDir(c.feature)), c.feature)
-	file.ImportName(c.p.Import("core/app"), "app")
-	return file
+	return gen.NewGoFile(c.path(), c.feature)
 }
 
 func (c crud) idField() gen.Field {
@@ -360,27 +353,40 @@ func (c crud) testFile(name, body string) source {
 }
 
 // setValues sets the values that the tests use.
-func (c *crud) setValues() (err error) {
-	c.sets = map[string][]jen.Code{}
-	add := func(word string, fields []gen.Field, value func(gen.Field) (any, bool)) {
-		object, failed := encodeFields(fields, value)
-		set, ok := c.structure(fields).shape(c.path()).members(object)
-		if failed == nil && !ok {
-			failed = fmt.Errorf("no value of %s encodes to %s", c.typ, object)
-		}
-		c.sets[word], err = set, errors.Join(err, failed)
-	}
+func (c *crud) setValues() error {
+	c.sets = map[string]func(gen.GoFile) []string{}
 	other, value := c.changedField()
-	add("required", c.fields, requiredSample)
-	add("whole", c.fields, anySample)
-	add("changed", c.fields, samplesExcept(other, value))
-	add("changes", c.updateFields(), func(f gen.Field) (any, bool) {
-		if f.Name == "id" {
-			return "id1", true
+	for _, set := range []struct {
+		word   string
+		fields []gen.Field
+		value  func(gen.Field) (any, bool)
+	}{
+		{"required", c.fields, requiredSample},
+		{"whole", c.fields, anySample},
+		{"changed", c.fields, func(f gen.Field) (any, bool) {
+			if f.Name == other.Name {
+				return value, true
+			}
+			return requiredSample(f)
+		}},
+		{"changes", c.updateFields(), func(f gen.Field) (any, bool) {
+			if f.Name == "id" {
+				return "id1", true
+			}
+			return value, f.Name == other.Name
+		}},
+	} {
+		item := c.structure(set.fields).shape(c.path())
+		object, err := encodeFields(set.fields, set.value)
+		if _, ok := item.members(c.file(), object); err != nil || !ok {
+			return errors.Join(err, fmt.Errorf("no value of %s encodes to %s", c.typ, object))
 		}
-		return value, f.Name == other.Name
-	})
-	return err
+		c.sets[set.word] = func(file gen.GoFile) []string {
+			members, _ := item.members(file, object)
+			return members
+		}
+	}
+	return nil
 }
 
 // changedField returns a field that the test of update changes, with its new value.

@@ -270,10 +270,10 @@ func (w *wrapper) writeComment() {
 		if line != "" && line[0] != '\t' {
 			line = " " + line
 		}
-		w.file.Comment("//" + line)
+		w.file.Text("//" + line)
 	}
 	if len(w.directives) > 0 {
-		w.file.Comment("//")
+		w.file.Text("//")
 	}
 	writeDoc(w.file, "", "", w.directives)
 }
@@ -318,10 +318,6 @@ func importName(file gen.GoFile, imported, name string, taken []string) string {
 	if slices.Contains(taken, name) && imported != "context" {
 		name += "2"
 	}
-	if name == path.Base(imported) {
-		file.ImportName(imported, name)
-	} else {
-		file.ImportAlias(imported, name)
-	}
+	file.ImportName(imported, name)
 	return strings.TrimSuffix(strings.TrimSuffix(file.Ref(imported, "X"), "X"), ".")
 }

@@ -179,8 +179,6 @@ func Test{{.Go}}(t *testing.T) {
 // file returns the source of the generator.
 func (g *generator) file() gen.GoFile {
 	file := g.component.file()
-	gens := g.project.Import("generators/gen")
-	file.ImportName(gens, "gen")
 	fields := ""
 	for _, f := range g.input.fields {
 		fields += g.input.member(file, f) + "\n"
@@ -192,7 +190,7 @@ type $nameInput struct {
 $fields}`))
 	g.input.writeEnums(file)
 	g.writeFunction(file, "p gen.Project, in "+g.goName+"Input", "gen.Draft", "")
-	file.Use(gens)
+	file.Use(g.project.Import("generators/gen"))
 	return file
 }
 
@@ -210,7 +208,6 @@ func (g *generator) test() (gen.GoFile, error) {
 	imported, pkg, gens := g.project.Import(g.dir), g.project.Package(g.dir), g.project.Import("generators/gen")
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")
 	file.ImportName(imported, pkg)
-	file.ImportName(gens, "gen")
 	name := gen.Field{Name: "name", Go: "Name"}
 	object, err := encodeFields(append([]gen.Field{name}, g.input.fields...), func(f gen.Field) (any, bool) {
 		if f.Name == "name" {
@@ -223,11 +220,11 @@ func (g *generator) test() (gen.GoFile, error) {
 	}
 	input := g.input
 	input.fields = append([]gen.Field{name}, input.fields...)
-	literal, ok := input.shape(imported).literal(object)
+	literal, ok := input.shape(imported).literal(file, object)
 	if !ok {
 		return file, fmt.Errorf("generator %s: no sample for its fields", g.wire)
 	}
-	replacer := strings.NewReplacer("$pkg", pkg, "$name", g.goName, "$input", file.Code(literal), "$path", g.path)
+	replacer := strings.NewReplacer("$pkg", pkg, "$name", g.goName, "$input", literal, "$path", g.path)
 	file.Text(replacer.Replace(`func Test$name(t *testing.T) {
 	project := gen.Project{Name: "hello", Module: "example.com/hello"}
 	draft, err := $pkg.$name(project, $input)

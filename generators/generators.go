@@ -24,9 +24,8 @@ package generators
 
 import (
 	"embed"
+	"strconv"
 	"strings"
-
-	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -41,9 +40,9 @@ var Files embed.FS
 const Version = "0.3.0-dev"
 
 // textLit returns a string literal, in backquotes if that saves escapes.
-func textLit(text string) *jen.Statement {
+func textLit(text string) string {
 	if !strings.ContainsAny(text, "\"\\\n") {
-		return jen.Lit(text)
+		return strconv.Quote(text)
 	}
-	return jen.Op(gen.RawString(text))
+	return gen.RawString(text)
 }
