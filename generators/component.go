@@ -206,7 +206,7 @@ func (n component) draft(file, test gen.GoFile, err error) (gen.Draft, error) {
 	}
 	files, err := plainFeature(n.project, n.feature)
 	draft.Files = append(draft.Files, files...)
-	draft.Notices = append(draft.Notices, newFeatureNotice(n.project, n.feature))
+	draft.Notices = append(draft.Notices, "The feature "+n.feature+" is new.")
 	draft.Next = append([]string{fmt.Sprintf("Declare the state of the feature %s in %s.", n.feature, path.Join(n.dir, "state.go"))}, draft.Next...)
 	return draft, err
 }

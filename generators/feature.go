@@ -109,21 +109,6 @@ func renderFiles(dir string, sources ...source) ([]gen.File, error) {
 	return files, nil
 }
 
-// newFeatureNotice tells the user that a feature is created, and lists the other features.
-func newFeatureNotice(p gen.Project, feature string) string {
-	var others []string
-	for dir, pkg := range p.Packages {
-		if path.Dir(dir) == derive.Features && pkg != "" && dir != featureDir(feature) {
-			others = append(others, path.Base(dir))
-		}
-	}
-	if len(others) == 0 {
-		return "The feature " + feature + " is new."
-	}
-	slices.Sort(others)
-	return fmt.Sprintf("The feature %s is new. Other features: %s.", feature, strings.Join(others, ", "))
-}
-
 var (
 	featureName     = regexp.MustCompile(`^[a-z][a-z0-9]+$`)
 	qualifiedName   = regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`) // posts.Get

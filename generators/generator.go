@@ -43,7 +43,7 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	if len(g.templates) > 0 {
 		sample, err := gen.FromTemplates(p, g.makes, g.sample(), g.templates...)
 		if err != nil {
-			return gen.Draft{}, templateError(in, err)
+			return gen.Draft{}, err
 		}
 		draft.Sample = sample.Files
 	}
@@ -133,22 +133,6 @@ func endLine(text string) string { return strings.TrimRight(text, "\n") + "\n" }
 func templateLiteral(text string) string {
 	return "`" + strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "`", "` + \"`\" + `") + "`"
 }
-
-// templateError returns the error of a template with its position, if it has one.
-func templateError(in GeneratorInput, err error) error {
-	found := templatePosition.FindStringSubmatch(err.Error())
-	if found == nil {
-		return err
-	}
-	source := &gen.SourceError{Field: "template", Text: in.Template, Column: 1, Message: found[3] + "; in Go code, write {{\"{{\"}} for {{"}
-	if strings.HasSuffix(found[1], "_test.go") {
-		source.Field, source.Text = "test", in.Test
-	}
-	source.Line, _ = strconv.Atoi(found[2])
-	return source
-}
-
-var templatePosition = regexp.MustCompile(`template: (\S+?):(\d+):(?:\d+:)? (.*)`)
 
 // functionTemplate is the template of a generator without template and body.
 func functionTemplate(what string) string {
