@@ -49,7 +49,7 @@ type Place struct {
 // Places returns the folders of a project that may contain components: the fixed ones and its
 // features.
 func Places(view *typecheck.View) []Place {
-	places := fixedPlaces()
+	places := slices.Clone(fixedPlaces)
 	for _, dir := range view.Dirs() {
 		if path.Dir(dir) == Features {
 			places = append(places, FeaturePlace(dir))
@@ -62,13 +62,11 @@ func Places(view *typecheck.View) []Place {
 // FeaturePlace returns the place of a feature.
 func FeaturePlace(dir string) Place { return Place{dir, Feature, true} }
 
-func fixedPlaces() []Place {
-	return []Place{
-		{OwnGenerators, Generator, false},
-		{"prompts", Prompt, true},
-		{"resources", Resource, true},
-		{"tools", Tool, true},
-	}
+var fixedPlaces = []Place{
+	{OwnGenerators, Generator, false},
+	{"prompts", Prompt, true},
+	{"resources", Resource, true},
+	{"tools", Tool, true},
 }
 
 // Kinds returns the kinds of components that may be in the place.
@@ -96,10 +94,8 @@ func PlaceAt(dir string) (Place, bool) {
 }
 
 func findPlace(matches func(Place) bool) (Place, bool) {
-	for _, place := range fixedPlaces() {
-		if matches(place) {
-			return place, true
-		}
+	if at := slices.IndexFunc(fixedPlaces, matches); at >= 0 {
+		return fixedPlaces[at], true
 	}
 	return Place{}, false
 }

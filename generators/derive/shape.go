@@ -3,7 +3,6 @@ package derive
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"go/ast"
 	"go/types"
 	"slices"
@@ -26,12 +25,8 @@ func (f *finder) checkSignature(c *Component, decl *ast.FuncDecl) {
 		hasInput = isStruct(in) || isInvalid(in)
 	}
 	if !hasInput && (c.Kind != Resource || !f.hasSignature(function, f.pkg, signature{"context.Context", "T error"})) {
-		remedy := "change it"
-		if (c.Kind == Prompt || c.Kind == Resource) && f.hasSignature(function, f.pkg, completerSignature()) {
-			remedy = fmt.Sprintf("if it completes arguments, put //petrock:completes and the name of the %s into its doc comment", c.Kind)
-		}
-		f.problem(decl.Name.Pos(), "%s is exported but does not have the signature of a %s, func %[1]s%[3]s with a struct %[1]sInput; %[4]s, unexport it, or put //petrock:ignore into its doc comment",
-			decl.Name.Name, c.Kind, strings.Replace(want.String(), " T", " "+decl.Name.Name+"Input", 1), remedy)
+		f.problem(decl.Name.Pos(), "%s is exported but does not have the signature of a %s, func %[1]s%[3]s with a struct %[1]sInput; change it, unexport it, or put //petrock:ignore into its doc comment",
+			decl.Name.Name, c.Kind, strings.Replace(want.String(), " T", " "+decl.Name.Name+"Input", 1))
 		return
 	}
 	if in != nil && !f.setInput(c, decl.Name, in) {
