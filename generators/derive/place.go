@@ -205,7 +205,7 @@ func Expand(uri string, values map[string]string) (string, error) {
 			var pairs []string
 			for name := range strings.SplitSeq(list, ",") {
 				if value, given := values[name]; given {
-					pairs = append(pairs, name+"="+escape(value, ""))
+					pairs = append(pairs, name+"="+url.QueryEscape(value))
 				}
 			}
 			if len(pairs) == 0 {
@@ -219,23 +219,14 @@ func Expand(uri string, values map[string]string) (string, error) {
 			missing = append(missing, name)
 		}
 		if reserved {
-			return escape(value, ":/?#[]@!$&'()*+,;=")
+			return strings.ReplaceAll(url.PathEscape(value), "%2F", "/")
 		}
-		return escape(value, "")
+		return url.PathEscape(value)
 	})
 	if len(missing) > 0 {
 		return "", fmt.Errorf("URI %s: no value for %s", uri, strings.Join(missing, ", "))
 	}
 	return expanded, nil
-}
-
-// escape percent-encodes a value, except unreserved characters and allowed ones.
-func escape(value, allowed string) string {
-	escaped := strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
-	for _, c := range allowed {
-		escaped = strings.ReplaceAll(escaped, fmt.Sprintf("%%%02X", c), string(c))
-	}
-	return escaped
 }
 
 func (f *finder) addScopes(c *Component, d directive) {
