@@ -192,23 +192,13 @@ func (g *generator) test() (gen.GoFile, error) {
 	imported, pkg, gens := g.project.Import(g.dir), g.project.Package(g.dir), g.project.Import("generators/gen")
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")
 	file.ImportName(imported, pkg)
-	name := gen.Field{Name: "name", Go: "Name"}
-	object, err := encodeFields(append([]gen.Field{name}, g.input.fields...), func(f gen.Field) (any, bool) {
-		if f.Name == "name" {
-			return "first", true
-		}
-		return f.Sample(), true
-	})
-	if err != nil {
-		return file, err
+	object, err := encodeFields(g.input.fields, anySample)
+	set, ok := g.input.shape(imported).members(file, object)
+	if err != nil || !ok {
+		return file, errors.Join(err, fmt.Errorf("generator %s: no sample for its fields", g.wire))
 	}
-	input := g.input
-	input.fields = append([]gen.Field{name}, input.fields...)
-	literal, ok := input.shape(imported).literal(file, object)
-	if !ok {
-		return file, fmt.Errorf("generator %s: no sample for its fields", g.wire)
-	}
-	replacer := strings.NewReplacer("$pkg", pkg, "$name", g.goName, "$input", literal, "$path", g.path)
+	input := file.Ref(imported, g.input.name) + "{" + strings.Join(append([]string{`Name: "first"`}, set...), ", ") + "}"
+	replacer := strings.NewReplacer("$pkg", pkg, "$name", g.goName, "$input", input, "$path", g.path)
 	file.Text(replacer.Replace(`func Test$name(t *testing.T) {
 	project := gen.Project{Name: "hello", Module: "example.com/hello"}
 	draft, err := $pkg.$name(project, $input)
