@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp/transport"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // checkSignature checks the signature of a component and derives its schemas.
@@ -117,37 +118,19 @@ func (f *finder) setInput(c *Component, name *ast.Ident, t types.Type) bool {
 
 // IsObject reports whether a schema has the type object.
 func IsObject(text string) bool {
-	var document struct {
-		Type any `json:"type"`
-	}
-	return json.Unmarshal([]byte(text), &document) == nil && document.Type == "object"
+	return string(strictjson.Member([]byte(text), "type")) == `"object"`
 }
 
 // checkStringFields checks that all fields are strings, as prompts and resources require.
 func (f *finder) checkStringFields(c *Component, name *ast.Ident, t types.Type) {
-	var document struct {
-		Properties map[string]struct{ Type any }
-	}
-	if err := json.Unmarshal(c.Input, &document); err != nil {
-		f.problem(name.Pos(), "parse the schema of %s: %v", name.Name, err)
-		return
-	}
+	properties := strictjson.Member(c.Input, "properties")
 	for _, m := range JSONFields(t.Underlying().(*types.Struct), false) {
-		if !isText(document.Properties[m.Key].Type) {
-			at := name.Pos()
-			if f.isInProject(m.Var) {
-				at = m.Var.Pos()
-			}
-			f.problem(at, "%s is %s, and a %s supports only strings; make it a string, and parse it in the function", m.Var.Name(), f.name(m.Var.Type()), c.Kind)
+		kind := string(strictjson.Member(strictjson.Member(properties, m.Key), "type"))
+		if kind != `"string"` && kind != `["string","null"]` {
+			f.problem(f.posOf(m.Var, name.Pos()), "%s is %s, and a %s supports only strings; make it a string, and parse it in the function", m.Var.Name(), f.name(m.Var.Type()), c.Kind)
 		}
 		c.arguments = append(c.arguments, m.Key)
 	}
-}
-
-// isText reports whether the type in a schema is string, or string or null.
-func isText(t any) bool {
-	list, ok := t.([]any)
-	return t == "string" || ok && len(list) == 2 && list[0] == "string" && list[1] == "null"
 }
 
 func (f *finder) setOutput(c *Component, name *ast.Ident, t types.Type) {
