@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dave/jennifer/jen"
+
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -137,7 +139,9 @@ func (n component) isReserved() bool {
 }
 
 func (n component) file() gen.GoFile {
-	return gen.NewGoFile(n.project.Import(n.dir), n.project.Package(n.dir))
+	file := gen.NewGoFile(n.project.Import(n.dir), n.project.Package(n.dir))
+	file.ImportName(n.project.Import("core/app"), "app")
+	return file
 }
 
 // toolFile returns the file of a tool, command or query, with its types.
@@ -155,12 +159,11 @@ func (n component) writeFunction(file gen.GoFile, params, result, zero string) {
 }
 
 // test returns the test file of the component. The test starts with a client of its package.
-func (n component) test(body func(gen.GoFile) (string, error)) (gen.GoFile, error) {
+func (n component) test(body func(gen.GoFile) string) gen.GoFile {
 	file := gen.NewGoFile(n.project.Import(n.dir)+"_test", n.project.Package(n.dir)+"_test")
-	setup := n.testSetup(file)
-	text, err := body(file)
-	file.Text("func Test"+n.goName+"(t *testing.T) {\n"+setup+text+"\n}", "testing")
-	return file, err
+	file.ImportName(n.project.Import("core/mcptest"), "mcptest")
+	file.Text("func Test"+n.goName+"(t *testing.T) {\n"+n.testSetup(file)+body(file)+"\n}", "testing")
+	return file
 }
 
 func (n component) path() string { return path.Join(n.dir, n.name.File(n.kind)) }
@@ -244,14 +247,14 @@ func compact(raw json.RawMessage) (string, error) {
 	return out.String(), err
 }
 
-func textRow(_ gen.GoFile, e step) (input, output string, err error) {
+func textRow(e step) (input, output *jen.Statement, err error) {
 	if e.Output != nil {
 		var text string
 		if json.Unmarshal(e.Output, &text) != nil {
-			return "", "", fmt.Errorf("example %q: the output must be a string, not %s", e.Name, e.Output)
+			return nil, nil, fmt.Errorf("example %q: the output must be a string, not %s", e.Name, e.Output)
 		}
 		if text == "" {
-			return "", "", fmt.Errorf("example %q: an empty output accepts any output; omit it, and check the result in the test", e.Name)
+			return nil, nil, fmt.Errorf("example %q: an empty output accepts any output; omit it, and check the result in the test", e.Name)
 		}
 		output = textLit(text)
 	}

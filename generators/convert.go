@@ -167,11 +167,13 @@ func (c *converter) literal(file gen.GoFile, text string, t types.Type) (string,
 	if err != nil {
 		return "", false
 	}
-	value, ok := own.value(file, written, json.RawMessage(text))
+	value, ok := own.value(written, json.RawMessage(text))
 	if !ok {
-		value, ok = own.value(file, written, json.RawMessage(strconv.Quote(text)))
+		if value, ok = own.value(written, json.RawMessage(strconv.Quote(text))); !ok {
+			return "", false
+		}
 	}
-	return value, ok
+	return file.Code(value), true
 }
 
 // structLiteral returns the statement that returns a struct with the given fields and values.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dave/jennifer/jen"
+
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -18,7 +20,7 @@ type crud struct {
 	one     string // an item in plain words: post
 	typ     string // type of an item: Post
 	fields  []gen.Field
-	sets    map[string]func(gen.GoFile) []string // fields with values for tests, by placeholder
+	sets    map[string][]jen.Code // fields with values for tests, by placeholder
 }
 
 func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.Field) (gen.Draft, error) {
@@ -105,7 +107,10 @@ func (c crud) expand(file gen.GoFile, word string) string {
 		return text
 	}
 	word, lines := strings.CutSuffix(word, " lines")
-	members := c.sets[word](file)
+	var members []string
+	for _, member := range c.sets[word] {
+		members = append(members, file.Code(jen.Add(member)))
+	}
 	if lines {
 		return strings.Join(append(members, ""), ",\n")
 	}
@@ -152,7 +157,9 @@ func (s *State) after(seq int64) int {
 }
 
 func (c crud) file() gen.GoFile {
-	return gen.NewGoFile(c.path(), c.feature)
+	file := gen.NewGoFile(c.p.Import(featureDir(c.feature)), c.feature)
+	file.ImportName(c.p.Import("core/app"), "app")
+	return file
 }
 
 func (c crud) idField() gen.Field {
@@ -347,40 +354,27 @@ func (c crud) testFile(name, body string) source {
 }
 
 // setValues sets the values that the tests use.
-func (c *crud) setValues() error {
-	c.sets = map[string]func(gen.GoFile) []string{}
-	other, value := c.changedField()
-	for _, set := range []struct {
-		word   string
-		fields []gen.Field
-		value  func(gen.Field) (any, bool)
-	}{
-		{"required", c.fields, requiredSample},
-		{"whole", c.fields, anySample},
-		{"changed", c.fields, func(f gen.Field) (any, bool) {
-			if f.Name == other.Name {
-				return value, true
-			}
-			return requiredSample(f)
-		}},
-		{"changes", c.updateFields(), func(f gen.Field) (any, bool) {
-			if f.Name == "id" {
-				return "id1", true
-			}
-			return value, f.Name == other.Name
-		}},
-	} {
-		item := c.structure(set.fields).shape(c.path())
-		object, err := encodeFields(set.fields, set.value)
-		if _, ok := item.members(c.file(), object); err != nil || !ok {
-			return errors.Join(err, fmt.Errorf("no value of %s encodes to %s", c.typ, object))
+func (c *crud) setValues() (err error) {
+	c.sets = map[string][]jen.Code{}
+	add := func(word string, fields []gen.Field, value func(gen.Field) (any, bool)) {
+		object, failed := encodeFields(fields, value)
+		set, ok := c.structure(fields).shape(c.path()).members(object)
+		if failed == nil && !ok {
+			failed = fmt.Errorf("no value of %s encodes to %s", c.typ, object)
 		}
-		c.sets[set.word] = func(file gen.GoFile) []string {
-			members, _ := item.members(file, object)
-			return members
-		}
+		c.sets[word], err = set, errors.Join(err, failed)
 	}
-	return nil
+	other, value := c.changedField()
+	add("required", c.fields, requiredSample)
+	add("whole", c.fields, anySample)
+	add("changed", c.fields, samplesExcept(other, value))
+	add("changes", c.updateFields(), func(f gen.Field) (any, bool) {
+		if f.Name == "id" {
+			return "id1", true
+		}
+		return value, f.Name == other.Name
+	})
+	return err
 }
 
 // changedField returns a field that the test of update changes, with its new value.

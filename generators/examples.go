@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dave/jennifer/jen"
+
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -29,8 +31,9 @@ type Step struct {
 // A step is a call in the test of a component, with the expected result.
 type step struct {
 	gen.Example
-	tool  string        // empty for a resource or prompt itself
-	later time.Duration // advance of the clock before the call
+	tool          string        // empty for a resource or prompt itself
+	later         time.Duration // advance of the clock before the call
+	input, output *jen.Statement
 }
 
 // setImplementation sets body and examples. Leading calls of other tools without an expected result
@@ -119,60 +122,59 @@ func (n component) parseStep(i int, given Step) (s step, err error) {
 	return s, nil
 }
 
-// A row returns the input and output of a step as Go. Without an output, that is empty.
-type row func(gen.GoFile, step) (input, output string, err error)
+// A row encodes the input and output of a step as Go.
+type row func(step) (input, output *jen.Statement, err error)
 
-// exampleTest returns a table test of the examples. own is the row of an example of the component
-// itself, and check is the call that checks it: client.CheckTool(t, "add", $example).
+// exampleTest returns a table test of the examples. own encodes an example of the component itself,
+// and check is the call that checks it: client.CheckTool(t, "add", $example).
 func (n component) exampleTest(check string, own row) (gen.GoFile, error) {
+	if err := n.encode(own); err != nil {
+		return gen.GoFile{}, err
+	}
+	mcptest := n.project.Import("core/mcptest")
 	isOther := func(s step) bool { return s.tool != n.ownTool() || s.later > 0 }
-	return n.test(func(file gen.GoFile) (string, error) {
-		rows, err := n.rows(file, own)
+	return n.test(func(file gen.GoFile) string {
 		switch {
 		case !slices.ContainsFunc(n.steps, isOther):
-			text := strings.Join(append(rows, ""), ",\n")
-			return exampleLoop(n.exampleType(file), text, strings.ReplaceAll(check, "$example", "example")), err
+			rows := ""
+			for _, s := range n.steps {
+				rows += s.code(file) + ",\n"
+			}
+			return exampleLoop(file.Ref(mcptest, "Example"), rows, strings.ReplaceAll(check, "$example", "example"))
 		case n.ownTool() != "":
-			return n.stepLoop(file, rows, checkStepTool, ""), err
+			return stepLoop(file, mcptest, n.steps, checkStepTool, "")
 		}
 		check := strings.ReplaceAll(check, "$example", "step.Example")
-		return n.stepLoop(file, rows, "if step.tool == \"\" {\n"+check+"\n} else {\n"+checkStepTool+"\n}", ""), err
-	})
-}
-
-func (n component) exampleType(file gen.GoFile) string {
-	return file.Ref(n.project.Import("core/mcptest"), "Example")
+		return stepLoop(file, mcptest, n.steps, "if step.tool == \"\" {\n"+check+"\n} else {\n"+checkStepTool+"\n}", "")
+	}), nil
 }
 
 // plainTest returns the test of a component without examples. If the component is not written yet,
 // the test calls it with a sample, if it has one, and expects that error. Otherwise the function may
 // have side effects, so the test makes a call that the server refuses.
-func (n component) plainTest(check string, sample func(gen.GoFile) string) (gen.GoFile, error) {
+func (n component) plainTest(check string, sample *jen.Statement) gen.GoFile {
 	if n.isWritten() && n.ownTool() == "" {
 		return n.listedTest()
 	}
-	return n.test(func(file gen.GoFile) (string, error) {
+	return n.test(func(file gen.GoFile) string {
 		comment := "// When " + n.goName + " is written, replace Error by the expected Output.\n"
-		input, refusal := "", "not written yet"
-		if !n.isWritten() {
-			input = sample(file)
-		}
-		if input == "" {
+		if n.isWritten() || sample == nil {
 			comment = "// The server refuses this call, so it does not run " + n.goName + ". Add calls with an Output.\n"
-			input, refusal = textLit(`{"no_such_field":""}`), "no_such_field"
+			n.steps = []step{{input: textLit(`{"no_such_field":""}`), Example: gen.Example{Error: "no_such_field"}}}
+		} else {
+			n.steps = []step{{input: sample, Example: gen.Example{Error: "not written yet"}}}
 		}
-		example := fmt.Sprintf("%s{Input: %s, Error: %q}", n.exampleType(file), input, refusal)
-		return comment + strings.ReplaceAll(check, "$example", example), nil
+		return comment + strings.ReplaceAll(check, "$example", file.Ref(n.project.Import("core/mcptest"), "Example")+n.steps[0].code(file))
 	})
 }
 
 // listedTest returns a test that finds a resource or prompt in the list of the server.
-func (n component) listedTest() (gen.GoFile, error) {
+func (n component) listedTest() gen.GoFile {
 	list := gen.Capitalize(n.kind) + "s"
 	if strings.Contains(strings.Join(n.directives, " "), "{") {
 		list = "ResourceTemplates"
 	}
-	return n.test(func(file gen.GoFile) (string, error) {
+	return n.test(func(file gen.GoFile) string {
 		file.Use("slices")
 		return fmt.Sprintf(`// %[3]s may have side effects, so this test does not run it. Add calls with client.Check%[4]s.
 		var got []string
@@ -181,51 +183,41 @@ func (n component) listedTest() (gen.GoFile, error) {
 		}
 		if want := %[2]q; !slices.Contains(got, want) {
 			t.Errorf("client.%[1]s() = %%q, want %%q in it", got, want)
-		}`, list, n.wire, n.goName, gen.Capitalize(n.kind)), nil
+		}`, list, n.wire, n.goName, gen.Capitalize(n.kind))
 	})
 }
 
-// sampleInput returns a valid input, or "" if it knows none: the fields of a Go type are unknown.
-func (n component) sampleInput(file gen.GoFile) string {
+// sampleInput returns a valid input, or nil if it knows none: the fields of a Go type are unknown.
+func (n component) sampleInput() *jen.Statement {
 	for _, f := range n.input.fields {
 		if t, _ := f.Type.Enum(); t.Kind == gen.KindGo && t.Values == nil && !f.Optional {
-			return ""
+			return nil
 		}
 	}
 	object, err := encodeFields(n.input.fields, requiredSample)
 	if err != nil {
-		return ""
+		return nil
 	}
-	return n.input.shape(n.project.Import(n.dir)).argument(file, object)
+	return n.input.shape(n.project.Import(n.dir)).argument(object)
 }
 
-// rows returns the steps as literals of type mcptest.Example, without the type. own may be nil if
-// none calls the component itself.
-func (n component) rows(file gen.GoFile, own row) ([]string, error) {
-	var rows []string
-	for _, s := range n.steps {
+// encode sets the input and output of the steps. own may be nil if none calls the component itself.
+func (n component) encode(own row) (err error) {
+	for i := range n.steps {
+		s := &n.steps[i]
 		encode := own
 		if s.tool != n.ownTool() {
 			encode = n.toolRow
 		}
-		input, output, err := encode(file, s)
-		if err != nil {
-			return nil, err
+		if s.input, s.output, err = encode(*s); err != nil {
+			return err
 		}
-		text := fmt.Sprintf("{Name: %q, Input: %s", s.Name, input)
-		if output != "" {
-			text += ", Output: " + output
-		}
-		if s.Error != "" {
-			text += ", Error: " + textLit(s.Error)
-		}
-		rows = append(rows, text+"}")
 	}
-	return rows, nil
+	return nil
 }
 
 // toolRow is the row of a call of a tool.
-func (n component) toolRow(file gen.GoFile, s step) (input, output string, err error) {
+func (n component) toolRow(s step) (input, output *jen.Statement, err error) {
 	if s.Output != nil {
 		result := shape{}
 		if s.tool == n.ownTool() {
@@ -233,35 +225,50 @@ func (n component) toolRow(file gen.GoFile, s step) (input, output string, err e
 		}
 		text, err := compact(s.Output)
 		if err != nil {
-			return "", "", err
+			return nil, nil, err
 		}
-		output = result.argument(file, json.RawMessage(text))
+		output = result.argument(json.RawMessage(text))
 	}
-	return n.inputOf(s.tool).argument(file, s.Input), output, nil
+	return n.inputOf(s.tool).argument(s.Input), output, nil
+}
+
+// code returns the step as a literal of type mcptest.Example.
+func (s step) code(file gen.GoFile) string {
+	text := "{Input: " + file.Code(s.input)
+	if s.Name != "" {
+		text = fmt.Sprintf("{Name: %q, Input: %s", s.Name, file.Code(s.input))
+	}
+	if s.output != nil {
+		text += ", Output: " + file.Code(s.output)
+	}
+	if s.Error != "" {
+		text += ", Error: " + file.Code(textLit(s.Error))
+	}
+	return text + "}"
 }
 
 const checkStepTool = "client.CheckTool(t, step.tool, step.Example)"
 
-// stepLoop returns a loop over the steps, which call several tools. check is the statement that makes
-// a call. The statements then follow each call, and each advance of the clock.
-func (n component) stepLoop(file gen.GoFile, examples []string, check, then string) string {
-	example, rows, field, advance := n.exampleType(file), "", "", ""
-	if slices.ContainsFunc(n.steps, func(s step) bool { return s.later > 0 }) {
+// stepLoop returns a loop over calls of several tools. check is the statement that makes a call. The
+// statements then follow each call, and each advance of the clock.
+func stepLoop(file gen.GoFile, mcptest string, all []step, check, then string) string {
+	example, rows, field, advance := file.Ref(mcptest, "Example"), "", "", ""
+	if slices.ContainsFunc(all, func(s step) bool { return s.later > 0 }) {
 		field = "later " + file.Ref("time", "Duration") + " // advance of the clock\n"
 		advance = "client.Advance(step.later)\n"
 		if then != "" {
 			advance = "if step.later > 0 {\nclient.Advance(step.later)" + then + "\n}\n"
 		}
 	}
-	for i, text := range examples {
-		s, later := n.steps[i], ""
+	for _, s := range all {
+		later := ""
 		if field != "" {
 			later = ", 0"
 		}
 		if s.later > 0 {
-			later = ", " + file.Duration(s.later)
+			later = ", " + file.Code(gen.Duration(s.later))
 		}
-		rows += fmt.Sprintf("{%q%s, %s%s},\n", s.tool, later, example, text)
+		rows += fmt.Sprintf("{%q%s, %s%s},\n", s.tool, later, example, s.code(file))
 	}
 	return `for _, step := range []struct {
 		tool string

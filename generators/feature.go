@@ -79,6 +79,8 @@ func featureTest(p gen.Project, feature string) gen.GoFile {
 	imported := p.Import(featureDir(feature))
 	test := gen.NewGoFile(imported+"_test", feature+"_test")
 	importFeature(p, test, feature)
+	test.ImportName(p.Import("core/app/apptest"), "apptest")
+	test.ImportName(p.Import("core/mcptest"), "mcptest")
 	return test
 }
 
@@ -177,7 +179,9 @@ func (n component) label() string {
 func importFeature(p gen.Project, file gen.GoFile, feature string) {
 	switch imported := p.Import(featureDir(feature)); feature {
 	case "client", "example", "step", "result", "wrong", "offered", "first", "second", "changed":
-		file.ImportName(imported, feature+"feature")
+		file.ImportAlias(imported, feature+"feature")
+	default:
+		file.ImportName(imported, feature)
 	}
 }
 
@@ -259,6 +263,7 @@ func (n component) testSetup(file gen.GoFile) string {
 	if len(features) == 0 {
 		return fmt.Sprintf("client := %s(t, %s)\n", file.Ref(n.project.Import("core/mcptest"), "Serve"), register)
 	}
+	file.ImportName(n.project.Import("core/app/apptest"), "apptest")
 	for _, feature := range features {
 		importFeature(n.project, file, feature)
 	}
@@ -267,7 +272,7 @@ func (n component) testSetup(file gen.GoFile) string {
 		text += "client.Register(" + register + ")\n"
 	}
 	for _, s := range n.given {
-		text += fmt.Sprintf("client.Given(%q, %s)\n", s.tool, n.inputOf(s.tool).argument(file, s.Input))
+		text += fmt.Sprintf("client.Given(%q, %s)\n", s.tool, file.Code(n.inputOf(s.tool).argument(s.Input)))
 	}
 	return text
 }

@@ -10,10 +10,11 @@ import (
 	"go/types"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/core/strictjson/jsonfield"
@@ -76,13 +77,13 @@ func (s structure) writeEnums(file gen.GoFile) {
 // writeDoc adds a doc comment. about follows the name; if it is empty, there are only directives.
 func writeDoc(file gen.GoFile, name, about string, directives []string) {
 	if about != "" {
-		file.Text("// " + name + " " + about)
+		file.Comment("// " + name + " " + about)
 	}
 	if about != "" && len(directives) > 0 {
-		file.Text("//")
+		file.Comment("//")
 	}
 	for _, d := range directives {
-		file.Text("//petrock:" + d)
+		file.Comment("//petrock:" + d)
 	}
 }
 
@@ -117,6 +118,16 @@ func requiredSample(f gen.Field) (any, bool) { return f.Sample(), !f.Optional }
 
 func anySample(f gen.Field) (any, bool) { return f.Sample(), true }
 
+// samplesExcept returns requiredSample with another value for one field.
+func samplesExcept(other gen.Field, value any) func(gen.Field) (any, bool) {
+	return func(f gen.Field) (any, bool) {
+		if f.Name == other.Name {
+			return value, true
+		}
+		return requiredSample(f)
+	}
+}
+
 // A shape is a struct type of the project. Tests contain literals of it: posts.Create{Title: "a"}.
 type shape struct {
 	path    string // import path of its package
@@ -127,24 +138,21 @@ type shape struct {
 
 // literal returns the Go value that encodes to object. It reports false if there is none: a required
 // field is missing, or a field is unknown or has another type.
-func (s shape) literal(file gen.GoFile, object json.RawMessage) (string, bool) {
-	set, ok := s.members(file, object)
-	if !ok {
-		return "", false
-	}
-	return file.Ref(s.path, s.name) + "{" + strings.Join(set, ", ") + "}", true
+func (s shape) literal(object json.RawMessage) (*jen.Statement, bool) {
+	set, ok := s.members(object)
+	return jen.Qual(s.path, s.name).Values(set...), ok
 }
 
 // argument returns an input or output in a test: a Go value if one encodes to it, else JSON text.
-func (s shape) argument(file gen.GoFile, object json.RawMessage) string {
-	if value, ok := s.literal(file, object); ok {
+func (s shape) argument(object json.RawMessage) *jen.Statement {
+	if value, ok := s.literal(object); ok {
 		return value
 	}
 	return textLit(string(object))
 }
 
 // members returns the fields of literal.
-func (s shape) members(file gen.GoFile, object json.RawMessage) (set []string, ok bool) {
+func (s shape) members(object json.RawMessage) ([]jen.Code, bool) {
 	var given map[string]json.RawMessage
 	if !ast.IsExported(s.name) || strictjson.Unmarshal(object, &given) != nil {
 		return nil, false
@@ -164,23 +172,25 @@ func (s shape) members(file gen.GoFile, object json.RawMessage) (set []string, o
 		exprs = append(exprs, expr)
 	}
 	value, ok := decode(reflect.StructOf(fields), object)
+	var set []jen.Code
 	for i, f := range fields {
-		if given[jsonfield.ParseTag(f.Tag.Get("json"), f.Name).Key] != nil && ok {
-			var code string
-			code, ok = s.code(file, exprs[i], value.Field(i))
-			set = append(set, f.Name+": "+code)
+		if given[jsonfield.ParseTag(f.Tag.Get("json"), f.Name).Key] == nil || !ok {
+			continue
 		}
+		var code *jen.Statement
+		code, ok = s.code(exprs[i], value.Field(i))
+		set = append(set, gen.KeyValue(f.Name, code))
 	}
 	return set, ok
 }
 
 // value returns the value of type t that encodes to raw.
-func (s shape) value(file gen.GoFile, t ast.Expr, raw json.RawMessage) (string, bool) {
+func (s shape) value(t ast.Expr, raw json.RawMessage) (*jen.Statement, bool) {
 	value, ok := decode(s.typeOf(t), raw)
 	if !ok {
-		return "", false
+		return nil, false
 	}
-	return s.code(file, t, value)
+	return s.code(t, value)
 }
 
 // decode returns the value of a type that encodes to raw, and false if there is none.
@@ -237,85 +247,90 @@ func (s shape) typeOf(t ast.Expr) reflect.Type {
 }
 
 // code returns a value of type t as Go. It reports false for nil and for values without a literal.
-func (s shape) code(file gen.GoFile, t ast.Expr, v reflect.Value) (code string, ok bool) {
+func (s shape) code(t ast.Expr, v reflect.Value) (code *jen.Statement, ok bool) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
 		if v.IsNil() {
-			return "", false
+			return nil, false
 		}
 	}
-	var items []string
 	switch t := t.(type) {
 	case *ast.StarExpr:
-		code, ok = s.code(file, t.X, v.Elem())
+		code, ok = s.code(t.X, v.Elem())
 		if ident, isIdent := t.X.(*ast.Ident); isIdent && !slices.Contains([]string{"string", "bool", "int", "float64"}, ident.Name) {
-			code = s.typeText(file, t.X) + "(" + code + ")"
+			code = s.typeCode(t.X).Call(code)
 		}
-		return "new(" + code + ")", ok
+		return jen.New(code), ok
 	case *ast.ArrayType:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return fmt.Sprintf("[]byte(%q)", v.Bytes()), true
+			return jen.Index().Byte().Call(jen.Lit(string(v.Bytes()))), true
 		}
+		var items []jen.Code
 		for i := range v.Len() {
-			if code, ok = s.code(file, t.Elt, v.Index(i)); !ok {
-				return "", false
+			item, ok := s.code(t.Elt, v.Index(i))
+			if !ok {
+				return nil, false
 			}
-			items = append(items, code)
+			items = append(items, item)
 		}
+		return s.typeCode(t).Values(items...), true
 	case *ast.MapType:
-		for key, value := range v.Seq2() {
-			if code, ok = s.code(file, t.Value, value); !ok {
-				return "", false
+		var items []jen.Code
+		for _, key := range slices.SortedFunc(slices.Values(v.MapKeys()), func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) }) {
+			item, ok := s.code(t.Value, v.MapIndex(key))
+			if !ok {
+				return nil, false
 			}
-			items = append(items, fmt.Sprintf("%q: %s", key, code))
+			items = append(items, jen.Lit(key.String()).Op(":").Add(item))
 		}
-		slices.Sort(items)
-	default:
-		return scalar(file, v)
+		return s.typeCode(t).Values(items...), true
 	}
-	return s.typeText(file, t) + "{" + strings.Join(items, ", ") + "}", true
+	return scalar(v)
 }
 
 // scalar is code for types that are not composed of others.
-func scalar(file gen.GoFile, v reflect.Value) (code string, ok bool) {
+func scalar(v reflect.Value) (code *jen.Statement, ok bool) {
 	switch value := v.Interface().(type) {
 	case time.Time:
-		return fmt.Sprintf("%s(%d, %d, %d, %d, %d, %d, %d, %s)", file.Ref("time", "Date"), value.Year(), value.Month(), value.Day(),
-			value.Hour(), value.Minute(), value.Second(), value.Nanosecond(), file.Ref("time", "UTC")), value.Location() == time.UTC
+		return jen.Qual("time", "Date").Call(jen.Lit(value.Year()), jen.Lit(int(value.Month())), jen.Lit(value.Day()),
+			jen.Lit(value.Hour()), jen.Lit(value.Minute()), jen.Lit(value.Second()), jen.Lit(value.Nanosecond()), jen.Qual("time", "UTC")), value.Location() == time.UTC
 	case time.Duration:
-		return file.Duration(value), true
+		return gen.Duration(value), true
 	case json.RawMessage:
 		text, err := compact(value)
-		return file.Ref("encoding/json", "RawMessage") + "(" + textLit(text) + ")", err == nil
+		return jen.Qual("encoding/json", "RawMessage").Call(textLit(text)), err == nil
 	case string: // which may be in an interface
-		return strconv.Quote(value), !strings.ContainsRune(value, utf8.RuneError)
+		return jen.Lit(value), !strings.ContainsRune(value, utf8.RuneError)
 	case float64:
 		encoded, _ := json.Marshal(value)
 		text := string(encoded)
 		if !strings.ContainsAny(text, ".e") {
 			text += ".0"
 		}
-		return text, text != "-0.0" && v.Kind() == reflect.Float64
+		return jen.Id(text), text != "-0.0" && v.Kind() == reflect.Float64
 	}
-	return fmt.Sprint(v), v.Kind() == reflect.Bool || v.CanInt() || v.CanUint()
+	return jen.Id(fmt.Sprint(v)), v.Kind() == reflect.Bool || v.CanInt() || v.CanUint()
 }
 
-// typeText returns a type as the file writes it. It supports the same types as typeOf.
-func (s shape) typeText(file gen.GoFile, t ast.Expr) string {
+// typeCode returns a type as jennifer code. It supports the same types as typeOf.
+func (s shape) typeCode(t ast.Expr) *jen.Statement {
 	switch t := t.(type) {
 	case *ast.StarExpr:
-		return "*" + s.typeText(file, t.X)
+		return jen.Op("*").Add(s.typeCode(t.X))
 	case *ast.ArrayType:
-		return "[]" + s.typeText(file, t.Elt)
+		return jen.Index().Add(s.typeCode(t.Elt))
 	case *ast.MapType:
-		return "map[string]" + s.typeText(file, t.Value)
+		return jen.Map(s.typeCode(t.Key)).Add(s.typeCode(t.Value))
+	case *ast.SelectorExpr:
+		if t.Sel.Name == "RawMessage" {
+			return jen.Qual("encoding/json", t.Sel.Name)
+		}
+		return jen.Qual("time", t.Sel.Name)
+	case *ast.Ident:
+		if s.path != "" && knownTypes[t.Name] == nil {
+			return jen.Qual(s.path, t.Name)
+		}
+		return jen.Id(t.Name)
 	}
-	name := types.ExprString(t)
-	switch known := knownTypes[name]; {
-	case known == nil:
-		return file.Ref(s.path, name)
-	case known.PkgPath() != "":
-		return file.Ref(known.PkgPath(), known.Name())
-	}
-	return name
+	return jen.Null()
 }

@@ -250,10 +250,10 @@ func (w *wrapper) writeComment() {
 		if line != "" && line[0] != '\t' {
 			line = " " + line
 		}
-		w.file.Text("//" + line)
+		w.file.Comment("//" + line)
 	}
 	if len(w.directives) > 0 {
-		w.file.Text("//")
+		w.file.Comment("//")
 	}
 	writeDoc(w.file, "", "", w.directives)
 }
@@ -299,6 +299,10 @@ func importName(file gen.GoFile, imported, name string, taken []string) string {
 	if slices.Contains(taken, name) && imported != "context" {
 		name += "2"
 	}
-	file.ImportName(imported, name)
+	if name == path.Base(imported) {
+		file.ImportName(imported, name)
+	} else {
+		file.ImportAlias(imported, name)
+	}
 	return strings.TrimSuffix(strings.TrimSuffix(file.Ref(imported, "X"), "X"), ".")
 }

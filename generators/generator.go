@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dave/jennifer/jen"
+
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -163,6 +165,8 @@ func Test{{.Go}}(t *testing.T) {
 // file returns the source of the generator.
 func (g *generator) file() gen.GoFile {
 	file := g.component.file()
+	gens := g.project.Import("generators/gen")
+	file.ImportName(gens, "gen")
 	fields := ""
 	for _, f := range g.input.fields {
 		fields += g.input.member(file, f) + "\n"
@@ -174,7 +178,7 @@ type $nameInput struct {
 $fields}`))
 	g.input.writeEnums(file)
 	g.writeFunction(file, "p gen.Project, in "+g.goName+"Input", "gen.Draft", "")
-	file.Use(g.project.Import("generators/gen"))
+	file.Use(gens)
 	return file
 }
 
@@ -192,12 +196,14 @@ func (g *generator) test() (gen.GoFile, error) {
 	imported, pkg, gens := g.project.Import(g.dir), g.project.Package(g.dir), g.project.Import("generators/gen")
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")
 	file.ImportName(imported, pkg)
+	file.ImportName(gens, "gen")
 	object, err := encodeFields(g.input.fields, anySample)
-	set, ok := g.input.shape(imported).members(file, object)
+	set, ok := g.input.shape(imported).members(object)
 	if err != nil || !ok {
 		return file, errors.Join(err, fmt.Errorf("generator %s: no sample for its fields", g.wire))
 	}
-	input := file.Ref(imported, g.input.name) + "{" + strings.Join(append([]string{`Name: "first"`}, set...), ", ") + "}"
+	set = append([]jen.Code{gen.KeyValue("Name", jen.Lit("first"))}, set...)
+	input := file.Code(jen.Qual(imported, g.input.name).Values(set...))
 	replacer := strings.NewReplacer("$pkg", pkg, "$name", g.goName, "$input", input, "$path", g.path)
 	file.Text(replacer.Replace(`func Test$name(t *testing.T) {
 	project := gen.Project{Name: "hello", Module: "example.com/hello"}

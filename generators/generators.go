@@ -24,8 +24,9 @@ package generators
 
 import (
 	"embed"
-	"strconv"
 	"strings"
+
+	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -40,9 +41,9 @@ var Files embed.FS
 const Version = "0.3.0-dev"
 
 // textLit returns a string literal, in backquotes if that saves escapes.
-func textLit(text string) string {
+func textLit(text string) *jen.Statement {
 	if !strings.ContainsAny(text, "\"\\\n") {
-		return strconv.Quote(text)
+		return jen.Lit(text)
 	}
-	return gen.RawString(text)
+	return jen.Op(gen.RawString(text))
 }

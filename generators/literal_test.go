@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dave/jennifer/jen"
+
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -81,7 +83,10 @@ func TestLiteral(t *testing.T) {
 		{`{"id":"\ud800"}`, ""},        // no text
 		{`["a"]`, ""}, {`"a"`, ""}, {`null`, ""}, {``, ""},
 	} {
-		got, _ := note().literal(gen.NewGoFile("p", "p"), json.RawMessage(test.object))
+		got := ""
+		if made, ok := note().literal(json.RawMessage(test.object)); ok {
+			got = fmt.Sprintf("%#v", made)
+		}
 		if got != test.want {
 			t.Errorf("%s is %s, not %s", test.object, got, test.want)
 		}
@@ -92,12 +97,12 @@ func TestLiteral(t *testing.T) {
 	} {
 		s := shape{path: "example.com/notes", name: "Note", fields: []gen.StructField{odd}}
 		for _, object := range []string{`{}`, `{"A":1}`, `{"A":[1,2,3,4]}`} {
-			if made, ok := s.literal(gen.NewGoFile("p", "p"), json.RawMessage(object)); ok {
-				t.Errorf("%+v: %s is %s", odd, object, made)
+			if made, ok := s.literal(json.RawMessage(object)); ok {
+				t.Errorf("%+v: %s is %#v", odd, object, made)
 			}
 		}
 	}
-	if _, ok := (shape{path: "example.com/notes", name: "note"}).literal(gen.NewGoFile("p", "p"), json.RawMessage(`{}`)); ok {
+	if _, ok := (shape{path: "example.com/notes", name: "note"}).literal(json.RawMessage(`{}`)); ok {
 		t.Error("a test writes a value of a type that it cannot name")
 	}
 }
@@ -107,17 +112,17 @@ func FuzzLiteral(f *testing.F) {
 	f.Add(`{"id":"a","n":3,"size":-4,"mood":"good","tags":["\\u0000"],"deep":{"a":["b"]},"wait":-1,"raw":[1],"any":{"x":[1e3]},"data":"/w=="}`)
 	f.Add(`{"id":"a","at":"2026-01-02T03:04:05.5Z","price":1e-7,"small":0,"Plain":"\\n"}`)
 	f.Fuzz(func(t *testing.T, object string) {
-		made, ok := note().literal(gen.NewGoFile("p", "p"), json.RawMessage(object))
+		made, ok := note().literal(json.RawMessage(object))
 		if !ok {
 			return
 		}
-		expr, err := parser.ParseExpr(made)
+		expr, err := parser.ParseExpr(fmt.Sprintf("%#v", made))
 		if err != nil {
-			t.Fatalf("%s is %s: %v", object, made, err)
+			t.Fatalf("%s is %#v: %v", object, made, err)
 		}
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(object), &members); err != nil || len(expr.(*ast.CompositeLit).Elts) != len(members) {
-			t.Errorf("%s is %s (%v)", object, made, err)
+			t.Errorf("%s is %#v (%v)", object, made, err)
 		}
 	})
 }
@@ -126,7 +131,8 @@ func FuzzLiteral(f *testing.F) {
 func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	file := gen.NewGoFile("example.com/literals", "main")
-	var print, want []string
+	var print []jen.Code
+	var want []string
 	for i := range 60 {
 		s := structure{name: fmt.Sprintf("T%d", i), prefix: fmt.Sprintf("T%d", i), about: "is one.", logged: i%2 == 0}
 		for j := range 1 + random.IntN(6) {
@@ -142,7 +148,7 @@ func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			made, ok := s.shape("example.com/literals").literal(file, object)
+			made, ok := s.shape("example.com/literals").literal(object)
 			if !ok {
 				if s.logged {
 					t.Errorf("%v: %s is no Go value", s.fields, object)
@@ -152,11 +158,12 @@ func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 			print, want = append(print, made), append(want, string(object))
 		}
 	}
-	file.Text("func main() {\nfor _, v := range []any{\n"+strings.Join(append(print, ""), ",\n")+`} {
-		text, err := json.Marshal(v)
-		fmt.Println(string(text), err)
-	}
-}`, "encoding/json", "fmt")
+	file.Func().Id("main").Params().Block(
+		jen.For(jen.List(jen.Id("_"), jen.Id("v")).Op(":=").Range().Index().Any().Custom(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, print...)).Block(
+			jen.List(jen.Id("text"), jen.Err()).Op(":=").Qual("encoding/json", "Marshal").Call(jen.Id("v")),
+			jen.Qual("fmt", "Println").Call(jen.String().Call(jen.Id("text")), jen.Err()),
+		),
+	)
 	source, err := file.Bytes()
 	if err != nil {
 		t.Fatal(err)

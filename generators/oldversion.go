@@ -112,7 +112,9 @@ func (u *upgrade) newOldVersion(v *gen.Version) *oldVersion {
 }
 
 func (w *oldVersion) newFile() gen.GoFile {
-	return gen.NewGoFile(w.u.p.Import(w.Dir), w.u.p.Package(w.Dir))
+	file := gen.NewGoFile(w.u.p.Import(w.Dir), w.u.p.Package(w.Dir))
+	file.ImportName(w.u.p.Import("core/app"), "app")
+	return file
 }
 
 func (w *oldVersion) command() *oldStruct { return w.structs[""] }
@@ -234,9 +236,9 @@ func (w *oldVersion) pair(from types.Type, to *types.Named) {
 func (w *oldVersion) declare(o *oldStruct) {
 	w.setFields(o)
 	if o.isInner {
-		w.file.Text(fmt.Sprintf("// %s is %s as of version %d of %s.", o.Obj().Name(), cmp.Or(sourceName(o.target), o.recorded), w.Number, w.Type))
+		w.file.Commentf("// %s is %s as of version %d of %s.", o.Obj().Name(), cmp.Or(sourceName(o.target), o.recorded), w.Number, w.Type)
 	} else {
-		w.file.Text(fmt.Sprintf("// %s is version %d of %s, as stored in events of type %s. Do not change it.", o.Obj().Name(), w.Number, w.Type, w.EventType))
+		w.file.Commentf("// %s is version %d of %s, as stored in events of type %s. Do not change it.", o.Obj().Name(), w.Number, w.Type, w.EventType)
 	}
 	notes := w.u.Notes[w.u.p.Import(w.Dir)+"."+o.recorded]
 	if o.target != nil {

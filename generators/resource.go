@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dave/jennifer/jen"
+
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -69,22 +71,19 @@ func (n component) resourceTest(uri string, variables []string) (gen.GoFile, err
 			values[name] = "example"
 		}
 		expanded, err := derive.Expand(uri, values)
-		if err != nil {
-			return gen.GoFile{}, err
-		}
-		return n.plainTest("client.CheckResource(t, $example)", func(gen.GoFile) string { return textLit(expanded) })
+		return n.plainTest("client.CheckResource(t, $example)", textLit(expanded)), err
 	}
-	return n.exampleTest("client.CheckResource(t, $example)", func(file gen.GoFile, s step) (input, output string, err error) {
-		if _, output, err = textRow(file, s); err != nil {
-			return "", "", err
+	return n.exampleTest("client.CheckResource(t, $example)", func(s step) (input, output *jen.Statement, err error) {
+		if _, output, err = textRow(s); err != nil {
+			return nil, nil, err
 		}
 		values := map[string]string{}
 		if err := json.Unmarshal(s.Input, &values); err != nil {
-			return "", "", fmt.Errorf("example %q: %w", s.Name, err)
+			return nil, nil, fmt.Errorf("example %q: %w", s.Name, err)
 		}
 		for name := range values {
 			if !slices.Contains(variables, name) {
-				return "", "", fmt.Errorf("example %q: the URI %s has no variable %s", s.Name, uri, name)
+				return nil, nil, fmt.Errorf("example %q: the URI %s has no variable %s", s.Name, uri, name)
 			}
 		}
 		expanded, err := derive.Expand(uri, values)

@@ -43,10 +43,10 @@ func (n component) toolDraft(file gen.GoFile) (gen.Draft, error) {
 // checkedDraft returns the draft of a component. Its test has its examples or, without any, a call
 // with a sample input. check and own are those of exampleTest.
 func (n component) checkedDraft(file gen.GoFile, check string, own row) (gen.Draft, error) {
-	test, err := n.plainTest(check, n.sampleInput)
-	if len(n.steps) > 0 {
-		test, err = n.exampleTest(check, own)
+	if len(n.steps) == 0 {
+		return n.draft(file, n.plainTest(check, n.sampleInput()), nil)
 	}
+	test, err := n.exampleTest(check, own)
 	return n.draft(file, test, err)
 }
 

@@ -17,7 +17,7 @@ import (
 // writeMethod writes the method that converts a struct to its target.
 func (w *oldVersion) writeMethod(o *oldStruct, text string) {
 	if !o.isInner {
-		w.file.Text(fmt.Sprintf("// Upgrade converts version %d to version %d.", w.Number, w.Number+1))
+		w.file.Commentf("// Upgrade converts version %d to version %d.", w.Number, w.Number+1)
 	}
 	w.file.Text(fmt.Sprintf("func (old %s) %s() %s {\n%s\n}", o.Obj().Name(), o.method(), typeText(w.file, o.target), text))
 }

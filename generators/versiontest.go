@@ -17,6 +17,8 @@ func (w *oldVersion) test() gen.GoFile {
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")
 	app := w.u.p.Import("core/app")
 	file.ImportName(imported, pkg)
+	file.ImportName(app, "app")
+	file.ImportName(app+"/apptest", "apptest")
 	data := "data"
 	if example, ok := w.Old.Example(); ok {
 		data = "[]byte(" + gen.RawString(example) + ")"

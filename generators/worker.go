@@ -108,6 +108,7 @@ func (n component) writeMethod(file gen.GoFile, t trigger, isFirst bool) {
 		writeDoc(file, t.method, "is called for each "+t.label+", in the order of the event log, at least once. After an error it is called again.", nil)
 		command := t.command
 		if t.feature != n.feature {
+			file.ImportName(n.project.Import(featureDir(t.feature)), t.feature)
 			command = file.Ref(n.project.Import(featureDir(t.feature)), t.command)
 		}
 		params += ", c " + command + ", e " + file.Ref(n.project.Import("core/app"), "Event")
@@ -128,22 +129,22 @@ func (n component) workerTest(triggers []trigger) (gen.GoFile, error) {
 	for _, t := range triggers {
 		n.others = addFeatures(n.others, t.feature)
 	}
+	err := n.encode(nil)
 	const work = "client.Work(t.Context())"
-	return n.test(func(file gen.GoFile) (string, error) {
+	return n.test(func(file gen.GoFile) string {
 		switch {
 		case !n.isWritten():
-			return "// When " + n.wire + " is written, execute commands with client.Given first, and check its effects.\n" + work, nil
+			return "// When " + n.wire + " is written, execute commands with client.Given first, and check its effects.\n" + work
 		case len(n.given)+len(n.steps) == 0:
 			file.Use("strings")
 			return fmt.Sprintf(`// The worker may have side effects, so this test does not run it. To do so, execute commands
 				// with client.Given, call client.Work(t.Context()), and check the effects.
 				if got, want := client.ReadResource("app://features")[0].Text, %q; !strings.Contains(got, want) {
 					t.Errorf("app://features = %%s, want worker %%s", got, want)
-				}`, n.name.Wire()), nil
+				}`, n.name.Wire())
 		case len(n.steps) > 0:
-			rows, err := n.rows(file, nil)
-			return work + "\n" + n.stepLoop(file, rows, checkStepTool, "\n"+work), err
+			return work + "\n" + stepLoop(file, n.project.Import("core/mcptest"), n.steps, checkStepTool, "\n"+work)
 		}
-		return work, nil
-	})
+		return work
+	}), err
 }

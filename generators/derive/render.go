@@ -15,7 +15,10 @@ func (f *finder) render() ([]byte, error) {
 		source = "types"
 	}
 	file := gen.NewGoFile(f.pkg.Path(), f.pkg.Name())
-	file.Header(typecheck.DerivedMark + " from the " + source + " of this package. DO NOT EDIT.\n")
+	file.HeaderComment(typecheck.DerivedMark + " from the " + source + " of this package. DO NOT EDIT.")
+	for _, name := range []string{"core/app", "core/app/appmcp", "core/mcp", "generators/gen"} {
+		file.ImportName(f.petrockPackage(name), path.Base(name))
+	}
 	if constants := f.schemaConstants(); constants != "" {
 		file.Text(constants)
 		if f.place.Kind != Generator {
@@ -194,7 +197,9 @@ func (f *finder) renderFeature(file gen.GoFile) {
 	for _, other := range f.UsedFeatures(f.view, f.place.Dir) {
 		imported := f.Checker.ImportPath(path.Join(Features, other))
 		if f.pkg.Scope().Lookup(other) != nil {
-			file.ImportName(imported, other+"feature")
+			file.ImportAlias(imported, other+"feature")
+		} else {
+			file.ImportName(imported, other)
 		}
 		used += file.Ref(imported, "Feature") + "().Feature,\n"
 	}
@@ -248,7 +253,7 @@ func (f *finder) featureItem(file gen.GoFile, c Component) string {
 		if t.every == 0 {
 			arguments = append(arguments, fmt.Sprintf("app.On((*%s).%s)", c.Func, t.method))
 		} else {
-			arguments = append(arguments, fmt.Sprintf("app.Every(%s, (*%s).%s)", file.Duration(t.every), c.Func, t.method))
+			arguments = append(arguments, fmt.Sprintf("app.Every(%s, (*%s).%s)", file.Code(gen.Duration(t.every)), c.Func, t.method))
 		}
 	}
 	if c.fromStart {

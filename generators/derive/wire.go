@@ -56,7 +56,7 @@ func (p Project) programs(view *typecheck.View) []string {
 // has the part.
 func (p Project) wire(view *typecheck.View, dir string, skipped []string) ([]byte, error) {
 	file := gen.NewGoFile(p.Checker.ImportPath(dir), "main")
-	file.Header(typecheck.DerivedMark + " from the packages of this project. DO NOT EDIT.\n")
+	file.HeaderComment(typecheck.DerivedMark + " from the packages of this project. DO NOT EDIT.")
 	refer := func(imported, pkg, name string) string {
 		file.ImportName(imported, pkg)
 		return file.Ref(imported, name)
@@ -187,9 +187,11 @@ func (p Project) GeneratorProgram(view *typecheck.View) (File, error) {
 	imported := p.Checker.ImportPath(own.Dir)
 	cli, stdfd := p.petrockPackage("generators/cli"), p.petrockPackage("core/stdfd")
 	e := gen.NewGoFile(p.Checker.ImportPath(dir), "main")
-	e.Header(typecheck.DerivedMark + " from the package " + own.Dir + ". DO NOT EDIT.\n")
-	e.Header("// Run is this project's petrock with the project's own generators. Petrock builds and starts it\n// to run one of them.")
+	e.HeaderComment(typecheck.DerivedMark + " from the package " + own.Dir + ". DO NOT EDIT.")
+	e.PackageComment("// Run is this project's petrock with the project's own generators. Petrock builds and starts it\n// to run one of them.")
 	e.ImportName(imported, registry.Syntax.Name.Name)
+	e.ImportName(cli, "cli")
+	e.ImportName(stdfd, "stdfd")
 	e.Text(`func main() {
 	out, err := stdfd.TakeStdout() // os.Stdout is standard error from here on
 	if err != nil {

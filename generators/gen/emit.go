@@ -2,110 +2,62 @@ package gen
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/format"
 	"go/parser"
 	"go/token"
-	"go/types"
-	"maps"
-	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/dave/jennifer/jen"
 )
 
-// A GoFile builds a Go file from declarations as text. It groups the imports, and formats and wraps
-// the file.
-type GoFile struct{ *goFile }
-
-type goFile struct {
-	path, name string            // of its package
-	names      map[string]string // of packages, by import path, unless it is the last element of the path
-	imports    map[string]string // names in the file, by import path
-	header     string            // before the package clause
-	body       strings.Builder
+// A GoFile builds a Go file with jennifer, with grouped imports.
+type GoFile struct {
+	*jen.File
+	path string // of its package
 }
 
-// NewGoFile returns an empty file of the package with an import path and name.
-func NewGoFile(path, name string) GoFile {
-	return GoFile{&goFile{path: path, name: name, names: map[string]string{}, imports: map[string]string{}}}
-}
-
-// Header adds lines before the package clause.
-func (f GoFile) Header(lines string) { f.header += lines + "\n" }
-
-// ImportName sets the name that a package has in the file. The default is the last element of its
-// path. Call it before Ref.
-func (f GoFile) ImportName(path, name string) { f.names[path] = name }
+// NewGoFile returns an empty file of the package with an import path and name. Declare imported
+// packages outside the standard library with ImportName.
+func NewGoFile(path, name string) GoFile { return GoFile{jen.NewFilePathName(path, name), path} }
 
 // Bytes returns the formatted file. Doc comments and comments of fields are wrapped.
 func (f GoFile) Bytes() ([]byte, error) {
-	text, err := format.Source([]byte(f.header + "package " + f.name + "\n\n" + f.importDecl() + f.body.String()))
-	if err == nil {
-		text, err = wrapComments(text)
+	var out bytes.Buffer
+	if err := f.Render(&out); err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return nil, fmt.Errorf("write Go: %s", first)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("write Go: %w", err)
-	}
-	return text, nil
+	return wrapComments(f.groupImports(out.Bytes()))
 }
 
-// Text adds Go source that uses the imports.
+// Text adds Go source that uses the imports. Declare packages outside the standard library with
+// ImportName.
 func (f GoFile) Text(source string, imports ...string) {
 	for _, path := range imports {
 		f.Use(path)
 	}
-	f.body.WriteString(source + "\n")
+	f.Op(source)
 }
 
 // Use makes the file import a package.
 func (f GoFile) Use(path string) { f.Ref(path, "X") }
 
-// Ref imports a package and returns a qualified name, package.Name. In the file's own package it
-// returns the name.
-func (f GoFile) Ref(imported, name string) string {
-	if imported == f.path {
-		return name
-	}
-	if _, known := f.imports[imported]; !known {
-		used := slices.Collect(maps.Values(f.imports))
-		base := cmp.Or(f.names[imported], path.Base(imported))
-		pkg := base
-		for n := 1; pkg == "err" || slices.Contains(used, pkg) || token.IsKeyword(pkg) || types.Universe.Lookup(pkg) != nil; n++ {
-			pkg = base + strconv.Itoa(n)
-		}
-		f.imports[imported] = pkg
-	}
-	return f.imports[imported] + "." + name
-}
+// Ref imports a package and returns a qualified name, package.Name.
+func (f GoFile) Ref(path, name string) string { return f.Code(jen.Qual(path, name)) }
 
-// importDecl returns the imports: first the standard library, whose paths have no dot in the first
-// element, which differs from that of the file's own package.
-func (f GoFile) importDecl() string {
-	own, _, _ := strings.Cut(f.path, "/")
-	var groups [2]string
-	for _, imported := range slices.Sorted(maps.Keys(f.imports)) {
-		spec, group := strconv.Quote(imported)+"\n", 0
-		if name := f.imports[imported]; name != path.Base(imported) {
-			spec = name + " " + spec
-		}
-		if first, _, _ := strings.Cut(imported, "/"); strings.Contains(first, ".") || first == strings.TrimSuffix(own, "_test") {
-			group = 1
-		}
-		groups[group] += spec
+// Code returns an expression or type as source for [GoFile.Text], and adds its imports to the file.
+func (f GoFile) Code(code *jen.Statement) string {
+	var out bytes.Buffer
+	if err := code.RenderWithFile(&out, f.File); err != nil {
+		return err.Error() // not valid Go, so Bytes fails
 	}
-	switch len(f.imports) {
-	case 0:
-		return ""
-	case 1:
-		return "import " + groups[0] + groups[1] + "\n"
-	}
-	return "import (\n" + strings.TrimSpace(groups[0]+"\n"+groups[1]) + "\n)\n"
+	return out.String()
 }
 
 // RawString returns a raw string literal if possible, else an interpreted one.
@@ -116,20 +68,54 @@ func RawString(text string) string {
 	return "`" + text + "`"
 }
 
+// KeyValue returns a keyed element of a composite literal.
+func KeyValue(name string, value jen.Code) *jen.Statement { return jen.Id(name).Op(":").Add(value) }
+
 // Duration returns a duration in the largest unit that divides it: 5 * time.Minute.
-func (f GoFile) Duration(d time.Duration) string {
+func Duration(d time.Duration) *jen.Statement {
 	for _, u := range []struct {
 		name string
 		unit time.Duration
 	}{{"Hour", time.Hour}, {"Minute", time.Minute}, {"Second", time.Second}, {"Millisecond", time.Millisecond}} {
 		switch {
 		case d == u.unit:
-			return f.Ref("time", u.name)
+			return jen.Qual("time", u.name)
 		case d != 0 && d%u.unit == 0:
-			return fmt.Sprintf("%d * %s", d/u.unit, f.Ref("time", u.name))
+			return jen.Lit(int(d/u.unit)).Op("*").Qual("time", u.name)
 		}
 	}
-	return fmt.Sprintf("%s(%d)", f.Ref("time", "Duration"), d)
+	return jen.Qual("time", "Duration").Call(jen.Lit(int(d)))
+}
+
+// groupImports splits the sorted imports into the standard library and the rest.
+func (f GoFile) groupImports(text []byte) []byte {
+	head, rest, _ := bytes.Cut(text, []byte("\nimport (\n"))
+	block, rest, ok := bytes.Cut(rest, []byte("\n)\n"))
+	if !ok || bytes.ContainsRune(head, '`') { // a file with one import, and a template in a string
+		return text
+	}
+	var standard, others []byte
+	for line := range bytes.Lines(append(block, '\n')) {
+		if f.isStandard(line) {
+			standard = append(standard, line...)
+		} else {
+			others = append(others, line...)
+		}
+	}
+	between := ""
+	if len(standard) > 0 && len(others) > 0 {
+		between = "\n"
+	}
+	return fmt.Appendf(nil, "%s\nimport (\n%s%s%s)\n%s", head, standard, between, others, rest)
+}
+
+// isStandard reports whether an import is from the standard library: the first element of its path
+// has no dot, and differs from that of the file's own package.
+func (f GoFile) isStandard(line []byte) bool {
+	_, imported, _ := strings.Cut(string(line), `"`)
+	first, _, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(imported), `"`), "/")
+	own, _, _ := strings.Cut(f.path, "/")
+	return !strings.Contains(first, ".") && first != strings.TrimSuffix(own, "_test")
 }
 
 // maxColumns is the width to which comments are wrapped.
