@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/petrock/petrock/core/auth"
@@ -79,24 +79,20 @@ func (c *Call) Traceparent() string {
 	if trace == "" && c.responder != nil {
 		trace = c.responder.Origin().Traceparent
 	}
-	if !isTraceparent(trace) {
+	if !traceparent.MatchString(trace) {
 		return ""
 	}
 	return trace
 }
 
-// isTraceparent reports whether text has the form 00-TRACE-SPAN-FLAGS, in lower-case hexadecimal.
-func isTraceparent(text string) bool {
-	parts := strings.Split(text, "-")
-	return len(text) == 55 && len(parts) == 4 && len(parts[0]) == 2 && len(parts[1]) == 32 && len(parts[2]) == 16 &&
-		strings.Trim(text, "-0123456789abcdef") == ""
-}
+// traceparent matches VERSION-TRACE-SPAN-FLAGS.
+var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
 // Client returns the client's own description of itself. Clients may omit or forge it: do not base
 // decisions on it.
 func (c *Call) Client() Implementation {
-	if c.client != nil {
-		return c.client.info
+	if c.agreed != nil {
+		return c.agreed.info
 	}
 	info, _ := readInfo(c.rawInfo) // checked by readStateless
 	return info
@@ -104,8 +100,8 @@ func (c *Call) Client() Implementation {
 
 // ClientCapabilities returns the capabilities that the client declares.
 func (c *Call) ClientCapabilities() Capabilities {
-	if c.client != nil {
-		return c.client.capabilities
+	if c.agreed != nil {
+		return c.agreed.capabilities
 	}
 	var all Capabilities
 	_ = strictjson.Unmarshal(c.rawCapabilities, &all) // checked by readStateless
@@ -157,14 +153,14 @@ func Progress(ctx context.Context, done, total float64, message string) {
 	p := c.progress
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.reported && done <= p.last {
+	if done <= p.last {
 		return
 	}
 	if c.Revision < Revision20250326 {
 		message = ""
 	}
 	if c.notify("notifications/progress", progressParams{p.token, done, total, message}) {
-		p.reported, p.last = true, done
+		p.last = done
 	}
 }
 
@@ -235,7 +231,7 @@ func (c *Call) readMeta(sp *statelessParams) error {
 			if err != nil {
 				return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.progressToken must be a string or an integer, got %s", strictjson.Describe(value))
 			}
-			c.progress = &progress{token: token}
+			c.progress = &progress{token: token, last: math.Inf(-1)}
 		case MetaVersion:
 			sp.version = value
 		case MetaCapabilities:
@@ -254,7 +250,17 @@ func (c *Call) readMeta(sp *statelessParams) error {
 func (c *Call) readStateless(sp *statelessParams) error {
 	version, ok := strictjson.Unquote(sp.version)
 	if c.responder != nil {
-		if err := c.responder.CheckRequest(c.forTransport(version)); err != nil {
+		r := transport.Request{
+			Version:   version,
+			Method:    c.Method,
+			Target:    c.Target,
+			HasTarget: strictjson.First(c.target) == '"',
+			Arguments: c.arguments,
+		}
+		if t, ok := c.via.server.tools.get(c.Target); ok && c.Method == "tools/call" {
+			r.Headers = t.headerArguments
+		}
+		if err := c.responder.CheckRequest(r); err != nil {
 			return err
 		}
 	}
@@ -270,11 +276,8 @@ func (c *Call) readStateless(sp *statelessParams) error {
 	if Revision(version) != Latest {
 		return unsupportedError(version)
 	}
-	if sp.capabilities == nil {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q; use {} for a client without capabilities", MetaCapabilities)
-	}
 	if strictjson.First(sp.capabilities) != '{' {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be an object, got %s", MetaCapabilities, strictjson.Describe(sp.capabilities))
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q, an object; use {} for a client without capabilities", MetaCapabilities)
 	}
 	if err := checkInfo(sp.info); err != nil {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] %v", MetaClientInfo, err)
@@ -291,27 +294,9 @@ func (c *Call) readStateless(sp *statelessParams) error {
 	return nil
 }
 
-// forTransport returns the request as a transport sees it. version is the revision that it names.
-func (c *Call) forTransport(version string) transport.Request {
-	r := transport.Request{
-		Version:   version,
-		Method:    c.Method,
-		Target:    c.Target,
-		HasTarget: strictjson.First(c.target) == '"',
-		Arguments: c.arguments,
-	}
-	if t, ok := c.via.server.tools.get(c.Target); ok && c.Method == "tools/call" {
-		r.Headers = t.headerArguments
-	}
-	return r
-}
-
 // unsupportedError returns the error for a request that names an unsupported revision.
 func unsupportedError(version string) error {
-	data, _ := strictjson.Marshal(struct { // strings always encode
-		Supported []Revision `json:"supported"`
-		Requested string     `json:"requested"`
-	}{Revisions(), short(version)})
+	data, _ := strictjson.Marshal(map[string]any{"supported": Revisions(), "requested": short(version)}) // always encodes
 	msg := fmt.Sprintf("unsupported protocol version %q", short(version))
 	if slices.Contains(HandshakeRevisions(), Revision(version)) {
 		msg = "revision " + version + " needs a session; send initialize first, or use revision " + string(Latest)
@@ -363,7 +348,7 @@ func (c *Call) notify(method string, params any) bool {
 		return false
 	}
 	if err := c.req.Notify(method, params); err != nil {
-		c.via.log.Debug("notify client", "method", method, "error", err)
+		c.via.server.o.Logger.Debug("notify client", "method", method, "error", err)
 	}
 	return true
 }
@@ -379,6 +364,6 @@ func (c *Call) end() {
 // handler.
 func (s *Session) notify(ctx context.Context, method string, params any) {
 	if err := s.conn.Notify(ctx, method, params); err != nil {
-		s.log.Debug("notify client", "method", method, "error", err)
+		s.server.o.Logger.Debug("notify client", "method", method, "error", err)
 	}
 }

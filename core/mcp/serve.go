@@ -36,10 +36,10 @@ func NewServer(info Implementation, o Options) *Server {
 
 		requestPrefix: strings.ToLower(rand.Text()[:10]) + "-",
 
-		tools:     registry[*tool]{noun: "tool", kind: "tools"},
-		resources: registry[*resource]{noun: "resource", kind: "resources"},
-		templates: registry[*template]{noun: "resource template", kind: "resources"},
-		prompts:   registry[*prompt]{noun: "prompt", kind: "prompts"},
+		tools:     registry[*tool]{noun: "tool", kind: "tools", field: "tools"},
+		resources: registry[*resource]{noun: "resource", kind: "resources", field: "resources"},
+		templates: registry[*template]{noun: "resource template", kind: "resources", field: "resourceTemplates"},
+		prompts:   registry[*prompt]{noun: "prompt", kind: "prompts", field: "prompts"},
 		watchers:  make(map[*changes]struct{}),
 		declared:  map[string]bool{"tools": o.Tools, "resources": o.Resources, "prompts": o.Prompts},
 	}
@@ -61,14 +61,14 @@ func (s *Server) methodTable() map[string]*method {
 		"ping":                     {run: func(context.Context, *Call) (any, error) { return struct{}{}, nil }, ordered: true, handshakeOnly: true},
 		"server/discover":          {run: s.discover, ordered: true, statelessOnly: true, cached: true},
 		"subscriptions/listen":     {run: withParams(s.listen), ordered: true, statelessOnly: true},
-		"tools/list":               {run: withParams(s.listMethod("tools", s.tools.page)), capability: "tools", cached: true},
+		"tools/list":               {run: withParams(s.tools.list), capability: "tools", cached: true},
 		"tools/call":               {run: s.callTool, target: "name", capability: "tools", mayAsk: true},
-		"resources/list":           {run: withParams(s.listMethod("resources", s.resources.page)), capability: "resources", cached: true},
-		"resources/templates/list": {run: withParams(s.listMethod("resourceTemplates", s.templates.page)), capability: "resources", cached: true},
+		"resources/list":           {run: withParams(s.resources.list), capability: "resources", cached: true},
+		"resources/templates/list": {run: withParams(s.templates.list), capability: "resources", cached: true},
 		"resources/read":           {run: s.readResource, target: "uri", capability: "resources", cached: true, mayAsk: true},
 		"resources/subscribe":      {run: s.subscribe, target: "uri", ordered: true, capability: "resources", handshakeOnly: true},
 		"resources/unsubscribe":    {run: s.unsubscribe, target: "uri", ordered: true, capability: "resources", handshakeOnly: true},
-		"prompts/list":             {run: withParams(s.listMethod("prompts", s.prompts.page)), capability: "prompts", cached: true},
+		"prompts/list":             {run: withParams(s.prompts.list), capability: "prompts", cached: true},
 		"prompts/get":              {run: withParams(s.getPrompt), target: "name", capability: "prompts", mayAsk: true},
 		"completion/complete":      {run: withParams(s.completeArgument), capability: "completions"},
 		"logging/setLevel":         {run: withParams(s.setLevel), ordered: true, handshakeOnly: true},
@@ -137,31 +137,25 @@ func (s *Server) openSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 
 // newSession returns a session that handles the messages of a connection.
 func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
-	session := &Session{server: s, log: s.o.Logger, ending: make(chan struct{})}
+	session := &Session{server: s, ending: make(chan struct{})}
 	o.Handle, o.Ordered = session.handle, s.ordered
 	o.OnShutdown, o.Logger = session.end, s.o.Logger
 	session.agreed.Store(&agreement{})
 	session.conn = jsonrpc.NewConn(t, o)
-	session.changes = sessionChanges(session)
-	session.changes.begin()
-	return session
-}
-
-// sessionChanges returns a collector for the client of a session. It notifies the client about the
-// lists that the server offered, while the session is operating.
-func sessionChanges(s *Session) *changes {
-	return newChanges(func(kind string) bool {
-		return s.agreed.Load().declared.Has(kind)
-	}, func(method, uri string) {
-		if s.state.Load() != stateOperating {
+	// While the session is operating, the client is notified about the lists that the server offered.
+	wants := func(kind string) bool { return session.agreed.Load().declared.Has(kind) }
+	session.changes = newChanges(wants, func(method, uri string) {
+		if session.state.Load() != stateOperating {
 			return
 		}
 		var params any
 		if uri != "" {
 			params = map[string]string{"uri": uri}
 		}
-		s.notify(context.Background(), method, params)
+		session.notify(context.Background(), method, params)
 	})
+	session.changes.begin()
+	return session
 }
 
 // Receive handles a message, concurrently with others. The context of a request has the values of

@@ -39,7 +39,7 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 	}
 	if sp.version == nil && !s.stateless {
 		agreed := s.agreed.Load()
-		call.Session, call.client, call.Revision = s, &agreed.client, agreed.revision
+		call.Session, call.agreed, call.Revision = s, agreed, agreed.revision
 		return s.serve(call, s.check(call, agreed.declared.Has))
 	}
 	call.Revision = Latest
@@ -120,7 +120,7 @@ func (s *Server) initialize(_ context.Context, c *Call, p *initializeParams) (an
 		revision = LatestHandshake
 	}
 	declared := s.capabilities()
-	c.Session.agreed.Store(&agreement{client{info: info, capabilities: p.Capabilities}, revision, declared})
+	c.Session.agreed.Store(&agreement{info, p.Capabilities, revision, declared})
 	c.Session.state.CompareAndSwap(stateCreated, stateInitializing)
 	c.Session.conn.SetDialect(jsonrpc.Dialect{Batches: revision == Revision20250326, NullID: revision < Revision20251125})
 	sent := maps.Clone(declared)
@@ -284,18 +284,14 @@ func (s *Session) handleNotification(req *jsonrpc.Request) error {
 		}
 	case "notifications/cancelled":
 		var p struct {
-			RequestID json.RawMessage `json:"requestId"`
-			Reason    string          `json:"reason"`
+			RequestID jsonrpc.ID `json:"requestId"`
+			Reason    string     `json:"reason"`
 		}
 		if err := strictjson.Unmarshal(req.Params, &p); err != nil {
 			return err
 		}
-		id, err := jsonrpc.ParseID(p.RequestID)
-		if err != nil {
-			return fmt.Errorf("requestId: %w", err)
-		}
-		if s.conn.Cancel(id) {
-			s.log.Debug("client cancelled a request", "id", id.String(), "reason", p.Reason)
+		if s.conn.Cancel(p.RequestID) {
+			s.server.o.Logger.Debug("client cancelled a request", "id", p.RequestID.String(), "reason", p.Reason)
 		}
 	}
 	return nil
