@@ -97,20 +97,14 @@ func (c crud) text(file gen.GoFile, source string, imports ...string) {
 
 func (c crud) expand(file gen.GoFile, word string) string {
 	switch word {
-	case "feature":
-		return c.feature
 	case "pkg":
 		return strings.TrimSuffix(file.Ref(c.path(), "X"), ".X")
-	case "type":
-		return c.typ
-	case "all":
-		return c.all
-	case "key":
-		return strings.ToLower(c.all)
-	case "one":
-		return c.one
 	case "serve":
 		return serveFeature(c.p, file, c.feature)
+	}
+	words := map[string]string{"feature": c.feature, "type": c.typ, "all": c.all, "key": strings.ToLower(c.all), "one": c.one}
+	if text, ok := words[word]; ok {
+		return text
 	}
 	word, lines := strings.CutSuffix(word, " lines")
 	var members []string

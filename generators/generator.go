@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dave/jennifer/jen"
+
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -195,23 +197,14 @@ func (g *generator) test() (gen.GoFile, error) {
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")
 	file.ImportName(imported, pkg)
 	file.ImportName(gens, "gen")
-	name := gen.Field{Name: "name", Go: "Name"}
-	object, err := encodeFields(append([]gen.Field{name}, g.input.fields...), func(f gen.Field) (any, bool) {
-		if f.Name == "name" {
-			return "first", true
-		}
-		return f.Sample(), true
-	})
-	if err != nil {
-		return file, err
+	object, err := encodeFields(g.input.fields, anySample)
+	set, ok := g.input.shape(imported).members(object)
+	if err != nil || !ok {
+		return file, errors.Join(err, fmt.Errorf("generator %s: no sample for its fields", g.wire))
 	}
-	input := g.input
-	input.fields = append([]gen.Field{name}, input.fields...)
-	literal, ok := input.shape(imported).literal(object)
-	if !ok {
-		return file, fmt.Errorf("generator %s: no sample for its fields", g.wire)
-	}
-	replacer := strings.NewReplacer("$pkg", pkg, "$name", g.goName, "$input", file.Code(literal), "$path", g.path)
+	set = append([]jen.Code{gen.KeyValue("Name", jen.Lit("first"))}, set...)
+	input := file.Code(jen.Qual(imported, g.input.name).Values(set...))
+	replacer := strings.NewReplacer("$pkg", pkg, "$name", g.goName, "$input", input, "$path", g.path)
 	file.Text(replacer.Replace(`func Test$name(t *testing.T) {
 	project := gen.Project{Name: "hello", Module: "example.com/hello"}
 	draft, err := $pkg.$name(project, $input)

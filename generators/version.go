@@ -201,24 +201,26 @@ func (u *upgrade) chooseConverted() (types.Type, error) {
 	if len(u.Versions) == 1 {
 		return u.Named, nil
 	}
-	changed := slices.DeleteFunc(slices.Clone(u.versions[0].reached), func(o *oldStruct) bool { return !o.isChanged })
-	for _, list := range [][]*oldStruct{u.needing(true), u.needing(false), changed} {
-		if len(list) == 1 {
-			return list[0].target, nil
-		}
-		if len(list) > 1 {
-			return nil, u.refusal()
-		}
+	structs := u.undecidedStructs()
+	if len(structs) == 0 {
+		structs = slices.DeleteFunc(slices.Clone(u.versions[0].reached), func(o *oldStruct) bool { return !o.isChanged })
 	}
-	return u.Named, nil
+	switch len(structs) {
+	case 0:
+		return u.Named, nil
+	case 1:
+		return structs[0].target, nil
+	}
+	return nil, u.refusal()
 }
 
-// needing returns the structs with undecided fields, or only those that need code, one for each
-// type of the source.
-func (u *upgrade) needing(code bool) (found []*oldStruct) {
+// undecidedStructs returns the structs with fields that need code or, without any, with undecided
+// fields, one for each type of the source.
+func (u *upgrade) undecidedStructs() (found []*oldStruct) {
+	needsCode := slices.ContainsFunc(u.undecided, func(field undecided) bool { return field.needsCode })
 	for _, field := range u.undecided {
 		isKnown := slices.ContainsFunc(found, func(o *oldStruct) bool { return isSame(o.target, field.in.target) })
-		if !isKnown && (field.needsCode || !code) {
+		if !isKnown && field.needsCode == needsCode {
 			found = append(found, field.in)
 		}
 	}
@@ -233,10 +235,7 @@ func (u *upgrade) refusal() error {
 	}
 	slices.Sort(lines)
 	text := fmt.Sprintf("%s: cannot convert version %d to %d:\n  %s\n", u.EventType, u.Number, u.Number+1, strings.Join(slices.Compact(lines), "\n  "))
-	structs, coded := u.needing(false), u.needing(true)
-	if len(coded) > 0 {
-		structs = coded
-	}
+	structs := u.undecidedStructs()
 	foreign := slices.IndexFunc(u.undecided, func(field undecided) bool { return field.of != u.versions[0] })
 	switch others := u.others(); {
 	case others == "":

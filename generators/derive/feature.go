@@ -102,8 +102,7 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 	name := spec.Name.Name
 	object, _ := f.pkg.Scope().Lookup(name).(*types.TypeName)
 	doc := f.typeDoc(spec.Name.Pos())
-	isOther := object == nil || object.Pos() != spec.Name.Pos() // the compiler reports it
-	if !spec.Name.IsExported() || name == stateType || isOther || object.IsAlias() || isIgnored(doc) {
+	if !spec.Name.IsExported() || name == stateType || object == nil || object.IsAlias() || isIgnored(doc) {
 		return
 	}
 	named, ok := object.Type().(*types.Named)
@@ -116,6 +115,9 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 		return
 	}
 	switch {
+	case object.Pos() != spec.Name.Pos():
+		f.problem(spec.Name.Pos(), "%s is declared more than once", name)
+		return
 	case isConstrained(file):
 		f.problem(spec.Name.Pos(), constrainedProblem, name, kind)
 		return

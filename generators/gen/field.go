@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/token"
@@ -311,29 +312,22 @@ func (t FieldType) Enum() (FieldType, bool) {
 }
 
 func (s StructCode) typeOf(f Field, t FieldType) string {
-	switch t.Kind {
-	case "":
-		return "string"
-	case KindFloat:
-		return "float64"
-	case KindTime:
-		return "time.Time"
-	case KindDuration:
-		return "time.Duration"
-	case KindBytes:
-		return "[]byte"
-	case KindEnum:
+	switch {
+	case t.Kind == KindEnum:
 		return s.Prefix + f.Go
-	case KindGo:
+	case t.Kind == KindGo:
 		return t.Name
-	case KindList, KindMap:
+	case t.Elem != nil:
 		return string(t.Kind) + s.typeOf(f, *t.Elem)
-	case KindAny:
-		if s.Logged { // decoding into any would change the value
-			return "json.RawMessage"
-		}
+	case t.Kind == KindAny && s.Logged: // decoding into any would change the value
+		return "json.RawMessage"
 	}
-	return string(t.Kind) // the same in Go
+	return cmp.Or(goTypes[t.Kind], string(t.Kind))
+}
+
+// goTypes are the Go types of the kinds whose names differ.
+var goTypes = map[FieldKind]string{
+	"": "string", KindFloat: "float64", KindTime: "time.Time", KindDuration: "time.Duration", KindBytes: "[]byte",
 }
 
 // Tag returns the struct tag of a field, without its quotes. settings are further settings of the
