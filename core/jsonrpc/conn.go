@@ -1,5 +1,9 @@
 // Package jsonrpc implements JSON-RPC 2.0 over any transport. Both peers can send requests.
 //
+// A server on top of it needs only [Error], [Code] and [Errorf], to fail a request with a code of
+// its choice, and perhaps [Pipe] or [NewLines] for a [Transport]. The rest is plumbing for
+// petrock's own protocols, transports, clients and proxies.
+//
 //	lines := jsonrpc.NewLines(os.Stdin, os.Stdout, jsonrpc.LinesOptions{})
 //	conn := jsonrpc.NewConn(lines, jsonrpc.Options{
 //		Handle: func(ctx context.Context, req *jsonrpc.Request) (any, error) {
@@ -14,8 +18,13 @@
 // The goroutine that reads a request also serves it, as long as the handler is quick. See [Request]
 // for the order of requests, and for handlers that take long.
 //
-// Over HTTP, each message arrives separately and has its own response. [Conn.Receive] handles such a
-// message and sends the answer to a [Responder].
+// Over HTTP, each message arrives separately and has its own response. [Conn.Receive] handles such
+// a [Message] and sends the answer to a [Responder]. A proxy parses messages with [Message.Parse]
+// and forwards them, with [Message.WithID] if it needs its own ids.
+//
+// In the source, conn.go has the life of a connection. receive.go and serve.go follow a request
+// from the transport to its answer, turn.go decides which goroutine does it, and outgoing.go has
+// calls to the peer. message.go parses and encodes, and lines.go and linewriter.go are a transport.
 //
 // # Decisions
 //
@@ -64,9 +73,6 @@ type Options struct {
 	// [MethodNotFound].
 	Handle Handler
 
-	// OnNotification handles incoming notifications. nil passes them to Handle too.
-	OnNotification func(ctx context.Context, n *Request) error
-
 	// Ordered are the methods whose requests are handled before the next message is read. Requests
 	// of other methods may run concurrently with later ones. nil means all methods. Notifications
 	// are always handled in order.
@@ -76,15 +82,15 @@ type Options struct {
 	// seconds). A negative value cancels them immediately.
 	Grace time.Duration
 
-	// OnShutdown is called once, when the connection begins to end. Messages that arrive later still
-	// go to the handler. It may be nil.
+	// OnShutdown is called once, when the connection begins to end. Messages that arrive later
+	// still go to the handler. It may be nil.
 	OnShutdown func()
 
 	// MaxInFlight limits the requests in flight; further ones are refused (default 10,000).
 	MaxInFlight int
 
-	// UnrelatedPeers means that the messages of [Conn.Receive] come from different peers, so requests
-	// may have equal ids. MaxInFlight and [Conn.Cancel] do not apply.
+	// UnrelatedPeers means that the messages of [Conn.Receive] come from different peers, so
+	// requests may have equal ids. MaxInFlight and [Conn.Cancel] do not apply.
 	UnrelatedPeers bool
 
 	// OnInvalid is called with data from the transport that is neither a valid message nor the

@@ -27,9 +27,9 @@ type LinesOptions struct {
 // Blank lines are skipped, and a carriage return at the end of a line is dropped. A line over the
 // size limit is discarded, in constant memory, and reported as a [*MessageError].
 //
-// Lines batches its writes. While it has more complete lines to receive, sent messages are held back
-// until those have been received, for a millisecond or two at most. Messages sent during a write go
-// out with the next one. A caller that stops receiving in the middle of a burst must call
+// Lines batches its writes. While it has more complete lines to receive, sent messages are held
+// back until those have been received, for a millisecond or two at most. Messages sent during a
+// write go out with the next one. A caller that stops receiving in the middle of a burst must call
 // [Lines.Close] to send the rest. Receive blocks while the peer does not read, so that the output
 // buffer does not grow.
 type Lines struct {
@@ -59,7 +59,7 @@ func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
 func (l *Lines) Receive() ([]byte, error) {
 	if l.out.full.Load() {
 		l.out.mu.Lock()
-		_ = l.out.awaitRoom(context.Background(), nil) // never fails without a deadline
+		_ = l.out.awaitRoom(context.Background()) // never fails without a deadline
 		l.out.mu.Unlock()
 	}
 	for {

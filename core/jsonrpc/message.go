@@ -102,9 +102,7 @@ func (e *envelope) message() (m message, err error) {
 	}
 	// A response may have a null id: its sender did not know the id of the request.
 	if e.id != nil && !(e.isResponse() && string(e.id) == "null") {
-		if isInteger(e.id) {
-			m.id = ID{string(e.id)}
-		} else if m.id, err = ParseID(e.id); err != nil {
+		if m.id, err = ParseID(e.id); err != nil {
 			return m, err
 		}
 	}
@@ -284,8 +282,8 @@ func (c Code) Error() string {
 	return cmp.Or(names[c], fmt.Sprintf("error %d", int(c)))
 }
 
-// An Error is the error of a response. If a handler returns one, it is sent to the peer unchanged. A
-// [Code] is sent as an Error with that code, and any other error as an [InternalError].
+// An Error is the error of a response. If a handler returns one, it is sent to the peer unchanged.
+// A [Code] is sent as an Error with that code, and any other error as an [InternalError].
 type Error struct {
 	Code    Code            `json:"code"`
 	Message string          `json:"message"`

@@ -89,8 +89,8 @@ func (c *Conn) refuse(r *Request, f *MessageError) {
 	}
 }
 
-// A Message is a message that a [Conn] has not read itself, such as the body of an HTTP request or a
-// message that a proxy forwards. Receive it at most once.
+// A Message is a message that a [Conn] has not read itself, such as the body of an HTTP request or
+// a message that a proxy forwards. Receive it at most once.
 type Message struct {
 	incoming
 	raw     []byte
@@ -119,21 +119,6 @@ func (m *Message) Fault() *Error {
 
 // IsBatch reports whether the message is an array of messages.
 func (m *Message) IsBatch() bool { return m.isBatch }
-
-// Batch returns the messages of a batch. It returns an error if the batch must be refused as a whole:
-// it is not valid JSON, empty, or has too many messages. Single messages may still have a fault.
-func (m *Message) Batch() ([]*Message, *Error) {
-	parts, err := splitBatch(m.raw)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]*Message, len(parts))
-	for i, part := range parts {
-		all[i] = new(Message)
-		all[i].Parse(part)
-	}
-	return all, nil
-}
 
 // Requests returns the number of requests in the message or batch.
 func (m *Message) Requests() (n int) {
@@ -187,12 +172,6 @@ func (m *Message) WithID(id ID) []byte {
 	return slices.Concat(m.raw[:start], []byte(id.raw), m.raw[start+len(own):])
 }
 
-// AppendRequest appends a request, for callers that send it themselves. params is encoded as in
-// [Outgoing].
-func AppendRequest(dst []byte, id ID, method string, params any) ([]byte, error) {
-	return appendCall(dst, id, method, params)
-}
-
 // AppendResult appends a successful response. result must be valid JSON.
 func AppendResult(dst []byte, id ID, result json.RawMessage) []byte {
 	return append(append(appendResultStart(dst, id), result...), '}')
@@ -218,8 +197,8 @@ type Responder interface {
 	Buffer() []byte
 
 	// Respond sends the answer. It is called once, before Receive returns, and Send is not called
-	// afterwards. err is the error of a failed request, or nil. msg is nil if the peer cancelled the
-	// request.
+	// afterwards. err is the error of a failed request, or nil. msg is nil if the peer cancelled
+	// the request.
 	Respond(msg []byte, err error)
 }
 
@@ -346,8 +325,8 @@ func (r *Request) Notify(method string, params any) error {
 	return notify(send, method, params)
 }
 
-// AfterAnswer registers f to be called after the transport has queued the answer to the request, or
-// to its batch. Functions are called in order. They are not called for a notification, nor if the
+// AfterAnswer registers f to be called after the transport has queued the answer to the request.
+// Functions are called in order. They are not called for a notification, in a batch, nor if the
 // peer has cancelled the request or disconnected. When f is called, the context of the request has
 // ended, and if f takes long, the next message is read. The handler must call AfterAnswer before it
 // returns.
@@ -367,15 +346,14 @@ func (c *Conn) Cancel(id ID) bool {
 	return true
 }
 
-// maxBatch limits the messages in a batch. A parsed message takes far more memory than its bytes, and
-// the response to an invalid one may be longer than the message.
+// maxBatch limits the messages in a batch. A parsed message takes far more memory than its bytes,
+// and the response to an invalid one may be longer than the message.
 const maxBatch = 1000
 
 // A batch collects the answers to the messages of one array.
 type batch struct {
 	mu      sync.Mutex
 	answers [][]byte // in the order of the messages
-	after   []func() // called after the answers have been sent
 	missing int      // answers not yet added
 }
 
@@ -425,26 +403,25 @@ func (c *Conn) parseBatch(raw []byte) []incoming {
 	return list
 }
 
-// isDuplicate reports whether err is a duplicate key. It invalidates one message of a batch, not the
-// others.
+// isDuplicate reports whether err is a duplicate key. It invalidates one message of a batch, not
+// the others.
 func isDuplicate(err error) bool {
 	e, ok := errors.AsType[*strictjson.Error](err)
 	return ok && e.Kind == strictjson.Duplicate
 }
 
 // add stores an answer; nil means that none is sent. With the last answer, it returns complete as
-// true, the array of answers (nil if it is empty) and the functions to call after sending it.
-func (b *batch) add(slot int, answer []byte, after []func()) (all []byte, follow []func(), complete bool) {
+// true, and the array of answers, or nil if it is empty.
+func (b *batch) add(slot int, answer []byte) (all []byte, complete bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.answers[slot] = bytes.Clone(answer)
-	b.after = append(b.after, after...)
 	if b.missing--; b.missing > 0 {
-		return nil, nil, false
+		return nil, false
 	}
 	answers := slices.DeleteFunc(b.answers, func(a []byte) bool { return a == nil })
 	if len(answers) == 0 {
-		return nil, nil, true
+		return nil, true
 	}
-	return slices.Concat([]byte{'['}, bytes.Join(answers, []byte{','}), []byte{']'}), b.after, true
+	return slices.Concat([]byte{'['}, bytes.Join(answers, []byte{','}), []byte{']'}), true
 }

@@ -11,12 +11,13 @@ import (
 // Requests are scheduled as follows.
 //
 // One goroutine at a time reads from the transport: it has the turn. It serves each request itself
-// before it reads the next one. A quick handler thus costs no goroutine switch, and the answers to a
-// burst of requests are sent in one write.
+// before it reads the next one. A quick handler thus costs no goroutine switch, and the answers to
+// a burst of requests are sent in one write.
 //
-// This is clever, and worth it: pipelined calls are two to three times as fast as with a goroutine for
-// each request (BenchmarkBurst), and servers on this package answer 8 and 39 times as many calls over
-// stdio as with two libraries that start goroutines ("cd .bench && go run . -only stdio").
+// This is clever, and worth it: pipelined calls are two to three times as fast as with a goroutine
+// for each request (BenchmarkBurst), and servers on this package answer 8 and 39 times as many
+// calls over stdio as with two libraries that start goroutines ("cd .bench && go run . -only
+// stdio").
 //
 // A handler that takes long must not keep the turn. Another goroutine continues to read if
 //
@@ -35,8 +36,8 @@ const (
 	servedTurn        // the request has been served and can no longer pass the turn
 )
 
-// maxTurn is how long a request that may run concurrently keeps the turn. The timer may take twice as
-// long to notice.
+// maxTurn is how long a request that may run concurrently keeps the turn. The timer may take twice
+// as long to notice.
 const maxTurn = 250 * time.Microsecond
 
 // maxIdleReaders limits the goroutines that wait for the turn. Their stacks, grown by earlier
@@ -51,8 +52,8 @@ func (r *Request) Release() {
 	}
 }
 
-// ReleaseUnlessQuick is [Request.Release] unless the function that p measures has been quick so far.
-// Call it right before that function. p also measures this call, until the handler returns.
+// ReleaseUnlessQuick is [Request.Release] unless the function that p measures has been quick so
+// far. Call it right before that function. p also measures this call, until the handler returns.
 func (r *Request) ReleaseUnlessQuick(p *pace.Pace) {
 	if r.responder != nil {
 		return // other requests do not wait for this one

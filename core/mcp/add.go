@@ -20,16 +20,17 @@ import (
 // encode as [] and {} at every depth, see [strictjson.OutputEncoder]. If Out is [ToolResult] or a
 // pointer to one, the function returns the whole result.
 //
-// A schema that is not set is inferred from the type as in package schema. A schema that is set must
-// match the type: properties are fields, and have a type that the field decodes or encodes. Otherwise
-// AddTool returns an error.
+// A schema that is not set is inferred from the type as in package schema. A schema that is set
+// must match the type: properties are fields, and have a type that the field decodes or encodes.
+// Otherwise AddTool returns an error.
 func AddTool[In, Out any](to Registrar, t Tool, f func(context.Context, In) (Out, error)) error {
 	return addTyped(to.derived(), t, f, func(ctx context.Context, in any) (any, error) { return f(ctx, *in.(*In)) })
 }
 
-// AddPrompt adds a prompt that is a Go function. In is a struct that the arguments are decoded into.
-// Its fields are strings, types that implement [encoding.TextUnmarshaler], or numbers and booleans
-// with the option "string" in their json tag. Arguments that cannot be decoded fail the request.
+// AddPrompt adds a prompt that is a Go function. In is a struct that the arguments are decoded
+// into. Its fields are strings, types that implement [encoding.TextUnmarshaler], or numbers and
+// booleans with the option "string" in their json tag. Arguments that cannot be decoded fail the
+// request.
 //
 // If p has neither arguments nor a schema, both are inferred from In. Otherwise they must match In.
 func AddPrompt[In any, Out PromptOutput](to Registrar, p Prompt, f func(context.Context, In) (Out, error)) error {
@@ -40,9 +41,10 @@ func AddPrompt[In any, Out PromptOutput](to Registrar, p Prompt, f func(context.
 	return addTypedPrompt(to.derived(), p, reflect.TypeFor[In](), handler)
 }
 
-// AddResource adds a resource that a Go function reads. A string is sent as text, a []byte as a blob,
-// a [ResourceContents], a pointer to one or a slice unchanged, and any other Out as JSON. The MIME
-// type of r defaults to text/plain, application/octet-stream or application/json, depending on Out.
+// AddResource adds a resource that a Go function reads. A string is sent as text, a []byte as a
+// blob, a [ResourceContents], a pointer to one or a slice unchanged, and any other Out as JSON. The
+// MIME type of r defaults to text/plain, application/octet-stream or application/json, depending on
+// Out.
 func AddResource[Out any](s *Server, r Resource, f func(context.Context) (Out, error)) error {
 	var handler ResourceHandler
 	if f != nil {
@@ -61,8 +63,8 @@ func AddResource[Out any](s *Server, r Resource, f func(context.Context) (Out, e
 	return s.AddResource(r, handler)
 }
 
-// AddResourceTemplate adds a resource template that a Go function reads. In is a struct whose fields
-// are the variables of the template, decoded as [AddPrompt] decodes arguments. Out is as in
+// AddResourceTemplate adds a resource template that a Go function reads. In is a struct whose
+// fields are the variables of the template, decoded as [AddPrompt] decodes arguments. Out is as in
 // [AddResource].
 //
 // If t has no schema, it is inferred from In. Otherwise it must match In.
@@ -85,37 +87,32 @@ func AddResourceTemplate[In, Out any](to Registrar, t ResourceTemplate, f func(c
 	return addTypedTemplate(to.derived(), t, reflect.TypeFor[In](), reflect.TypeFor[Out](), handler)
 }
 
+// addTyped adds a tool that calls f. f is only used for its signature; call calls it.
 func addTyped(d *Derived, t Tool, f any, call typedCall) error {
 	signature := reflect.TypeOf(f)
 	if reflect.ValueOf(f).IsNil() {
 		call = nil
 	}
 	t.Name = d.server.o.NamePrefix + t.Name
-	made, err := typedTool{signature.In(1), signature.Out(0), call}.tool(t, d)
-	return d.describe(add(d.server, &d.server.tools, t.Name, made, err))
-}
-
-// A typedTool is a tool that is a Go function.
-type typedTool struct {
-	in, out reflect.Type
-	call    typedCall // nil if the function is nil
+	made, err := newTypedTool(d, t, signature.In(1), structuredType(signature.Out(0)), call)
+	return add(d.server, &d.server.tools, t.Name, made, err)
 }
 
 // A typedCall calls the function of a tool. in points to its input. The compiler generates one for
 // each function, so keep it small.
 type typedCall func(ctx context.Context, in any) (any, error)
 
-// tool returns the tool that calls the function. It infers missing schemas and checks the others.
-func (f typedTool) tool(t Tool, d *Derived) (*tool, error) {
-	if f.in.Kind() != reflect.Struct && f.in.Kind() != reflect.Map {
-		return nil, fmt.Errorf("input %v: must be a struct or a map", f.in)
+// newTypedTool returns a tool that calls a function. It infers missing schemas and checks the
+// others. out is nil if the function returns the whole result, and call is nil if it is nil.
+func newTypedTool(d *Derived, t Tool, in, out reflect.Type, call typedCall) (*tool, error) {
+	if in.Kind() != reflect.Struct && in.Kind() != reflect.Map {
+		return nil, fmt.Errorf("input %v: must be a struct or a map", in)
 	}
-	out := f.output()
 	inferIn := t.InputSchema == nil && !d.isExact()
 	inferOut := t.OutputSchema == nil && !d.isExact() && out != nil
 	var err error
 	if inferIn {
-		if t.InputSchema, err = jsonschema.Infer(f.in, jsonschema.Input); err != nil {
+		if t.InputSchema, err = jsonschema.Infer(in, jsonschema.Input); err != nil {
 			return nil, err
 		}
 	}
@@ -124,53 +121,53 @@ func (f typedTool) tool(t Tool, d *Derived) (*tool, error) {
 			return nil, fmt.Errorf("%w, or return *mcp.ToolResult", err)
 		}
 	}
-	handler, err := f.handler()
+	handler, err := typedHandler(in, out, call)
 	if err != nil {
 		return nil, err
 	}
 	made, err := newTool(t, handler)
 	if err == nil && !inferIn {
-		err = d.check(made.input, f.in, jsonschema.Input)
+		err = d.check(made.input, in, jsonschema.Input)
 	}
-	if err != nil || inferOut || out == nil {
-		return made, err
+	if err == nil && !inferOut && out != nil {
+		err = d.check(made.output, out, jsonschema.Output)
 	}
-	if made.output == nil {
-		return made, mismatch{fmt.Errorf("%v has no output schema", out)}
-	}
-	return made, d.check(made.output, out, jsonschema.Output)
+	return made, err
 }
 
-// output returns the type of the structured content, or nil if the function returns the whole result.
-func (f typedTool) output() reflect.Type {
-	switch f.out {
+// structuredType returns the type of the structured content of a function that returns out, or nil
+// if it returns the whole result.
+func structuredType(out reflect.Type) reflect.Type {
+	switch out {
 	case reflect.TypeFor[ToolResult](), reflect.TypeFor[*ToolResult]():
 		return nil
 	}
-	if f.out.Kind() == reflect.Struct && f.out.Implements(reflect.TypeFor[encoded]()) {
-		return reflect.Zero(f.out).Interface().(encoded).outputType()
+	if out.Kind() == reflect.Struct && out.Implements(reflect.TypeFor[encoded]()) {
+		return reflect.Zero(out).Interface().(encoded).outputType()
 	}
-	return f.out
+	return out
 }
 
-func (f typedTool) handler() (ToolHandler, error) {
-	if f.call == nil {
+// typedHandler returns a handler that decodes the arguments over the defaults of the input, calls
+// the function and encodes its output. It returns nil for a nil function.
+func typedHandler(inType, out reflect.Type, call typedCall) (ToolHandler, error) {
+	if call == nil {
 		return nil, nil
 	}
-	defaults := reflect.New(f.in).Elem()
+	defaults := reflect.New(inType).Elem()
 	if err := jsonschema.SetDefaults(defaults); err != nil {
 		return nil, err
 	}
-	isText := f.output() == reflect.TypeFor[string]()
+	isText := out == reflect.TypeFor[string]()
 	decoder, encoder := new(strictjson.Decoder), new(strictjson.OutputEncoder)
 	return func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error) {
-		pointer := reflect.New(f.in)
+		pointer := reflect.New(inType)
 		pointer.Elem().Set(defaults)
 		in := pointer.Interface()
 		if err := decoder.DecodeChecked(arguments, pointer); err != nil {
 			return nil, fmt.Errorf("invalid arguments: %w", err)
 		}
-		output, err := f.call(ctx, in)
+		output, err := call(ctx, in)
 		if err != nil {
 			return nil, err
 		}
@@ -194,10 +191,11 @@ func (f typedTool) handler() (ToolHandler, error) {
 	}, nil
 }
 
-// Encoded is the output of a tool that is already encoded as JSON. The tool has the output schema of
-// T.
+// Encoded is the output of a tool that is already encoded as JSON. Return it from a function for
+// [AddTool] that has the JSON at hand, such as from a cache. The tool has the output schema of T.
 type Encoded[T any] struct{ JSON json.RawMessage }
 
+// encoded is implemented by every [Encoded].
 type encoded interface {
 	outputType() reflect.Type
 	outputJSON() json.RawMessage
@@ -207,6 +205,7 @@ func (Encoded[T]) outputType() reflect.Type { return reflect.TypeFor[T]() }
 
 func (e Encoded[T]) outputJSON() json.RawMessage { return e.JSON }
 
+// addTypedPrompt adds a prompt whose arguments are decoded into in.
 func addTypedPrompt(d *Derived, p Prompt, in reflect.Type, h PromptHandler) error {
 	p.Name = d.server.o.NamePrefix + p.Name
 	raw, err := d.textSchema(in, p.InputSchema, p.Arguments == nil)
@@ -216,17 +215,19 @@ func addTypedPrompt(d *Derived, p Prompt, in reflect.Type, h PromptHandler) erro
 		made, err = newPrompt(p, h)
 	}
 	if err == nil {
-		err = checkNames(in, "the prompt", made.names)
+		err = d.checkNames(in, "the prompt", made.names)
 	}
-	return d.describe(add(d.server, &d.server.prompts, p.Name, made, err))
+	return add(d.server, &d.server.prompts, p.Name, made, err)
 }
 
-// A PromptOutput is the output of a function for [AddPrompt]: the text of one user message, messages,
-// or the whole result.
+// A PromptOutput is the output of a function for [AddPrompt]: the text of one user message,
+// messages, or the whole result.
 type PromptOutput interface {
 	string | []PromptMessage | PromptResult | *PromptResult
 }
 
+// promptHandler returns a handler that decodes the arguments for f and wraps its output in a
+// result.
 func promptHandler[In any, Out PromptOutput](f func(context.Context, In) (Out, error)) PromptHandler {
 	decode := textDecoder[In]("arguments")
 	return func(ctx context.Context, arguments map[string]string) (*PromptResult, error) {
@@ -250,6 +251,8 @@ func promptHandler[In any, Out PromptOutput](f func(context.Context, In) (Out, e
 	}
 }
 
+// addTypedTemplate adds a template whose variables are decoded into in, and whose contents are
+// out.
 func addTypedTemplate(d *Derived, t ResourceTemplate, in, out reflect.Type, h ResourceHandler) error {
 	raw, err := d.textSchema(in, t.InputSchema, true)
 	if err == nil {
@@ -261,9 +264,9 @@ func addTypedTemplate(d *Derived, t ResourceTemplate, in, out reflect.Type, h Re
 		made, err = newTemplate(t, h)
 	}
 	if err == nil {
-		err = checkNames(in, t.URITemplate, made.uri.variables())
+		err = d.checkNames(in, t.URITemplate, made.uri.variables())
 	}
-	return d.describe(add(d.server, &d.server.templates, t.URITemplate, made, err))
+	return add(d.server, &d.server.templates, t.URITemplate, made, err)
 }
 
 // contentType returns given or, if it is empty, the default MIME type of out.
@@ -283,6 +286,8 @@ func contentType(out reflect.Type, given string) (string, error) {
 	return asJSON, nil
 }
 
+// contentsOf returns the output of a typed resource as contents. Their URI and MIME type are set
+// when the resource is read.
 func contentsOf(out any) ([]ResourceContents, error) {
 	switch out := out.(type) {
 	case string:
@@ -339,11 +344,7 @@ func (d *Derived) textSchema(in reflect.Type, given json.RawMessage, infer bool)
 	if err != nil {
 		return nil, err
 	}
-	s, err := compileInput(raw)
-	if err != nil {
-		return nil, err
-	}
-	for i, p := range s.Properties() {
+	for i, p := range jsonschema.ReadProperties(raw) {
 		if !p.IsText() {
 			return nil, fmt.Errorf(`%v.%s: arguments are text, got %v; use a string, or the option "string" in its json tag`, in, fields[i].Name, fields[i].Type)
 		}
@@ -351,8 +352,8 @@ func (d *Derived) textSchema(in reflect.Type, given json.RawMessage, infer bool)
 	return raw, nil
 }
 
-// checkTextFields returns an error if in is not a struct, or has defaults or headers, which only tools
-// support.
+// checkTextFields returns an error if in is not a struct, or has defaults or headers, which only
+// tools support.
 func checkTextFields(in reflect.Type) error {
 	if in.Kind() != reflect.Struct {
 		return fmt.Errorf("input %v: must be a struct", in)
@@ -371,25 +372,15 @@ func checkTextFields(in reflect.Type) error {
 	return nil
 }
 
-// checkNames compares the fields of an input with the names of its values. what names their owner in
-// errors.
-func checkNames(in reflect.Type, what string, names []string) error {
-	var missing []string
-	extra := slices.Clone(names)
+// checkNames returns an error if the fields of an input do not have the names of its values. what
+// names their owner.
+func (d *Derived) checkNames(in reflect.Type, what string, names []string) error {
+	var fields []string
 	for _, f := range jsonfield.Decoded(in) {
-		if !slices.Contains(names, f.Key) {
-			missing = append(missing, f.Key)
-		}
-		extra = slices.DeleteFunc(extra, func(name string) bool { return name == f.Key })
+		fields = append(fields, f.Key)
 	}
-	of := cmp.Or(in.Name(), "the input")
-	switch {
-	case missing != nil && len(extra) > 0:
-		return mismatch{fmt.Errorf("%s has %q, but %s has %q", of, missing, what, extra)}
-	case missing != nil:
-		return mismatch{fmt.Errorf("%s has %q, but %s does not", of, missing, what)}
-	case len(extra) > 0:
-		return mismatch{fmt.Errorf("%s has %q, but %s does not", what, extra, of)}
+	if slices.Equal(slices.Sorted(slices.Values(fields)), slices.Sorted(slices.Values(names))) {
+		return nil
 	}
-	return nil
+	return d.mismatch(fmt.Errorf("%s has %q, but %s has %q", cmp.Or(in.Name(), "the input"), fields, what, names))
 }

@@ -134,14 +134,14 @@ func TestDerivedIsStale(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"tool", mcp.AddTool(d, mcp.Tool{Name: "list", InputSchema: tag}, list), `query has "label", its input schema has "tag"`},
-		{"prompt", mcp.AddPrompt(d, mcp.Prompt{Name: "list", InputSchema: tag}, list), `query has "label", its input schema has "tag"`},
-		{"prompt without schema", mcp.AddPrompt(d, mcp.Prompt{Name: "list"}, list), `query has ["label"], but the prompt does not`},
-		{"template", mcp.AddResourceTemplate(d, mcp.ResourceTemplate{Name: "list", URITemplate: "a://{tag}", InputSchema: tag}, list), `query has "label", its input schema has "tag"`},
+		{"add tool list", mcp.AddTool(d, mcp.Tool{Name: "list", InputSchema: tag}, list), `query has "label", its input schema has "tag"`},
+		{"add prompt list", mcp.AddPrompt(d, mcp.Prompt{Name: "list", InputSchema: tag}, list), `query has "label", its input schema has "tag"`},
+		{"add prompt list", mcp.AddPrompt(d, mcp.Prompt{Name: "list"}, list), `query has ["label"], but the prompt has []`},
+		{"add resource template a://{tag}", mcp.AddResourceTemplate(d, mcp.ResourceTemplate{Name: "list", URITemplate: "a://{tag}", InputSchema: tag}, list), `query has "label", its input schema has "tag"`},
 	} {
-		want := "tools_gen.go is stale: " + test.want + "; run petrock sync"
+		want := test.name + ": tools_gen.go is stale: " + test.want + "; run petrock sync"
 		if test.err == nil || test.err.Error() != want {
-			t.Errorf("add %s = %v, want %s", test.name, test.err, want)
+			t.Errorf("%s = %v, want %s", test.name, test.err, want)
 		}
 	}
 	own := json.RawMessage(`{"type":"object","properties":{"label":{"type":"string"}},"required":["label"]}`)

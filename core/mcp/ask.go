@@ -20,9 +20,9 @@ import (
 // Ask sends questions, in parallel, to the client whose call ctx belongs to, and stores the answers
 // in them.
 //
-// In revisions with sessions, Ask waits for the answers. In revision 2026-07-28, Ask returns an error
-// and the call ends with the questions. The client then repeats the call with the answers: the
-// handler runs again from its start, and this time Ask finds the answers. So a handler must
+// In revisions with sessions, Ask waits for the answers. In revision 2026-07-28, Ask returns an
+// error and the call ends with the questions. The client then repeats the call with the answers:
+// the handler runs again from its start, and this time Ask finds the answers. So a handler must
 //
 //   - return the error of Ask, wrapped or not; the handler's result is then ignored;
 //   - be idempotent up to its last Ask;
@@ -30,8 +30,9 @@ import (
 //     numbered in the order of Ask, which is not reliable if several goroutines ask.
 //
 // If the client does not declare the capability that a question needs, the error is a
-// [*CannotAskError]. A handler that has an alternative checks for it with [errors.As]. If the client
-// refuses, the error is a [*RefusedError]. If the user declines, that is an answer and not an error.
+// [*CannotAskError]. A handler that has an alternative checks for it with [errors.As]. If the
+// client refuses, the error is a [*RefusedError]. If the user declines, that is an answer and not
+// an error.
 func Ask(ctx context.Context, questions ...Question) error {
 	c := CallFrom(ctx)
 	if c == nil {
@@ -55,7 +56,7 @@ func (c *Call) checkCanAsk(questions []Question) error {
 	if err := c.checkOpen(); err != nil {
 		return fmt.Errorf("ask the client: %w", err)
 	}
-	if c.Revision.stateless() && !c.via.server.methods[c.Method].mayAsk {
+	if c.Revision.stateless() && !c.method.mayAsk {
 		return jsonrpc.Errorf(jsonrpc.InternalError, "%s cannot ask the client in revision %s", c.Method, c.Revision)
 	}
 	missing := make(map[string]map[string]struct{}) // parts by capability
@@ -81,6 +82,8 @@ func (c *Call) checkCanAsk(questions []Question) error {
 	return &CannotAskError{required, c.Revision.stateless()}
 }
 
+// checkOpen returns an error if the call has ended or was cancelled: nobody waits for a question
+// then.
 func (c *Call) checkOpen() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,6 +100,8 @@ type preparedQuestion struct {
 	request inputRequest
 }
 
+// askInSession sends all questions at once and waits for all answers. It stores answers only if no
+// question failed.
 func (c *Call) askInSession(ctx context.Context, questions []preparedQuestion) error {
 	answers, errs := make([]json.RawMessage, len(questions)), make([]error, len(questions))
 	var all sync.WaitGroup
@@ -205,6 +210,7 @@ func (c *Call) readAnswers(sp *statelessParams) error {
 	})
 }
 
+// stateError returns the error response for a requestState that is not accepted.
 func stateError(err error) error {
 	return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState %v; repeat the call without it", err)
 }
@@ -242,6 +248,8 @@ func callDigest(c *Call) ([]byte, error) {
 	return sum[:], nil
 }
 
+// ensureDialogue returns the dialogue of the call, and creates it if needed. Several goroutines
+// may ask at once.
 func (c *Call) ensureDialogue() *dialogue {
 	c.dialogue.CompareAndSwap(nil, &dialogue{})
 	return c.dialogue.Load()
@@ -278,7 +286,8 @@ func (d *dialogue) prepare(questions []Question, r Revision) ([]preparedQuestion
 	return all, nil
 }
 
-// answerTo returns the answer to a question. Without an answer, it records the question as unanswered.
+// answerTo returns the answer to a question. Without an answer, it records the question as
+// unanswered.
 func (d *dialogue) answerTo(q preparedQuestion) (json.RawMessage, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -312,6 +321,7 @@ func (c *Call) beginDialogue() error {
 	return nil
 }
 
+// restoreState makes the state usable again, for an answer that was not accepted.
 func (d *dialogue) restoreState(k *stateKeeper) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -36,6 +36,7 @@ type stateKeeper struct {
 	floor int64            // states that expire at this Unix time or before count as expired
 }
 
+// newStateKeeper returns a keeper that signs with key, or with a random key if it is empty.
 func newStateKeeper(key []byte) *stateKeeper {
 	if len(key) == 0 {
 		key = make([]byte, sha256.Size)
@@ -53,8 +54,8 @@ type dialogueState struct {
 	Answers map[string]json.RawMessage `json:"a,omitempty"`
 }
 
-// seal returns the signed state for the open questions of a call and the answers so far. call is the
-// digest of the call.
+// seal returns the signed state for the open questions of a call and the answers so far. call is
+// the digest of the call.
 func (k *stateKeeper) seal(call []byte, asked []string, answers map[string]json.RawMessage) (string, error) {
 	payload, err := strictjson.Marshal(dialogueState{
 		ID:      rand.Text(),
@@ -70,6 +71,7 @@ func (k *stateKeeper) seal(call []byte, asked []string, answers map[string]json.
 	return text + "." + k.sign(text), nil
 }
 
+// sign returns the signature of an encoded state.
 func (k *stateKeeper) sign(text string) string {
 	mac := hmac.New(sha256.New, k.key)
 	mac.Write([]byte(text))
@@ -109,6 +111,8 @@ func (k *stateKeeper) check(s *dialogueState) error {
 	return nil
 }
 
+// use marks a state as used. It returns an error if the state has been used or has expired since
+// verify.
 func (k *stateKeeper) use(s *dialogueState) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -127,6 +131,7 @@ func (k *stateKeeper) use(s *dialogueState) error {
 	return nil
 }
 
+// restore forgets that a state has been used.
 func (k *stateKeeper) restore(s *dialogueState) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
+// A callKey is the key of the call in a context.
 type callKey struct{}
 
 // CallFrom returns the call that ctx belongs to, or nil if there is none.
@@ -25,8 +27,8 @@ func CallFrom(ctx context.Context) *Call {
 	return c
 }
 
-// A callContext is the context of a call. It adds the call and the values of [Server.Provide] to the
-// context of the request.
+// A callContext is the context of a call. It adds the call and the values of [Server.Provide] to
+// the context of the request.
 type callContext Call
 
 // String prevents package fmt from printing the fields of the call.
@@ -38,6 +40,8 @@ func (x *callContext) Done() <-chan struct{} { return x.ctx.Done() }
 
 func (x *callContext) Err() error { return x.ctx.Err() }
 
+// Value prefers the values of the request, such as the identity of the caller, to those of the
+// server.
 func (x *callContext) Value(key any) any {
 	if key == (callKey{}) {
 		return (*Call)(x)
@@ -45,23 +49,15 @@ func (x *callContext) Value(key any) any {
 	if value := x.ctx.Value(key); value != nil {
 		return value
 	}
-	return x.via.server.value(key)
+	return (*x.via.server.provided.Load()).Value(key)
 }
 
-// value returns the provided value for a key, or nil.
-func (s *Server) value(key any) any {
-	if p := s.provided.Load(); p != nil {
-		return (*p).Value(key)
-	}
-	return nil
-}
-
-// IsRemote reports whether the client is remote, such as an HTTP client. Sessions of [Server.Serve], for
-// example over stdio, are not.
+// IsRemote reports whether the client is remote, such as an HTTP client. Sessions of
+// [Server.Serve], for example over stdio, are not.
 func (c *Call) IsRemote() bool { return c.via.remote }
 
-// RequestID returns an id of the request that no other request has, of this server or of another. The
-// log has it as request. Unlike the id of JSON-RPC, it does not come from the client.
+// RequestID returns an id of the request that no other request has, of this server or of another.
+// The log has it as request. Unlike the id of JSON-RPC, it does not come from the client.
 func (c *Call) RequestID() string {
 	return c.via.server.requestPrefix + strconv.FormatUint(c.number, 36)
 }
@@ -116,8 +112,8 @@ func (c *Call) ClientCapabilities() Capabilities {
 	return all
 }
 
-// SetResultMeta sets a member in the _meta of the result, if the call is for a tool, a resource or a
-// prompt.
+// SetResultMeta sets a member in the _meta of the result, if the call is for a tool, a resource or
+// a prompt.
 func (c *Call) SetResultMeta(key string, value any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,6 +168,7 @@ func Progress(ctx context.Context, done, total float64, message string) {
 	}
 }
 
+// progressParams are the params of notifications/progress.
 type progressParams struct {
 	Token    jsonrpc.ID `json:"progressToken"`
 	Progress float64    `json:"progress"`
@@ -182,7 +179,7 @@ type progressParams struct {
 // newCall reads the target, the arguments, _meta and, into sp, the params of the stateless era. It
 // returns a call even if params are invalid.
 func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statelessParams) (*Call, error) {
-	c := &Call{Method: req.Method, Params: req.Params, number: s.server.requests.Add(1), via: s, req: req, ctx: ctx}
+	c := &Call{Method: req.Method, Params: req.Params, method: cmp.Or(s.server.methods[req.Method], unknownMethod), number: s.server.requests.Add(1), via: s, req: req, ctx: ctx}
 	if s.remote {
 		c.responder, _ = req.Responder().(transport.Responder)
 	}
@@ -192,10 +189,9 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statele
 	case '[':
 		return c, jsonrpc.Errorf(jsonrpc.InvalidParams, "params must be an object, got an array")
 	}
-	target := targetKey(req.Method)
 	err := strictjson.MembersAt(req.Params, &req.ParamEnds, func(key, value []byte) error {
 		switch {
-		case string(key) == target && target != "":
+		case string(key) == c.method.target && len(key) > 0:
 			c.target = value
 			c.Target, _ = strictjson.Unquote(value)
 		case string(key) == "arguments":
@@ -218,18 +214,19 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statele
 	return c, err
 }
 
-// targetKey returns the param that names the tool, prompt or resource of a request, or "". Hooks may
-// check [Call].Target, so the method must read the same param.
-func targetKey(method string) string {
-	switch method {
-	case "tools/call", "prompts/get":
-		return "name"
-	case "resources/read", "resources/subscribe", "resources/unsubscribe":
-		return "uri"
+// checkTarget returns an error if the params do not name the component that the method needs.
+func (c *Call) checkTarget() error {
+	switch m, first := c.method, strictjson.First(c.target); {
+	case m.target == "" || first == '"':
+		return nil
+	case first == 0 || first == 'n':
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s needs the %s of a %s", c.Method, m.target, m.component())
+	default:
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of %s: %s: must be a string, got %s", c.Method, m.target, strictjson.Describe(c.target))
 	}
-	return ""
 }
 
+// readMeta reads the progress token and, into sp, the members of the stateless era.
 func (c *Call) readMeta(sp *statelessParams) error {
 	return strictjson.Members(c.Meta, func(key, value []byte) error {
 		switch string(key) {
@@ -252,6 +249,8 @@ func (c *Call) readMeta(sp *statelessParams) error {
 	})
 }
 
+// readStateless checks what a stateless request declares in its _meta: the revision, the
+// capabilities, the client and the log level.
 func (c *Call) readStateless(sp *statelessParams) error {
 	version, ok := strictjson.Unquote(sp.version)
 	if c.responder != nil {
@@ -320,8 +319,9 @@ func unsupportedError(version string) error {
 	return &jsonrpc.Error{Code: UnsupportedVersion, Message: msg, Data: data}
 }
 
-// forClient returns the error for the client. If err has a method ForClient, it is for operators: it goes
-// to the log, and remote clients get the text of that method, which has the id of the request.
+// forClient returns the error for the client. If err has a method ForClient, it is for operators:
+// it goes to the log, and remote clients get the text of that method, which has the id of the
+// request.
 func (c *Call) forClient(err error) error {
 	e, ok := errors.AsType[interface {
 		error
@@ -337,6 +337,8 @@ func (c *Call) forClient(err error) error {
 // canSee reports whether a component is visible to the client of the call.
 func (c *Call) canSee(item component) bool { return !c.via.remote || !item.cached().local }
 
+// checkScopes returns a [*ScopeError] unless the caller has all scopes. Callers without an
+// identity, such as over stdio, have all.
 func checkScopes(ctx context.Context, needed []string) error {
 	if len(needed) > 0 && !auth.From(ctx).May(needed...) {
 		return &ScopeError{needed}

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// A client is notified when nothing has changed for settleDelay, and at the latest maxDelay after the
-// first change. This combines the changes of a program that registers many components.
+// A client is notified when nothing has changed for settleDelay, and at the latest maxDelay after
+// the first change. This combines the changes of a program that registers many components.
 const (
 	settleDelay = 10 * time.Millisecond
 	maxDelay    = 200 * time.Millisecond
 )
 
-// changes collects changes for one client, so that a burst of changes causes one notification of each
-// kind.
+// changes collects changes for one client, so that a burst of changes causes one notification of
+// each kind.
 type changes struct {
 	wants  func(kind string) bool   // whether the client wants notifications about a list
 	notify func(method, uri string) // uri is empty for a list
@@ -44,6 +44,7 @@ func (c *changes) begin() {
 	}
 }
 
+// noteList records that the list of a kind of components has changed.
 func (c *changes) noteList(kind string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,6 +86,7 @@ func (c *changes) unsubscribe(uri string) bool {
 	return before
 }
 
+// schedule sets the timer that sends the changes. mu is held.
 func (c *changes) schedule() {
 	switch {
 	case !c.open:
@@ -96,6 +98,7 @@ func (c *changes) schedule() {
 	}
 }
 
+// send notifies the client of the changes so far. It calls notify without holding mu.
 func (c *changes) send() {
 	c.mu.Lock()
 	lists, updated := slices.Sorted(maps.Keys(c.lists)), slices.Sorted(maps.Keys(c.updated))
@@ -117,6 +120,7 @@ func (c *changes) send() {
 	}
 }
 
+// close ends notifications. Changes that have not been sent are dropped.
 func (c *changes) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -28,6 +28,8 @@ func (s *Server) CompleteResource(uriTemplate string, c Completer) error {
 	return nil
 }
 
+// setCompleter sets a completer and declares the capability. s.mu guards the completers of all
+// components.
 func (s *Server) setCompleter(in *textInput, c Completer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,6 +37,7 @@ func (s *Server) setCompleter(in *textInput, c Completer) {
 	s.declared["completions"] = true
 }
 
+// completeParams are the params of completion/complete.
 type completeParams struct {
 	Ref struct {
 		Type string `json:"type"`
@@ -50,12 +53,15 @@ type completeParams struct {
 	} `json:"context"`
 }
 
+// A completion is the result of completion/complete.
 type completion struct {
 	Values  []string `json:"values"`
 	Total   int      `json:"total"`
 	HasMore bool     `json:"hasMore"`
 }
 
+// completeArgument suggests values for an argument. An argument without a completer has no
+// suggestions; an unknown argument is an error.
 func (s *Server) completeArgument(ctx context.Context, c *Call, p *completeParams) (any, error) {
 	if p.Argument == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "completion/complete needs an argument with its name and value")
@@ -81,7 +87,8 @@ func (s *Server) completeArgument(ctx context.Context, c *Call, p *completeParam
 	return map[string]completion{"completion": {Values: sent, Total: len(values), HasMore: len(values) > limit}}, nil
 }
 
-// completerOf returns the completer of a reference, which may be nil, and the names of its arguments.
+// completerOf returns the completer of a reference, which may be nil, and the names of its
+// arguments.
 func (s *Server) completerOf(ctx context.Context, c *Call, p *completeParams) (Completer, []string, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -21,32 +21,27 @@ type component interface {
 	cached() *descriptionCache
 }
 
-// A descriptionCache holds the encoded descriptions of a component, by revision.
+// A descriptionCache holds the encoded descriptions of a component.
 type descriptionCache struct {
-	local     bool // hidden from remote clients
-	completes bool // suggests values for its arguments
-
-	mu sync.Mutex
-	of map[Revision]json.RawMessage
+	local      bool     // hidden from remote clients
+	completes  bool     // suggests values for its arguments
+	byRevision sync.Map // of json.RawMessage, by [Revision]
 }
 
 func (d *descriptionCache) cached() *descriptionCache { return d }
 
+// appendDescription appends the description of a component for clients of a revision. It encodes
+// each description once.
 func appendDescription(dst []byte, item component, r Revision) ([]byte, error) {
-	d := item.cached()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	raw, ok := d.of[r]
-	if !ok {
-		var err error
-		if raw, err = encode(item.describe(r)); err != nil {
-			return dst, err
-		}
-		if d.of == nil {
-			d.of = make(map[Revision]json.RawMessage)
-		}
-		d.of[r] = raw
+	cache := &item.cached().byRevision
+	if raw, ok := cache.Load(r); ok {
+		return append(dst, raw.(json.RawMessage)...), nil
 	}
+	raw, err := strictjson.Marshal(item.describe(r))
+	if err != nil {
+		return dst, fmt.Errorf("cannot be sent to clients: %w", err)
+	}
+	cache.Store(r, raw)
 	return append(dst, raw...), nil
 }
 
@@ -58,15 +53,7 @@ func encode(v any) (json.RawMessage, error) {
 	return strictjson.Marshal(v)
 }
 
-// checkEncodable returns an error if the description of a component cannot be encoded, for example
-// because its Meta has a function.
-func checkEncodable(item component) error {
-	if _, err := appendDescription(nil, item, LatestHandshake); err != nil {
-		return fmt.Errorf("cannot be sent to clients: %w", err)
-	}
-	return nil
-}
-
+// A tool is a registered [Tool] with its compiled schemas.
 type tool struct {
 	Tool
 	descriptionCache
@@ -76,6 +63,8 @@ type tool struct {
 	handler         ToolHandler
 }
 
+// describe omits an output schema that older clients would refuse: before 2026-07-28 it must
+// describe an object.
 func (t *tool) describe(r Revision) any {
 	shown := t.Tool.forRevision(r)
 	if r < Revision20260728 && t.output != nil && !t.output.RootIsObject() {
@@ -84,6 +73,7 @@ func (t *tool) describe(r Revision) any {
 	return shown
 }
 
+// newTool checks a tool and compiles its schemas.
 func newTool(t Tool, h ToolHandler) (*tool, error) {
 	if err := checkName(t.Name); err != nil {
 		return nil, err
@@ -107,9 +97,10 @@ func newTool(t Tool, h ToolHandler) (*tool, error) {
 			return nil, fmt.Errorf("output schema: %w", err)
 		}
 	}
-	return made, checkEncodable(made)
+	return made, nil
 }
 
+// A prompt is a registered [Prompt].
 type prompt struct {
 	Prompt
 	descriptionCache
@@ -121,6 +112,7 @@ type prompt struct {
 
 func (p *prompt) describe(r Revision) any { return p.Prompt.forRevision(r) }
 
+// newPrompt checks a prompt. Without arguments, those of the schema become its arguments.
 func newPrompt(p Prompt, h PromptHandler) (*prompt, error) {
 	if err := checkName(p.Name); err != nil {
 		return nil, err
@@ -149,9 +141,10 @@ func newPrompt(p Prompt, h PromptHandler) (*prompt, error) {
 	}
 	made := &prompt{Prompt: p, names: names, input: input, handler: h}
 	made.completes = input.complete != nil
-	return made, checkEncodable(made)
+	return made, nil
 }
 
+// A resource is a registered [Resource].
 type resource struct {
 	Resource
 	descriptionCache
@@ -160,6 +153,7 @@ type resource struct {
 
 func (r *resource) describe(v Revision) any { return r.Resource.forRevision(v) }
 
+// newResource checks a resource: its URI must be absolute.
 func newResource(r Resource, h ResourceHandler) (*resource, error) {
 	u, err := url.Parse(r.URI)
 	switch {
@@ -173,10 +167,11 @@ func newResource(r Resource, h ResourceHandler) (*resource, error) {
 		return nil, errors.New("has no handler")
 	}
 	made := &resource{Resource: r, descriptionCache: descriptionCache{local: r.Local}}
-	made.reader.set(h, r.MIMEType, r.Cache, r.Scopes)
-	return made, checkEncodable(made)
+	made.reader = reader{handler: h, mimeType: r.MIMEType, cache: r.Cache, scopes: r.Scopes}
+	return made, nil
 }
 
+// A template is a registered [ResourceTemplate].
 type template struct {
 	ResourceTemplate
 	descriptionCache
@@ -187,6 +182,7 @@ type template struct {
 
 func (t *template) describe(r Revision) any { return t.ResourceTemplate.forRevision(r) }
 
+// newTemplate checks a resource template and compiles its pattern and its schema.
 func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
 	uri, err := parseURITemplate(t.URITemplate)
 	switch {
@@ -202,9 +198,9 @@ func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
 		return nil, err
 	}
 	made := &template{ResourceTemplate: t, descriptionCache: descriptionCache{local: t.Local}, uri: uri, input: input}
-	made.reader.set(h, t.MIMEType, t.Cache, t.Scopes)
+	made.reader = reader{handler: h, mimeType: t.MIMEType, cache: t.Cache, scopes: t.Scopes}
 	made.completes = input.complete != nil
-	return made, checkEncodable(made)
+	return made, nil
 }
 
 // A reader reads a resource, or the resources of a template.
@@ -212,12 +208,8 @@ type reader struct {
 	handler  ResourceHandler
 	mimeType string // default of the contents
 	cache    Cache
+	scopes   []string
 	pace     pace.Pace
-}
-
-func (r *reader) set(h ResourceHandler, mimeType string, cache Cache, scopes []string) {
-	r.handler, r.mimeType, r.cache = h, mimeType, cache
-	r.cache.Public = cache.Public && len(scopes) == 0
 }
 
 // A registry holds the components of one kind, in the order of their names.
@@ -229,6 +221,7 @@ type registry[T component] struct {
 	names []string // sorted
 }
 
+// add adds a component under a name that is not taken.
 func (r *registry[T]) add(name string, item T) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -256,6 +249,7 @@ func (r *registry[T]) remove(name string) bool {
 	return ok
 }
 
+// get returns the component with that name.
 func (r *registry[T]) get(name string) (T, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

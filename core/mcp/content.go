@@ -8,9 +8,9 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Content is one block of a tool's result or of a prompt's message: a [Text], an [Image], an [Audio],
-// an [EmbeddedResource] or a [ResourceLink]. In a [Sampling] it may also be a [ToolUse] or a
-// [ToolUseResult].
+// Content is one block of a tool's result or of a prompt's message: a [Text], an [Image], an
+// [Audio], an [EmbeddedResource] or a [ResourceLink]. In a [Sampling] it may also be a [ToolUse] or
+// a [ToolUseResult].
 type Content interface {
 	json.Marshaler
 	forRevision(Revision) Content // converts the block for clients of an older revision
@@ -46,8 +46,8 @@ type EmbeddedResource struct {
 	Meta        Meta             `json:"_meta,omitempty"`
 }
 
-// A ResourceLink refers to a resource that the client may read. Clients older than 2025-06-18 get its
-// URI as text.
+// A ResourceLink refers to a resource that the client may read. Clients older than 2025-06-18 get
+// its URI as text.
 type ResourceLink struct {
 	Resource
 }
@@ -85,6 +85,7 @@ func (c Image) forRevision(r Revision) Content {
 	return c
 }
 
+// forRevision returns an embedded resource for clients that do not know audio.
 func (c Audio) forRevision(r Revision) Content {
 	if r < Revision20250326 {
 		sound := ResourceContents{URI: "embedded:audio", MIMEType: c.MIMEType, Blob: orEmpty(c.Data)}
@@ -100,6 +101,7 @@ func (c EmbeddedResource) forRevision(r Revision) Content {
 	return c
 }
 
+// forRevision returns text for clients that do not know links.
 func (c ResourceLink) forRevision(r Revision) Content {
 	if r < Revision20250618 {
 		text := c.Name + ": " + c.URI
@@ -140,6 +142,7 @@ func renderContent(blocks []Content, r Revision) ([]Content, error) {
 	return rendered, nil
 }
 
+// textOf returns the text blocks, joined by newlines.
 func textOf(blocks []Content) string {
 	text := ""
 	for _, block := range blocks {
@@ -153,6 +156,8 @@ func textOf(blocks []Content) string {
 	return text
 }
 
+// appendContent appends blocks as an array. Plain text, the most common block, takes a shorter
+// way.
 func appendContent(dst []byte, blocks []Content) ([]byte, error) {
 	dst = append(dst, '[')
 	for i, block := range blocks {
@@ -224,6 +229,7 @@ func marshalWithType(kind string, fields any) ([]byte, error) {
 	return append([]byte(`{"type":"`+kind+`",`), raw[1:]...), nil
 }
 
+// decodeContents reads an array of blocks. null is no block.
 func decodeContents(raw []byte) ([]Content, error) {
 	switch strictjson.First(raw) {
 	case '[':
@@ -273,6 +279,7 @@ func decodeContent(raw []byte) (Content, error) {
 	return UnknownContent{kind, slices.Clone(raw)}, nil
 }
 
+// decodeAs decodes a block whose type is known.
 func decodeAs[C Content](raw []byte) (Content, error) {
 	var c C
 	err := strictjson.Unmarshal(raw, &c)

@@ -58,6 +58,7 @@ func (e *Elicitation) needs() need {
 	return need{capability: "elicitation", part: "form", since: Revision20250618, implied: true}
 }
 
+// elicitParams are the params of elicitation/create, for forms and for URLs.
 type elicitParams struct {
 	Mode            string          `json:"mode,omitempty"`
 	Message         string          `json:"message"`
@@ -66,6 +67,7 @@ type elicitParams struct {
 	ElicitationID   string          `json:"elicitationId,omitempty"`
 }
 
+// request checks the form and converts it for clients of the revision.
 func (e *Elicitation) request(r Revision) (string, any, error) {
 	p := elicitParams{Mode: "form", Message: e.Message, RequestedSchema: e.Schema}
 	err := form.Check(e.Schema)
@@ -79,6 +81,8 @@ func (e *Elicitation) request(r Revision) (string, any, error) {
 	return "elicitation/create", p, nil
 }
 
+// setAnswer stores the action and, if the user accepted, the form. It adds defaults and then
+// validates the form, because clients may send anything.
 func (e *Elicitation) setAnswer(raw json.RawMessage) error {
 	var result elicitResult
 	if err := result.read(raw); err != nil {
@@ -103,11 +107,13 @@ func (e *Elicitation) setAnswer(raw json.RawMessage) error {
 	return nil
 }
 
+// An elicitResult is a client's answer to an elicitation.
 type elicitResult struct {
 	Action  Action          `json:"action"`
 	Content json.RawMessage `json:"content"`
 }
 
+// read decodes an answer and checks its action.
 func (r *elicitResult) read(raw json.RawMessage) error {
 	if err := strictjson.Unmarshal(raw, r); err != nil {
 		return err
@@ -119,9 +125,9 @@ func (r *elicitResult) read(raw json.RawMessage) error {
 	return fmt.Errorf("action must be %q, %q or %q, got %q", ActionAccept, ActionDecline, ActionCancel, short(string(r.Action)))
 }
 
-// A URLElicitation sends the user to a web page, for data that must not pass through the client, such
-// as a login, a payment or a secret. ActionAccept only means that the page is opened. The URL must not
-// contain a secret, and the page must authenticate the user.
+// A URLElicitation sends the user to a web page, for data that must not pass through the client,
+// such as a login, a payment or a secret. ActionAccept only means that the page is opened. The URL
+// must not contain a secret, and the page must authenticate the user.
 type URLElicitation struct {
 	Key     string // see [Ask]
 	Message string // the reason
@@ -136,6 +142,7 @@ func (e *URLElicitation) needs() need {
 	return need{capability: "elicitation", part: "url", since: Revision20251125}
 }
 
+// request refuses URLs without TLS, except on localhost.
 func (e *URLElicitation) request(r Revision) (string, any, error) {
 	u, err := url.Parse(e.URL)
 	switch {

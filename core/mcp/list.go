@@ -10,6 +10,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
+// listParams are the params of all list methods.
 type listParams struct {
 	Cursor *string `json:"cursor"`
 }
@@ -28,6 +29,7 @@ func (s *Server) listMethod(
 	}
 }
 
+// A listResult is one page of a list. It encodes itself from the cached descriptions.
 type listResult struct {
 	field    string
 	items    []component
@@ -35,6 +37,7 @@ type listResult struct {
 	revision Revision
 }
 
+// AppendJSON implements [jsonrpc.Appender].
 func (l listResult) AppendJSON(dst []byte) ([]byte, error) {
 	dst = strictjson.AppendString(append(dst, '{'), l.field)
 	dst = append(dst, ':', '[')
@@ -57,8 +60,8 @@ func (l listResult) AppendJSON(dst []byte) ([]byte, error) {
 
 func (l listResult) MarshalJSON() ([]byte, error) { return l.AppendJSON(nil) }
 
-// page returns up to limit items after cursor that c can see, and the cursor of the next page or "".
-// A cursor holds the last name of the previous page, so that no item appears twice.
+// page returns up to limit items after cursor that c can see, and the cursor of the next page or
+// "". A cursor holds the last name of the previous page, so that no item appears twice.
 func (r *registry[T]) page(c *Call, cursor *string, limit int) (items []component, next string, err error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

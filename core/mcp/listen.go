@@ -15,17 +15,19 @@ type notificationFilter struct {
 	URIs      []string `json:"resourceSubscriptions,omitempty"`
 }
 
+// wants reports whether the filter includes changes of a list.
 func (f notificationFilter) wants(kind string) bool {
 	return kind == "tools" && f.Tools || kind == "prompts" && f.Prompts || kind == "resources" && f.Resources
 }
 
+// listenParams are the params of subscriptions/listen.
 type listenParams struct {
 	Notifications *notificationFilter `json:"notifications"`
 }
 
-// listen notifies the client of changes until the client cancels the request, its credentials expire
-// or the connection ends. It first acknowledges the request with the kinds of notifications that it
-// grants.
+// listen notifies the client of changes until the client cancels the request, its credentials
+// expire or the connection ends. It first acknowledges the request with the kinds of notifications
+// that it grants.
 func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, error) {
 	if p.Notifications == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "subscriptions/listen needs notifications")

@@ -12,9 +12,9 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Logger returns the logger of the call that ctx belongs to, or [slog.Default] outside of a call. It
-// logs to the server's log and, if the client asked for messages of that level, to the client. In
-// revisions without sessions, messages after the end of the call do not reach the client.
+// Logger returns the logger of the call that ctx belongs to, or [slog.Default] outside of a call.
+// It logs to the server's log and, if the client asked for messages of that level, to the client.
+// In revisions without sessions, messages after the end of the call do not reach the client.
 func Logger(ctx context.Context) *slog.Logger {
 	c := CallFrom(ctx)
 	if c == nil {
@@ -23,9 +23,11 @@ func Logger(ctx context.Context) *slog.Logger {
 	return slog.New(&logHandler{next: c.via.log.Handler(), call: c})
 }
 
-// CallLog returns [Options].CallLog, or a logger that discards everything.
+// CallLog returns [Options].CallLog, or a logger that discards everything. Transports log the
+// requests that they refuse to it.
 func (s *Server) CallLog() *slog.Logger { return s.o.CallLog }
 
+// logsCalls reports whether calls are logged, so that others need not read the clock.
 func (s *Session) logsCalls(ctx context.Context) bool {
 	return s.server.o.CallLog.Enabled(ctx, slog.LevelInfo)
 }
@@ -36,8 +38,8 @@ const maxLogged = 2000
 // logCall logs a call. It is deferred; *result is nil if the handler panicked.
 func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 	attrs := []slog.Attr{slog.String("method", short(c.Method))}
-	if kind, ok := map[string]string{"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}[c.Method]; ok {
-		attrs = append(attrs, slog.String(kind, short(c.Target)))
+	if c.method.target != "" {
+		attrs = append(attrs, slog.String(c.method.component(), short(c.Target)))
 	}
 	if c.responder != nil {
 		origin := c.responder.Origin()
@@ -74,10 +76,12 @@ func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 	s.server.o.CallLog.LogAttrs(c.ctx, slog.LevelInfo, "call", attrs...)
 }
 
+// setLevelParams are the params of logging/setLevel.
 type setLevelParams struct {
 	Level Level `json:"level"`
 }
 
+// setLevel sets the lowest level of log messages that the client of the session gets.
 func (s *Server) setLevel(_ context.Context, c *Call, p *setLevelParams) (any, error) {
 	if !slices.Contains(levels(), p.Level) {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown level %q; use one of %q", short(string(p.Level)), levels())
@@ -97,6 +101,8 @@ func (h *logHandler) Enabled(ctx context.Context, l slog.Level) bool {
 	return h.next.Enabled(ctx, l) || h.clientWants(l)
 }
 
+// clientWants reports whether the client has asked for messages of a level, in its session or in
+// the request.
 func (h *logHandler) clientWants(l slog.Level) bool {
 	level := h.call.level
 	if h.call.Session != nil {
@@ -115,6 +121,7 @@ func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, r)
 }
 
+// logParams are the params of notifications/message.
 type logParams struct {
 	Level  Level           `json:"level"`
 	Logger string          `json:"logger,omitempty"`
@@ -124,32 +131,25 @@ type logParams struct {
 // notifyClient sends a record to the client: its message and attributes as one object.
 func (h *logHandler) notifyClient(ctx context.Context, r slog.Record) {
 	var b bytes.Buffer
-	r.Time = time.Time{} // not sent
-	own := false         // the next attribute is slog's, not the caller's
-	var handler slog.Handler = slog.NewJSONHandler(&b, &slog.HandlerOptions{
-		Level: r.Level,
-		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-			switch {
-			case len(groups) > 0:
-			case own && a.Key == slog.LevelKey:
-				return slog.Attr{} // the notification has its own member for it
-			case own && a.Key == slog.MessageKey:
-				own = false // it is the last of slog's attributes
-			case a.Key == slog.MessageKey:
-				a.Key += "_" // avoids a duplicate key
-			}
-			return a
-		},
-	})
+	handler := slog.NewJSONHandler(&b, &slog.HandlerOptions{Level: r.Level}).WithGroup("attrs")
 	for _, with := range h.with {
 		handler = with(handler)
 	}
-	own = true
 	if handler.Handle(ctx, r) != nil {
 		return
 	}
-	data := dropDuplicates(bytes.TrimSpace(b.Bytes()))
-	params := logParams{levelOf(r.Level), h.call.via.server.info.Name, data}
+	data := strictjson.AppendMember([]byte{'{'}, slog.MessageKey, strictjson.AppendString(nil, r.Message))
+	if attrs := strictjson.Member(b.Bytes(), "attrs"); attrs != nil {
+		_ = strictjson.Members(attrs, func(key, value []byte) error {
+			name := string(key)
+			if name == slog.MessageKey {
+				name += "_" // avoids a duplicate key
+			}
+			data = strictjson.AppendMember(data, name, value)
+			return nil
+		})
+	}
+	params := logParams{levelOf(r.Level), h.call.via.server.info.Name, dropDuplicates(append(data, '}'))}
 	if !h.call.notify("notifications/message", params) && h.call.Session != nil {
 		h.call.Session.notify(ctx, "notifications/message", params) // the call has ended, but not the session
 	}
@@ -157,19 +157,13 @@ func (h *logHandler) notifyClient(ctx context.Context, r slog.Record) {
 
 // dropDuplicates keeps the last of several members with the same key. slog writes all of them.
 func dropDuplicates(line []byte) json.RawMessage {
-	if strictjson.Check(line) == nil {
-		return line
-	}
 	var v any
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
+	if strictjson.Check(line) == nil || d.Decode(&v) != nil {
 		return line
 	}
-	once, err := strictjson.Marshal(v)
-	if err != nil {
-		return line
-	}
+	once, _ := strictjson.Marshal(v) // decoded JSON always encodes
 	return once
 }
 
@@ -181,6 +175,7 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 	return h.extend(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
 }
 
+// extend returns a handler with more attributes or a group, which the client gets too.
 func (h *logHandler) extend(with func(slog.Handler) slog.Handler) slog.Handler {
 	return &logHandler{next: with(h.next), call: h.call, with: append(slices.Clip(h.with), with)}
 }

@@ -8,20 +8,23 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Prompt describes a prompt template to clients.
+// A Prompt describes a prompt template to clients, which offer it to their users.
 type Prompt struct {
-	Name        string           `json:"name"`
-	Title       string           `json:"title,omitempty"`
-	Description string           `json:"description,omitempty"`
-	Arguments   []PromptArgument `json:"arguments,omitempty"`
-	Icons       []Icon           `json:"icons,omitempty"`
-	Meta        Meta             `json:"_meta,omitempty"`
-	Scopes      []string         `json:"-"` // that a token must have, as for a [Tool]
+	// Name identifies the prompt, with the characters of the name of a [Tool].
+	Name string `json:"name"`
+	// Title is the name that people see. If it is empty, clients show Name.
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Arguments are the texts that the user fills in. nil takes them from InputSchema.
+	Arguments []PromptArgument `json:"arguments,omitempty"`
+	Icons     []Icon           `json:"icons,omitempty"`
+	Meta      Meta             `json:"_meta,omitempty"`
+	Scopes    []string         `json:"-"` // that a token must have, as for a [Tool]
 
-	// InputSchema validates the arguments: the schema of an object whose properties are strings. It is
-	// not sent to clients, but if Arguments is nil, the properties become the arguments. The values of
-	// an enum complete an argument, unless [Server.CompletePrompt] sets a completer. nil allows any
-	// text.
+	// InputSchema validates the arguments: the schema of an object whose properties are strings. It
+	// is not sent to clients, but if Arguments is nil, the properties become the arguments. The
+	// values of an enum complete an argument, unless [Server.CompletePrompt] sets a completer. nil
+	// allows any text.
 	InputSchema json.RawMessage `json:"-"`
 }
 
@@ -33,6 +36,7 @@ type PromptArgument struct {
 	Required    bool   `json:"required,omitempty"`
 }
 
+// forRevision returns p without the fields that revision r does not have.
 func (p Prompt) forRevision(r Revision) Prompt {
 	dropNewer(r, &p.Title, &p.Icons, &p.Meta)
 	if r < Revision20250618 {
@@ -44,8 +48,8 @@ func (p Prompt) forRevision(r Revision) Prompt {
 	return p
 }
 
-// A PromptHandler returns the messages of a prompt. The arguments have been checked: required ones are
-// present, none is unknown, and they match the input schema. An error fails the request.
+// A PromptHandler returns the messages of a prompt. The arguments have been checked: required ones
+// are present, none is unknown, and they match the input schema. An error fails the request.
 type PromptHandler func(ctx context.Context, arguments map[string]string) (*PromptResult, error)
 
 // A PromptResult holds the messages of a prompt for given arguments.

@@ -9,18 +9,17 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
+// getPromptParams are the params of prompts/get.
 type getPromptParams struct {
-	Name      *string           `json:"name"`
 	Arguments map[string]string `json:"arguments"`
 }
 
+// getPrompt checks the arguments of a prompt and calls its handler. Errors of the handler fail the
+// request, because no model reads the result.
 func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (any, error) {
-	if p.Name == nil {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "prompts/get needs the name of a prompt")
-	}
-	found, ok := s.prompts.get(*p.Name)
+	found, ok := s.prompts.get(c.Target)
 	if !ok {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown prompt %q; see prompts/list", short(*p.Name))
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown prompt %q; see prompts/list", short(c.Target))
 	}
 	if err := checkScopes(ctx, found.Scopes); err != nil {
 		return nil, err
@@ -36,6 +35,7 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 	return result, err
 }
 
+// check returns an error if a required argument is missing, or one is unknown or invalid.
 func (p *prompt) check(arguments map[string]string) error {
 	for _, a := range p.Arguments {
 		if _, ok := arguments[a.Name]; a.Required && !ok {
@@ -50,6 +50,7 @@ func (p *prompt) check(arguments map[string]string) error {
 	return p.input.check("arguments for the prompt", p.Name, arguments)
 }
 
+// render converts the messages for the revision of the call.
 func (p *PromptResult) render(c *Call) (any, error) {
 	if p == nil {
 		p = &PromptResult{}

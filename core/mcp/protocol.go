@@ -43,10 +43,11 @@ func Revisions() []Revision {
 	return all
 }
 
+// stateless reports whether the revision has no sessions.
 func (r Revision) stateless() bool { return r > LatestHandshake }
 
-// Capabilities are the capabilities that a client or a server declares. A key declares a capability,
-// whatever its value.
+// Capabilities are the capabilities that a client or a server declares. A key declares a
+// capability, whatever its value.
 type Capabilities map[string]json.RawMessage
 
 // Has reports whether the capability is declared.
@@ -103,6 +104,7 @@ type Icon struct {
 // Meta is the _meta member of an object: additional data of a peer.
 type Meta map[string]any
 
+// forRevision returns nil for revisions without _meta in components and contents.
 func (m Meta) forRevision(r Revision) Meta {
 	if r < Revision20250618 {
 		return nil
@@ -127,6 +129,7 @@ type Annotations struct {
 	LastModified string   `json:"lastModified,omitempty"` // RFC 3339
 }
 
+// forRevision returns a without the fields that revision r does not have.
 func (a *Annotations) forRevision(r Revision) *Annotations {
 	if a == nil || r >= Revision20250618 || a.LastModified == "" {
 		return a
@@ -146,8 +149,8 @@ const (
 	RoleAssistant Role = "assistant"
 )
 
-// A Cache says how long clients may cache a result. The zero value disables caching. Revisions before
-// 2026-07-28 ignore it.
+// A Cache says how long clients may cache a result. The zero value disables caching. Revisions
+// before 2026-07-28 ignore it.
 type Cache struct {
 	TTL    time.Duration
 	Public bool // the result is the same for all users
@@ -178,6 +181,7 @@ func (l Level) slog() slog.Level {
 	return []slog.Level{-4, 0, 2, 4, 8, 12, 16, 20}[slices.Index(levels(), l)]
 }
 
+// levelOf returns the highest level that is not above l.
 func levelOf(l slog.Level) Level {
 	for _, level := range slices.Backward(levels()) {
 		if l >= level.slog() {
@@ -204,8 +208,10 @@ func dropNewer(r Revision, title *string, icons *[]Icon, meta *Meta) {
 	}
 }
 
+// short clips text of a client for an error or a log line.
 func short(text string) string { return strictjson.Clip(text, 100) }
 
+// checkName returns an error if clients or models may refuse the name of a tool or prompt.
 func checkName(name string) error {
 	const maxLength = 128
 	if name == "" || len(name) > maxLength {

@@ -20,6 +20,7 @@ type Question interface {
 	setAnswer(raw json.RawMessage) error
 }
 
+// An inputRequest is a question as the client gets it.
 type inputRequest struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params,omitempty"`
@@ -33,6 +34,7 @@ type need struct {
 	implied    bool     // an empty capability includes the part
 }
 
+// isMet reports whether a client of revision r with these capabilities can be asked.
 func (n need) isMet(r Revision, c Capabilities) bool {
 	if r < n.since || !c.Has(n.capability) {
 		return false

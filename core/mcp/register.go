@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -11,16 +10,17 @@ import (
 	"github.com/petrock/petrock/core/internal/jsonschema"
 )
 
-// AddTool adds a tool whose handler takes its arguments as JSON. The function [AddTool] adds a typed
-// Go function. AddTool fails if the name or a schema is invalid, or if the tool already exists.
+// AddTool adds a tool whose handler takes its arguments as JSON. The function [AddTool] adds a
+// typed Go function. AddTool fails if the name or a schema is invalid, or if the tool already
+// exists.
 func (s *Server) AddTool(t Tool, h ToolHandler) error {
 	t.Name = s.o.NamePrefix + t.Name
 	made, err := newTool(t, h)
 	return add(s, &s.tools, t.Name, made, err)
 }
 
-// AddPrompt adds a prompt whose handler takes its arguments as text. The function [AddPrompt] adds a
-// typed Go function.
+// AddPrompt adds a prompt whose handler takes its arguments as text. The function [AddPrompt] adds
+// a typed Go function.
 func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
 	p.Name = s.o.NamePrefix + p.Name
 	made, err := newPrompt(p, h)
@@ -33,10 +33,10 @@ func (s *Server) AddResource(r Resource, h ResourceHandler) error {
 	return add(s, &s.resources, r.URI, made, err)
 }
 
-// AddResourceTemplate adds a resource template that h reads. The function
-// [AddResourceTemplate] adds a typed Go function. In the template, {name} matches characters other
-// than / ? and # (but it matches %2F), {+name} matches any characters, and {?a,b} at the end matches
-// optional query parameters.
+// AddResourceTemplate adds a resource template that h reads. The function [AddResourceTemplate]
+// adds a typed Go function. In the template, {name} matches characters other than / ? and # (but it
+// matches %2F), {+name} matches any characters, and {?a,b} at the end matches optional query
+// parameters.
 func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) error {
 	made, err := newTemplate(t, h)
 	return add(s, &s.templates, t.URITemplate, made, err)
@@ -68,16 +68,16 @@ type Registrar interface {
 
 func (s *Server) derived() *Derived { return &Derived{server: s} }
 
-// Derived registers components whose schemas were derived from Go types by petrock. It makes sure that
-// the schemas still match the types exactly. Only *_gen.go files need it.
+// Derived registers components whose schemas were derived from Go types by petrock. It makes sure
+// that the schemas still match the types exactly. Only *_gen.go files need it.
 type Derived struct {
 	server *Server
 	file   string // "" if the schemas are not derived
 }
 
-// Derived returns a registrar for the derived code in file, such as tools_gen.go. Components that are
-// added to it must have schemas that match their Go types exactly. Otherwise the file is stale, and
-// the functions that add them return an error that says so.
+// Derived returns a registrar for the derived code in file, such as tools_gen.go. Components that
+// are added to it must have schemas that match their Go types exactly. Otherwise the file is stale,
+// and the functions that add them return an error that says so.
 func (s *Server) Derived(file string) *Derived { return &Derived{s, file} }
 
 func (d *Derived) derived() *Derived { return d }
@@ -85,31 +85,28 @@ func (d *Derived) derived() *Derived { return d }
 // isExact reports whether schemas must match the Go types exactly. They are not inferred then.
 func (d *Derived) isExact() bool { return d.file != "" }
 
-// A mismatch is the error of a schema that does not match its Go type.
-type mismatch struct{ error }
-
 // check returns an error if a schema does not match its Go type.
 func (d *Derived) check(s *jsonschema.Schema, t reflect.Type, dir jsonschema.Direction) error {
-	match := jsonschema.Compatible
-	if d.isExact() {
-		match = jsonschema.Exact
+	if s == nil {
+		return d.mismatch(fmt.Errorf("%v has no %v schema", t, dir))
 	}
-	if err := s.CheckType(t, dir, match); err != nil {
-		return mismatch{err}
-	}
-	return nil
+	return d.mismatch(s.CheckType(t, dir, d.isExact()))
 }
 
-// describe returns err as the error of derived code that is stale, if it is.
-func (d *Derived) describe(err error) error {
-	if wrong, ok := errors.AsType[mismatch](err); ok && d.isExact() {
-		return fmt.Errorf("%s is stale: %w; run petrock sync", d.file, wrong)
+// mismatch returns the error of a schema that does not match its Go type. In derived code, it means
+// that the file is stale.
+func (d *Derived) mismatch(err error) error {
+	if err == nil || !d.isExact() {
+		return err
 	}
-	return err
+	return fmt.Errorf("%s is stale: %w; run petrock sync", d.file, err)
 }
 
 // add adds a component. If err is not nil, add returns it with the kind and name.
 func add[T component](s *Server, to *registry[T], name string, item T, err error) error {
+	if err == nil {
+		_, err = appendDescription(nil, item, LatestHandshake) // its Meta may not be encodable
+	}
 	if err == nil {
 		err = to.add(name, item)
 	}
@@ -120,6 +117,7 @@ func add[T component](s *Server, to *registry[T], name string, item T, err error
 	return nil
 }
 
+// remove removes a component, notifies clients, and reports whether the component existed.
 func remove[T component](s *Server, from *registry[T], name string) bool {
 	existed := from.remove(name)
 	if existed {
@@ -155,12 +153,14 @@ func (s *Server) ResourcesUpdated(match func(uri string) bool) {
 	}
 }
 
+// watch makes c collect all further changes, until unwatch.
 func (s *Server) watch(c *changes) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watchers[c] = struct{}{}
 }
 
+// unwatch ends watch and closes c.
 func (s *Server) unwatch(c *changes) {
 	s.mu.Lock()
 	delete(s.watchers, c)
@@ -168,12 +168,14 @@ func (s *Server) unwatch(c *changes) {
 	c.close()
 }
 
+// declares reports whether the server has declared a capability so far.
 func (s *Server) declares(capability string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.declared[capability]
 }
 
+// capabilities returns the capabilities of the server. Logging is always one of them.
 func (s *Server) capabilities() Capabilities {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -197,15 +199,10 @@ func (s *Server) capabilities() Capabilities {
 func (s *Server) Provide(with func(context.Context) context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := context.Background()
-	if p := s.provided.Load(); p != nil {
-		before = *p
-	}
-	after := with(before)
-	s.provided.Store(&after)
+	s.provided.Store(new(with(*s.provided.Load())))
 }
 
-// ToolScopes returns the scopes of all tools, by name.
+// ToolScopes returns the scopes of all tools, by name, for programs that document or check them.
 func (s *Server) ToolScopes() map[string][]string {
 	all := map[string][]string{}
 	s.tools.find(func(t *tool) bool {
@@ -215,8 +212,8 @@ func (s *Server) ToolScopes() map[string][]string {
 	return all
 }
 
-// RemoteScopes returns the scopes of all tools, resources, resource templates and prompts that remote
-// clients can see, by name.
+// RemoteScopes returns the scopes of all tools, resources, resource templates and prompts that
+// remote clients can see, by name.
 func (s *Server) RemoteScopes() map[string][]string {
 	all := s.ToolScopes()
 	add := func(name string, local bool, scopes []string) bool {
@@ -231,5 +228,5 @@ func (s *Server) RemoteScopes() map[string][]string {
 	return all
 }
 
-// MaxMessage returns the size limit of a message, in bytes.
+// MaxMessage returns the size limit of a message, in bytes. Transports enforce it.
 func (s *Server) MaxMessage() int { return s.o.MaxMessage }

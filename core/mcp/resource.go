@@ -23,11 +23,12 @@ type Resource struct {
 	Cache       Cache        `json:"-"` // of the contents; with Scopes it is never public
 	Scopes      []string     `json:"-"` // that a token must have, as for a [Tool]
 
-	// Local hides the resource from remote clients: only sessions of [Server.Serve], for example over
-	// stdio, can see it. HTTP clients cannot.
+	// Local hides the resource from remote clients: only sessions of [Server.Serve], for example
+	// over stdio, can see it. HTTP clients cannot.
 	Local bool `json:"-"`
 }
 
+// forRevision returns res without the fields that revision r does not have.
 func (res Resource) forRevision(r Revision) Resource {
 	dropNewer(r, &res.Title, &res.Icons, &res.Meta)
 	res.Annotations = res.Annotations.forRevision(r)
@@ -49,12 +50,13 @@ type ResourceTemplate struct {
 	Scopes      []string     `json:"-"` // that a token must have, as for a [Tool]
 	Local       bool         `json:"-"` // hides the template from remote clients, as for a [Resource]
 
-	// InputSchema validates the variables: the schema of an object whose properties are strings. It is
-	// not sent to clients. The values of an enum complete a variable, unless [Server.CompleteResource]
-	// sets a completer. nil allows any text.
+	// InputSchema validates the variables: the schema of an object whose properties are strings. It
+	// is not sent to clients. The values of an enum complete a variable, unless
+	// [Server.CompleteResource] sets a completer. nil allows any text.
 	InputSchema json.RawMessage `json:"-"`
 }
 
+// forRevision returns t without the fields that revision r does not have.
 func (t ResourceTemplate) forRevision(r Revision) ResourceTemplate {
 	dropNewer(r, &t.Title, &t.Icons, &t.Meta)
 	t.Annotations = t.Annotations.forRevision(r)
@@ -76,6 +78,8 @@ type ResourceContents struct {
 	Meta     Meta
 }
 
+// A resourceWire is the JSON of [ResourceContents]. It has either text or a blob, which may be
+// empty.
 type resourceWire struct {
 	URI      string  `json:"uri"`
 	MIMEType string  `json:"mimeType,omitempty"`

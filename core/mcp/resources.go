@@ -7,37 +7,24 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-type uriParams struct {
-	URI *string `json:"uri"`
-}
-
-// withURI returns a method that passes the uri of its params to f.
-func withURI(f func(ctx context.Context, c *Call, uri string) (any, error)) func(context.Context, *Call) (any, error) {
-	return withParams(func(ctx context.Context, c *Call, p *uriParams) (any, error) {
-		if p.URI == nil {
-			return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "%s needs the uri of a resource", c.Method)
-		}
-		return f(ctx, c, *p.URI)
-	})
-}
-
-func (s *Server) readResource(ctx context.Context, c *Call, uri string) (any, error) {
-	found, variables, err := s.lookUp(ctx, c, uri)
+// readResource reads a resource and sets the URI and MIME type of contents that lack them.
+func (s *Server) readResource(ctx context.Context, c *Call) (any, error) {
+	found, variables, err := s.lookUp(ctx, c, c.Target)
 	if err != nil {
 		return nil, err
 	}
-	c.cache = found.cache
+	c.cache = Cache{found.cache.TTL, found.cache.Public && len(found.scopes) == 0}
 	c.req.ReleaseUnlessQuick(&found.pace)
-	contents, err := found.handler(ctx, uri, variables)
+	contents, err := found.handler(ctx, c.Target, variables)
 	if err == nil && len(contents) == 0 {
-		err = NotFound(uri)
+		err = NotFound(c.Target)
 	}
 	if err != nil {
 		return nil, err
 	}
 	rendered := make([]ResourceContents, len(contents))
 	for i, part := range contents {
-		part.URI, part.MIMEType = cmp.Or(part.URI, uri), cmp.Or(part.MIMEType, found.mimeType)
+		part.URI, part.MIMEType = cmp.Or(part.URI, c.Target), cmp.Or(part.MIMEType, found.mimeType)
 		part.Meta = part.Meta.forRevision(c.Revision)
 		rendered[i] = part
 	}
@@ -48,9 +35,9 @@ func (s *Server) readResource(ctx context.Context, c *Call, uri string) (any, er
 	return result, nil
 }
 
-// lookUp returns the reader of the resource with that URI, or else of the first template that matches
-// it, of those that the call can see, and the variables of the template. It checks the scopes of the
-// caller and the variables.
+// lookUp returns the reader of the resource with that URI, or else of the first template that
+// matches it, of those that the call can see, and the variables of the template. It checks the
+// scopes of the caller and the variables.
 func (s *Server) lookUp(ctx context.Context, c *Call, uri string) (*reader, map[string]string, error) {
 	if r, ok := s.resources.get(uri); ok && c.canSee(r) {
 		return &r.reader, nil, checkScopes(ctx, r.Scopes)
@@ -69,7 +56,9 @@ func (s *Server) lookUp(ctx context.Context, c *Call, uri string) (*reader, map[
 	return &t.reader, variables, t.input.check("variables for the resource template", t.Name, variables)
 }
 
-func (s *Server) subscribe(ctx context.Context, c *Call, uri string) (any, error) {
+// subscribe notifies the session of changes of a resource from now on.
+func (s *Server) subscribe(ctx context.Context, c *Call) (any, error) {
+	uri := c.Target
 	if _, _, err := s.lookUp(ctx, c, uri); err != nil {
 		return nil, err
 	}
@@ -86,9 +75,10 @@ func (s *Server) subscribe(ctx context.Context, c *Call, uri string) (any, error
 	return struct{}{}, nil
 }
 
-func (s *Server) unsubscribe(_ context.Context, c *Call, uri string) (any, error) {
-	if c.Session.changes.unsubscribe(uri) {
-		_ = c.reserve(-subscriptionCost(uri)) // releasing never fails
+// unsubscribe ends subscribe. It is no error if there is no subscription.
+func (s *Server) unsubscribe(_ context.Context, c *Call) (any, error) {
+	if c.Session.changes.unsubscribe(c.Target) {
+		_ = c.reserve(-subscriptionCost(c.Target)) // releasing never fails
 	}
 	return struct{}{}, nil
 }

@@ -94,6 +94,8 @@ func (s *Sampling) UsesTools() bool {
 	return s.Tools != nil || s.ToolChoice != ""
 }
 
+// request converts the messages for clients of the revision. It returns an error for blocks that
+// the revision does not support.
 func (s *Sampling) request(r Revision) (string, any, error) {
 	if s.MaxTokens <= 0 {
 		return "", nil, errors.New("MaxTokens must be more than 0")
@@ -147,6 +149,7 @@ func checkSampled(block Content, r Revision) error {
 	return fmt.Errorf("revision %s does not support %T in a message to a model", r, block)
 }
 
+// setAnswer checks and stores the message of the model.
 func (s *Sampling) setAnswer(raw json.RawMessage) error {
 	var message SampledMessage
 	if err := strictjson.Unmarshal(raw, &message); err != nil {
@@ -172,7 +175,8 @@ func (s *Sampling) setAnswer(raw json.RawMessage) error {
 	return nil
 }
 
-// Blocks are the content of a message to or from a model. A single block is encoded without an array.
+// Blocks are the content of a message to or from a model. A single block is encoded without an
+// array.
 type Blocks []Content
 
 func (c Blocks) MarshalJSON() ([]byte, error) {

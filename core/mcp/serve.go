@@ -43,35 +43,35 @@ func NewServer(info Implementation, o Options) *Server {
 		watchers:  make(map[*changes]struct{}),
 		declared:  map[string]bool{"tools": o.Tools, "resources": o.Resources, "prompts": o.Prompts},
 	}
+	s.provided.Store(new(context.Background()))
 	// Strings always encode.
 	s.resultInfo, _ = strictjson.Marshal(Implementation{Name: info.Name, Title: info.Title, Version: info.Version})
 	s.methods = s.methodTable()
-	s.ordered = map[string]bool{"initialize": true}
+	s.ordered = make(map[string]bool)
 	for name, m := range s.methods {
-		if m.ordered {
-			s.ordered[name] = true
-		}
+		s.ordered[name] = m.ordered
 	}
 	return s
 }
 
-// methodTable returns all methods except initialize.
-func (s *Server) methodTable() map[string]method {
-	return map[string]method{
-		"ping":                     {run: func(context.Context, *Call) (any, error) { return struct{}{}, nil }, ordered: true, era: handshakeEra},
-		"server/discover":          {run: s.discover, ordered: true, era: statelessEra, cached: true},
-		"subscriptions/listen":     {run: withParams(s.listen), ordered: true, era: statelessEra},
+// methodTable returns all methods.
+func (s *Server) methodTable() map[string]*method {
+	return map[string]*method{
+		"initialize":               {run: withParams(s.initialize), ordered: true, handshakeOnly: true},
+		"ping":                     {run: func(context.Context, *Call) (any, error) { return struct{}{}, nil }, ordered: true, handshakeOnly: true},
+		"server/discover":          {run: s.discover, ordered: true, statelessOnly: true, cached: true},
+		"subscriptions/listen":     {run: withParams(s.listen), ordered: true, statelessOnly: true},
 		"tools/list":               {run: withParams(s.listMethod("tools", s.tools.page)), capability: "tools", cached: true},
-		"tools/call":               {run: s.callTool, capability: "tools", mayAsk: true},
+		"tools/call":               {run: s.callTool, target: "name", capability: "tools", mayAsk: true},
 		"resources/list":           {run: withParams(s.listMethod("resources", s.resources.page)), capability: "resources", cached: true},
 		"resources/templates/list": {run: withParams(s.listMethod("resourceTemplates", s.templates.page)), capability: "resources", cached: true},
-		"resources/read":           {run: withURI(s.readResource), capability: "resources", cached: true, mayAsk: true},
-		"resources/subscribe":      {run: withURI(s.subscribe), ordered: true, capability: "resources", era: handshakeEra},
-		"resources/unsubscribe":    {run: withURI(s.unsubscribe), ordered: true, capability: "resources", era: handshakeEra},
+		"resources/read":           {run: s.readResource, target: "uri", capability: "resources", cached: true, mayAsk: true},
+		"resources/subscribe":      {run: s.subscribe, target: "uri", ordered: true, capability: "resources", handshakeOnly: true},
+		"resources/unsubscribe":    {run: s.unsubscribe, target: "uri", ordered: true, capability: "resources", handshakeOnly: true},
 		"prompts/list":             {run: withParams(s.listMethod("prompts", s.prompts.page)), capability: "prompts", cached: true},
-		"prompts/get":              {run: withParams(s.getPrompt), capability: "prompts", mayAsk: true},
+		"prompts/get":              {run: withParams(s.getPrompt), target: "name", capability: "prompts", mayAsk: true},
 		"completion/complete":      {run: withParams(s.completeArgument), capability: "completions"},
-		"logging/setLevel":         {run: withParams(s.setLevel), ordered: true, era: handshakeEra},
+		"logging/setLevel":         {run: withParams(s.setLevel), ordered: true, handshakeOnly: true},
 	}
 }
 
@@ -85,13 +85,13 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 	return session.conn.Run(ctx)
 }
 
-// ServeStdio serves the client that started this process, over standard input and output. It returns
-// nil when the client closes the input, or on an interrupt or SIGTERM. Calls in flight may finish
-// within the grace period. A second signal ends the process immediately.
+// ServeStdio serves the client that started this process, over standard input and output. It
+// returns nil when the client closes the input, or on an interrupt or SIGTERM. Calls in flight may
+// finish within the grace period. A second signal ends the process immediately.
 //
 // out is os.Stdout or, to keep what runs before ServeStdio off the protocol too, the file that
-// [stdfd.TakeStdout] returned at the start of main. ServeStdio redirects os.Stdout to standard error and
-// empties os.Stdin.
+// [stdfd.TakeStdout] returned at the start of main. ServeStdio redirects os.Stdout to standard
+// error and empties os.Stdin.
 func (s *Server) ServeStdio(ctx context.Context, out *os.File) error {
 	in, err := stdfd.TakeStdin()
 	if err == nil && out == os.Stdout {
@@ -103,26 +103,29 @@ func (s *Server) ServeStdio(ctx context.Context, out *os.File) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	// Writes to a client that has gone must fail instead of killing the process, so that calls can end.
+	// Writes to a client that has gone must fail instead of killing the process, so that calls can
+	// end.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return s.Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{MaxMessage: s.o.MaxMessage}))
 }
 
-// NewSession returns a session for a transport that passes each message to [Session.Receive]. send
-// sends messages that belong to no request; it must not block. The caller must close the session.
-// Its client is remote: see [Resource].
+// NewSession is for transports such as package mcphttp; servers use [Server.Serve] or
+// [Server.ServeStdio]. It returns a session for a transport that passes each message to
+// [Session.Receive]. send sends messages that belong to no request; it must not block. The caller
+// must close the session. Its client is remote: see [Resource].
 func (s *Server) NewSession(send func(msg []byte) error) *Session {
 	return s.openSession(sender(send), jsonrpc.Options{})
 }
 
-// NewStatelessSession returns a session for requests of unrelated clients. Each request names its
-// revision. The Session of a [Call] is nil, and requests may have equal ids.
+// NewStatelessSession is [Server.NewSession] for requests of unrelated clients. Each request names
+// its revision. The Session of a [Call] is nil, and requests may have equal ids.
 func (s *Server) NewStatelessSession() *Session {
 	session := s.openSession(sender(func([]byte) error { return errors.New("a stateless request has no session") }), jsonrpc.Options{UnrelatedPeers: true})
 	session.stateless = true
 	return session
 }
 
+// openSession returns a session of a remote client, whose messages are passed to Receive.
 func (s *Server) openSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	o.Grace = 24 * time.Hour // the caller of Close ends it
 	session := s.newSession(t, o)
@@ -132,9 +135,10 @@ func (s *Server) openSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	return session
 }
 
+// newSession returns a session that handles the messages of a connection.
 func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	session := &Session{server: s, log: s.o.Logger, ending: make(chan struct{})}
-	o.Handle, o.OnNotification, o.Ordered = session.handle, session.handleNotification, s.ordered
+	o.Handle, o.Ordered = session.handle, s.ordered
 	o.OnShutdown, o.Logger = session.end, s.o.Logger
 	session.agreed.Store(&agreement{})
 	session.conn = jsonrpc.NewConn(t, o)
@@ -149,7 +153,7 @@ func sessionChanges(s *Session) *changes {
 	return newChanges(func(kind string) bool {
 		return s.agreed.Load().declared.Has(kind)
 	}, func(method, uri string) {
-		if s.currentState() != stateOperating {
+		if s.state.Load() != stateOperating {
 			return
 		}
 		var params any
@@ -166,8 +170,8 @@ func (s *Session) Receive(ctx context.Context, m *jsonrpc.Message, r transport.R
 	s.conn.Receive(ctx, m, r)
 }
 
-// Close ends a session of [Server.NewSession] or [Server.NewStatelessSession]. It waits for calls in
-// flight until skipGrace is closed, and then ends their contexts.
+// Close ends a session of [Server.NewSession] or [Server.NewStatelessSession]. It waits for calls
+// in flight until skipGrace is closed, and then ends their contexts.
 func (s *Session) Close(skipGrace <-chan struct{}) {
 	s.server.unwatch(s.changes)
 	s.conn.Close(skipGrace)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,12 +18,12 @@ type Options struct {
 	// Instructions tell the model how to use the server as a whole.
 	Instructions string
 
-	// NamePrefix precedes the names of all tools and prompts, such as "git_". The functions that add,
-	// complete and remove them take names without it.
+	// NamePrefix precedes the names of all tools and prompts, such as "git_". The functions that
+	// add, complete and remove them take names without it.
 	NamePrefix string
 
-	// Hook is called for every request whose params can be read, even if the server will refuse it. It
-	// may be nil.
+	// Hook is called for every request whose params can be read, even if the server will refuse it.
+	// It may be nil.
 	Hook Hook
 
 	// PageSize is the number of entries in a page of a list (default 1,000).
@@ -39,33 +40,34 @@ type Options struct {
 	// send with [Logger].
 	Logger *slog.Logger
 
-	// CallLog gets a line for each request, at level info. With LogArguments, the line has the params
-	// of the request too. If CallLog is nil, requests are not logged.
+	// CallLog gets a line for each request, at level info. With LogArguments, the line has the
+	// params of the request too. If CallLog is nil, requests are not logged.
 	CallLog      *slog.Logger
 	LogArguments bool
 
-	// Tools, Resources and Prompts declare a capability even if the server has no such component yet.
-	// Clients read capabilities only once, so declare kinds that you add later.
+	// Tools, Resources and Prompts declare a capability even if the server has no such component
+	// yet. Clients read capabilities only once, so declare kinds that you add later.
 	Tools, Resources, Prompts bool
 
 	// StateKey signs requestState, which clients of revision 2026-07-28 return with their answers
-	// (default: a random key). Servers behind one load balancer need the same key, because the answer
-	// may reach another server. Each server accepts a state once, but does not know which states the
-	// others have accepted.
+	// (default: a random key). Servers behind one load balancer need the same key, because the
+	// answer may reach another server. Each server accepts a state once, but does not know which
+	// states the others have accepted.
 	StateKey []byte
 
-	// ListCache is how long clients may cache lists of components and the result of server/discover.
-	// [Resource] has a separate setting for its contents.
+	// ListCache is how long clients may cache lists of components and the result of
+	// server/discover. [Resource] has a separate setting for its contents.
 	ListCache Cache
 }
 
-// A Hook is called for every request whose params can be read, even if the server will refuse it. It
-// calls next, which handles the request, and returns the result. It may also refuse the request,
-// change the context or the result, call next again, or [Ask] the client. Use it for authentication,
-// metrics, tracing and rate limits.
+// A Hook is called for every request whose params can be read, even if the server will refuse it.
+// It calls next, which handles the request, and returns the result. It may also refuse the request,
+// change the context or the result, call next again, or [Ask] the client. Use it for
+// authentication, metrics, tracing and rate limits.
 //
 // Calls run concurrently, except initialize, ping, server/discover, logging/setLevel and
-// subscriptions, which are handled in order. A hook that blocks one of these delays all later calls.
+// subscriptions, which are handled in order. A hook that blocks one of these delays all later
+// calls.
 type Hook func(ctx context.Context, call *Call, next func(context.Context) (any, error)) (any, error)
 
 // A Server offers tools, resources and prompts to clients. Several goroutines may call its methods,
@@ -74,7 +76,7 @@ type Server struct {
 	info       Implementation
 	o          Options
 	resultInfo json.RawMessage // the serverInfo of stateless results
-	methods    map[string]method
+	methods    map[string]*method
 	ordered    map[string]bool // methods that are served before the next message is read
 	states     *stateKeeper
 	provided   atomic.Pointer[context.Context] // the values of [Server.Provide]
@@ -107,20 +109,13 @@ type Session struct {
 	agreed    atomic.Pointer[agreement] // empty before initialize
 }
 
-// A sessionState is the state of a session.
-type sessionState int32
-
-// The states, in order. A session never returns to an earlier one.
+// The states of a session, in order. It never returns to an earlier one.
 const (
-	stateCreated      sessionState = iota // initialize has not been received
-	stateInitializing                     // initialize has been answered
-	stateOperating                        // the client has sent notifications/initialized
-	stateShutdown                         // the connection is ending; calls in flight may finish
+	stateCreated      = iota // initialize has not been received
+	stateInitializing        // initialize has been answered
+	stateOperating           // the client has sent notifications/initialized
+	stateShutdown            // the connection is ending; calls in flight may finish
 )
-
-func (s sessionState) String() string {
-	return []string{"created", "initializing", "operating", "shutdown"}[s]
-}
 
 // An agreement is the result of the handshake.
 type agreement struct {
@@ -129,14 +124,12 @@ type agreement struct {
 	declared Capabilities // of the server
 }
 
-func (s *Session) currentState() sessionState { return sessionState(s.state.Load()) }
-
 // Revision returns the negotiated revision, or "" before initialize.
 func (s *Session) Revision() Revision { return s.agreed.Load().revision }
 
 // end is called when the connection begins to end.
 func (s *Session) end() {
-	s.state.Store(int32(stateShutdown))
+	s.state.Store(stateShutdown)
 	close(s.ending)
 }
 
@@ -154,7 +147,8 @@ type Call struct {
 	target    json.RawMessage // the JSON of Target
 	arguments json.RawMessage // as the client sent them
 
-	number    uint64              // of the request, in this server
+	number    uint64 // of the request, in this server
+	method    *method
 	via       *Session            // the session that received the call, in any revision
 	responder transport.Responder // of the transport; nil over stdio
 	req       *jsonrpc.Request
@@ -182,8 +176,8 @@ type client struct {
 	capabilities Capabilities
 }
 
-// statelessParams are params of the stateless era as JSON: members of _meta, and answers to questions
-// of the server.
+// statelessParams are params of the stateless era as JSON: members of _meta, and answers to
+// questions of the server.
 type statelessParams struct {
 	version, capabilities, info, level json.RawMessage
 	responses, state                   json.RawMessage
@@ -214,18 +208,17 @@ type dialogue struct {
 // A method is one row of the table of methods, for all revisions.
 type method struct {
 	run        func(ctx context.Context, c *Call) (any, error)
-	ordered    bool   // served in the order of messages; others may run concurrently
+	target     string // the param that names a component; may be empty
 	capability string // the server must have declared it; may be empty
-	era        era    // the era that has the method
+	ordered    bool   // served in the order of messages; others may run concurrently
 	cached     bool   // stateless results have a cache lifetime
 	mayAsk     bool   // its handlers may ask the client in the stateless era
+
+	handshakeOnly, statelessOnly bool // only the revisions of one era have the method
 }
 
-// An era is a group of protocol revisions: with a handshake, or stateless.
-type era int
+// unknownMethod is the method of calls whose method is not in the table: no revision has it.
+var unknownMethod = &method{handshakeOnly: true, statelessOnly: true}
 
-const (
-	bothEras era = iota
-	handshakeEra
-	statelessEra
-)
+// component returns the kind of component that the method is about, such as tool.
+func (m *method) component() string { return strings.TrimSuffix(m.capability, "s") }

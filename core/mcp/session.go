@@ -19,10 +19,13 @@ import (
 // that names its revision is stateless, any other belongs to the session. Methods are the same for
 // both.
 //
-// For a tools/call, newCall reads the params, handshakeRequest or statelessRequest checks whether the
-// session serves the request, serve calls the hook, run calls the method, callTool calls the tool's
-// handler, and render and AppendJSON write the result.
+// For a tools/call, newCall reads the params, handshakeRequest or statelessRequest checks whether
+// the session serves the request, serve calls the hook, run calls the method, callTool calls the
+// tool's handler, and render and AppendJSON write the result.
 func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error) {
+	if req.IsNotification() {
+		return nil, s.handleNotification(req)
+	}
 	var sp statelessParams
 	call, err := s.newCall(ctx, req, &sp)
 	if err != nil {
@@ -34,52 +37,58 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 		}
 		return nil, err
 	}
-	if sp.version != nil || s.stateless {
-		return s.statelessRequest(call, &sp)
+	if sp.version == nil && !s.stateless {
+		agreed := s.agreed.Load()
+		call.Session, call.client, call.Revision = s, &agreed.client, agreed.revision
+		return s.serve(call, s.check(call, agreed.declared.Has))
 	}
-	return s.handshakeRequest(call)
+	call.Revision = Latest
+	result, err := s.serve(call, s.checkStateless(call, &sp))
+	if err != nil {
+		return nil, statelessError(err)
+	}
+	return s.server.wrapStateless(call, result)
 }
 
-func (s *Session) handshakeRequest(call *Call) (any, error) {
-	agreed := s.agreed.Load()
-	call.Session, call.client, call.Revision = s, &agreed.client, agreed.revision
-	if call.Method == "initialize" {
-		return s.serve(call, method{run: withParams(s.initialize)}, nil)
-	}
-	m, known := s.server.methods[call.Method]
-	return s.serve(call, m, s.checkMethod(call.Method, m, known && m.era != statelessEra))
-}
-
-// checkMethod returns an error if the session does not serve a request in its state. It always serves
-// ping.
-func (s *Session) checkMethod(name string, m method, known bool) error {
-	if name == "ping" {
+// check returns an error if the session does not serve a call: in its state, in this revision, or
+// with the capabilities that the server declares. It always serves ping.
+func (s *Session) check(call *Call, declares func(capability string) bool) error {
+	name, m, state, stateless := short(call.Method), call.method, s.state.Load(), call.Revision.stateless()
+	switch {
+	case !stateless && name == "ping":
 		return nil
-	}
-	name = short(name)
-	switch state := s.currentState(); {
 	case state == stateShutdown:
-		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the session is shutting down", name)
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the server is shutting down", name)
+	case !stateless && name == "initialize":
+		return nil
+	case stateless && call.req.InBatch():
+		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: revision %s has no batches; send one message at a time", name, call.Revision)
 	case strings.HasPrefix(name, "notifications/"):
 		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s is a notification; send it without an id", name)
+	case stateless && m.handshakeOnly:
+		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "revision %s has no method %q", call.Revision, name)
+	case stateless:
 	case state == stateCreated:
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: the session is not initialized; send initialize and then notifications/initialized, or set %q and %q in the params._meta of every request", name, MetaVersion, MetaCapabilities)
 	case state == stateInitializing:
 		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the session is not initialized; send notifications/initialized first", name)
-	case !known:
+	case m.statelessOnly:
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "unknown method %q", name)
-	case m.capability != "" && !s.agreed.Load().declared.Has(m.capability):
+	}
+	if m.capability != "" && !declares(m.capability) {
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server did not declare the capability %s", name, m.capability)
 	}
 	return nil
 }
 
+// initializeParams are the params of initialize.
 type initializeParams struct {
 	ProtocolVersion *Revision       `json:"protocolVersion"`
 	Capabilities    Capabilities    `json:"capabilities"`
 	ClientInfo      json.RawMessage `json:"clientInfo"`
 }
 
+// An initializeResult is the result of initialize.
 type initializeResult struct {
 	ProtocolVersion Revision       `json:"protocolVersion"`
 	Capabilities    Capabilities   `json:"capabilities"`
@@ -89,15 +98,11 @@ type initializeResult struct {
 
 // initialize negotiates the revision. protocolVersion is required; clientInfo and capabilities are
 // optional.
-func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (any, error) {
+func (s *Server) initialize(_ context.Context, c *Call, p *initializeParams) (any, error) {
 	if c.req.InBatch() {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize must not be part of a batch")
 	}
-	switch s.currentState() {
-	case stateCreated:
-	case stateShutdown:
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: the session is shutting down")
-	default:
+	if c.Session.state.Load() != stateCreated {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: the session is already initialized")
 	}
 	if p.ProtocolVersion == nil {
@@ -114,54 +119,31 @@ func (s *Session) initialize(_ context.Context, c *Call, p *initializeParams) (a
 	if !slices.Contains(HandshakeRevisions(), revision) {
 		revision = LatestHandshake
 	}
-	declared := s.server.capabilities()
-	s.agreed.Store(&agreement{client{info: info, capabilities: p.Capabilities}, revision, declared})
-	s.state.CompareAndSwap(int32(stateCreated), int32(stateInitializing))
-	s.conn.SetDialect(jsonrpc.Dialect{Batches: revision == Revision20250326, NullID: revision < Revision20251125})
+	declared := s.capabilities()
+	c.Session.agreed.Store(&agreement{client{info: info, capabilities: p.Capabilities}, revision, declared})
+	c.Session.state.CompareAndSwap(stateCreated, stateInitializing)
+	c.Session.conn.SetDialect(jsonrpc.Dialect{Batches: revision == Revision20250326, NullID: revision < Revision20251125})
 	sent := maps.Clone(declared)
 	if revision < Revision20250326 {
 		delete(sent, "completions") // the revision has the method, but not the capability
 	}
-	return initializeResult{revision, sent, s.server.info.ForRevision(revision), s.server.o.Instructions}, nil
+	return initializeResult{revision, sent, s.info.ForRevision(revision), s.o.Instructions}, nil
 }
 
-func (s *Session) statelessRequest(call *Call, sp *statelessParams) (any, error) {
-	call.Revision = Latest
-	m, known := s.server.methods[call.Method]
-	refusal := s.checkStateless(call, sp, m, known && m.era != handshakeEra)
-	result, err := s.serve(call, m, refusal)
-	if err != nil {
-		return nil, statelessError(err)
-	}
-	return s.server.wrapStateless(call, m, result)
-}
-
-// checkStateless reads the _meta of a request, and returns an error if the request is refused.
-func (s *Session) checkStateless(call *Call, sp *statelessParams, m method, known bool) error {
+// checkStateless reads the params of the stateless era, and returns an error if the call is refused.
+func (s *Session) checkStateless(call *Call, sp *statelessParams) error {
 	if err := call.readStateless(sp); err != nil {
 		return &transport.StatelessError{Err: err, Malformed: true}
 	}
-	name := short(call.Method)
-	switch {
-	case s.currentState() == stateShutdown:
-		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the server is shutting down", name)
-	case call.req.InBatch():
-		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: revision %s has no batches; send one message at a time", name, call.Revision)
-	case strings.HasPrefix(name, "notifications/"):
-		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s is a notification; send it without an id", name)
-	case !known:
-		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "revision %s has no method %q", call.Revision, name)
-	case m.capability != "" && !s.server.declares(m.capability):
-		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server does not declare the capability %s", name, m.capability)
-	case m.mayAsk:
-		return call.readAnswers(sp)
+	if err := s.check(call, s.server.declares); err != nil || !call.method.mayAsk {
+		return err
 	}
-	return nil
+	return call.readAnswers(sp)
 }
 
 // wrapStateless adds the members that results have in the stateless era: the result type, the
 // serverInfo and, if the method is cached, the cache lifetime.
-func (s *Server) wrapStateless(c *Call, m method, result any) (any, error) {
+func (s *Server) wrapStateless(c *Call, result any) (any, error) {
 	if answer, ok := result.(*toolAnswer); ok {
 		return answer, nil // it adds them itself
 	}
@@ -169,31 +151,26 @@ func (s *Server) wrapStateless(c *Call, m method, result any) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the result of %s: %w", c.Method, err)
 	}
-	const complete = `"complete"`
-	meta := Meta{}
-	var rest []byte
-	kind := []byte(complete)
+	meta, kind, rest := Meta{}, json.RawMessage(`"complete"`), []byte(nil)
 	err = strictjson.Object(raw, func(key, value []byte) error {
 		switch string(key) {
 		case "resultType":
 			kind = value
 		case "_meta":
-			if strictjson.First(value) == '{' {
-				return strictjson.Members(value, func(key, value []byte) error {
-					meta[string(key)] = json.RawMessage(value)
-					return nil
-				})
-			}
+			return strictjson.Members(value, func(key, value []byte) error {
+				meta[string(key)] = json.RawMessage(value)
+				return nil
+			})
 		default:
 			rest = strictjson.AppendMember(append(rest, ','), string(key), value)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the result of %s is not an object: %w", c.Method, err)
+		return nil, fmt.Errorf("the result of %s: %w", c.Method, err)
 	}
 	out := append([]byte(`{"resultType":`), kind...)
-	if m.cached && string(kind) == complete {
+	if c.method.cached && string(kind) == `"complete"` {
 		scope := "private"
 		if c.cache.Public {
 			scope = "public"
@@ -220,6 +197,7 @@ func statelessError(err error) error {
 	return &transport.StatelessError{Err: err}
 }
 
+// A discoverResult is the result of server/discover.
 type discoverResult struct {
 	Meta              Meta         `json:"_meta"`
 	SupportedVersions []Revision   `json:"supportedVersions"`
@@ -227,6 +205,7 @@ type discoverResult struct {
 	Instructions      string       `json:"instructions,omitempty"`
 }
 
+// discover describes the server to clients without a handshake.
 func (s *Server) discover(_ context.Context, c *Call) (any, error) {
 	c.cache = s.o.ListCache
 	meta := Meta{MetaServerInfo: s.info} // in full, unlike in other results
@@ -235,19 +214,19 @@ func (s *Server) discover(_ context.Context, c *Call) (any, error) {
 
 // serve runs a method inside the hook. If refusal is not nil, it is returned instead of running the
 // method, so that the hook sees refused calls too.
-func (s *Session) serve(call *Call, m method, refusal error) (result any, err error) {
+func (s *Session) serve(call *Call, refusal error) (result any, err error) {
 	defer call.end()
 	ctx := (*callContext)(call)
 	if s.logsCalls(ctx) {
 		defer s.logCall(call, time.Now(), &result, &err)
 	}
 	if hook := s.server.o.Hook; hook != nil {
-		result, err = hook(ctx, call, func(ctx context.Context) (any, error) { return call.run(ctx, m, refusal) })
+		result, err = hook(ctx, call, func(ctx context.Context) (any, error) { return call.run(ctx, refusal) })
 		if errors.Is(err, errUnanswered) {
 			result, err = call.openQuestions() // asked by the hook
 		}
 	} else {
-		result, err = call.run(ctx, m, refusal)
+		result, err = call.run(ctx, refusal)
 	}
 	if err != nil {
 		return nil, call.forClient(err)
@@ -272,16 +251,19 @@ func (s *Session) serve(call *Call, m method, refusal error) (result any, err er
 }
 
 // run calls the method unless the call is refused. If questions are open, they are the result.
-func (c *Call) run(ctx context.Context, m method, refusal error) (any, error) {
+func (c *Call) run(ctx context.Context, refusal error) (any, error) {
 	if refusal != nil {
 		return nil, refusal
+	}
+	if err := c.checkTarget(); err != nil {
+		return nil, err
 	}
 	if c.dialogue.Load() != nil || c.via.server.o.Hook != nil {
 		if err := c.beginDialogue(); err != nil {
 			return nil, err
 		}
 	}
-	result, err := m.run(ctx, c)
+	result, err := c.method.run(ctx, c)
 	if open, sealErr := c.openQuestions(); open != nil || sealErr != nil {
 		return open, sealErr
 	}
@@ -294,11 +276,11 @@ type rendered interface {
 }
 
 // handleNotification ignores unknown notifications.
-func (s *Session) handleNotification(_ context.Context, req *jsonrpc.Request) error {
+func (s *Session) handleNotification(req *jsonrpc.Request) error {
 	switch req.Method {
 	case "notifications/initialized":
-		if !s.state.CompareAndSwap(int32(stateInitializing), int32(stateOperating)) {
-			return fmt.Errorf("not expected in state %q", s.currentState())
+		if !s.state.CompareAndSwap(stateInitializing, stateOperating) {
+			return errors.New("only expected once, after initialize")
 		}
 	case "notifications/cancelled":
 		var p struct {

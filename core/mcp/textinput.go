@@ -20,6 +20,7 @@ type textInput struct {
 	complete Completer          // by default suggests the enums of the schema; may be nil
 }
 
+// newTextInput compiles the schema, which may be nil.
 func newTextInput(raw json.RawMessage) (*textInput, error) {
 	in := &textInput{}
 	if raw == nil {
@@ -44,6 +45,7 @@ func newTextInput(raw json.RawMessage) (*textInput, error) {
 	return in, nil
 }
 
+// compileInput compiles the schema of an input, which is always an object.
 func compileInput(raw json.RawMessage) (*jsonschema.Schema, error) {
 	s, err := jsonschema.Compile(raw)
 	if err != nil {
@@ -66,6 +68,7 @@ func (in *textInput) check(what, name string, values map[string]string) error {
 	return nil
 }
 
+// textObject returns values as a JSON object of strings.
 func textObject(values map[string]string) json.RawMessage {
 	object := []byte{'{'}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -74,7 +77,7 @@ func textObject(values map[string]string) json.RawMessage {
 	return append(object, '}')
 }
 
-// A Completer suggests values for an argument of a prompt or a variable of a resource template, best
-// first. prefix is the text typed so far; known holds the values of other arguments. The client gets
-// the first hundred values.
+// A Completer suggests values for an argument of a prompt or a variable of a resource template,
+// best first. prefix is the text typed so far; known holds the values of other arguments. The
+// client gets the first hundred values.
 type Completer func(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)

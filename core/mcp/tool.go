@@ -13,21 +13,29 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Tool describes a tool to clients.
+// A Tool describes a tool to clients. Fields that the revision of a client does not have are not
+// sent.
 type Tool struct {
-	Name        string          `json:"name"`
-	Title       string          `json:"title,omitempty"`
-	Description string          `json:"description,omitempty"`
-	InputSchema json.RawMessage `json:"inputSchema"` // of an object; nil allows any object
-	// OutputSchema describes the structured content. Before 2026-07-28 it is sent only if it describes an
-	// object, before 2025-06-18 never.
-	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"`
-	Annotations  *ToolAnnotations `json:"annotations,omitempty"`
-	Icons        []Icon           `json:"icons,omitempty"`
-	Meta         Meta             `json:"_meta,omitempty"`
+	// Name identifies the tool: 1 to 128 letters, digits, '_', '-' and '.'.
+	Name string `json:"name"`
+	// Title is the name that people see. If it is empty, clients show Name.
+	Title string `json:"title,omitempty"`
+	// Description tells the model what the tool does and when to use it.
+	Description string `json:"description,omitempty"`
 
-	// Scopes are the OAuth scopes that the caller's token must have, or its API key if that has scopes.
-	// Other API keys and stdio bypass them. They are not sent to clients.
+	// InputSchema describes the arguments, an object. Arguments that it does not allow never reach
+	// the handler. nil allows any object.
+	InputSchema json.RawMessage `json:"inputSchema"`
+	// OutputSchema describes the structured content. Before 2026-07-28 it is sent only if it
+	// describes an object, before 2025-06-18 never.
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+
+	Annotations *ToolAnnotations `json:"annotations,omitempty"`
+	Icons       []Icon           `json:"icons,omitempty"`
+	Meta        Meta             `json:"_meta,omitempty"`
+
+	// Scopes are the OAuth scopes that the caller's token must have, or its API key if that has
+	// scopes. Other API keys and stdio bypass them. They are not sent to clients.
 	Scopes []string `json:"-"`
 }
 
@@ -35,12 +43,14 @@ type Tool struct {
 // nil hint has the protocol's default.
 type ToolAnnotations struct {
 	Title           string `json:"title,omitempty"`
-	ReadOnlyHint    *bool  `json:"readOnlyHint,omitempty"`    // false if nil
-	DestructiveHint *bool  `json:"destructiveHint,omitempty"` // true if nil
-	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`  // false if nil
-	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`   // true if nil
+	ReadOnlyHint    *bool  `json:"readOnlyHint,omitempty"`    // changes nothing; false if nil
+	DestructiveHint *bool  `json:"destructiveHint,omitempty"` // may delete or overwrite; true if nil
+	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`  // repeating a call has no effect; false if nil
+	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`   // reaches other systems; true if nil
 }
 
+// forRevision returns t without the fields that revision r does not have. Before 2025-06-18, the
+// title is an annotation.
 func (t Tool) forRevision(r Revision) Tool {
 	if r < Revision20250618 {
 		if t.Title != "" && (t.Annotations == nil || t.Annotations.Title == "") {
@@ -57,19 +67,23 @@ func (t Tool) forRevision(r Revision) Tool {
 	return t
 }
 
-// A ToolHandler runs a tool. The arguments have been validated against the input schema; do not modify
-// them. An error becomes a result with IsError set, which the model can read. A [*jsonrpc.Error] or a
-// [jsonrpc.Code] fails the request instead. The result is not modified, so a handler may return it
-// again. [CallFrom] returns the call of the context.
+// A ToolHandler runs a tool. The arguments have been validated against the input schema; do not
+// modify them. An error becomes a result with IsError set, which the model can read. A
+// [*jsonrpc.Error] or a [jsonrpc.Code] fails the request instead. The result is not modified, so a
+// handler may return it again. [CallFrom] returns the call of the context.
 type ToolHandler func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error)
 
-// A ToolResult is the result of a tool. If Content is empty, the structured content is also sent as
-// text.
+// A ToolResult is the result of a tool, as a handler returns it and a client receives it.
 type ToolResult struct {
-	Content           []Content
-	StructuredContent json.RawMessage // nil if there is none
-	IsError           bool
-	Meta              Meta
+	// Content is what the model reads. If it is empty, the structured content is also sent as text.
+	Content []Content
+	// StructuredContent is what programs read. It must match the output schema, if the tool has
+	// one. nil means that there is none.
+	StructuredContent json.RawMessage
+	// IsError means that the tool failed. Content says why, so that the model can correct its call.
+	IsError bool
+	// Meta is additional data for the client.
+	Meta Meta
 }
 
 // TextResult returns a result with one text block.
@@ -80,7 +94,8 @@ func ErrorResult(err error) *ToolResult {
 	return &ToolResult{Content: []Content{Text{Text: err.Error()}}, IsError: true}
 }
 
-// Text returns the text blocks, joined by newlines, or the structured content if there are no blocks.
+// Text returns the text blocks, joined by newlines, or the structured content if there are no
+// blocks.
 func (r *ToolResult) Text() string {
 	if len(r.Content) == 0 {
 		return string(r.StructuredContent)
@@ -127,8 +142,8 @@ func (r *ToolResult) appendMembers(dst []byte, isValid bool) ([]byte, error) {
 	return dst, nil
 }
 
-// appendMeta appends the _meta of a result. It adds info as the serverInfo, unless info is nil or meta
-// has one.
+// appendMeta appends the _meta of a result. It adds info as the serverInfo, unless info is nil or
+// meta has one.
 func appendMeta(dst []byte, meta Meta, info json.RawMessage) ([]byte, error) {
 	raw := json.RawMessage(`{}`)
 	if len(meta) > 0 {
@@ -168,8 +183,8 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 	})
 }
 
-// A ScopeError means that the caller's token does not have the scopes that a call needs. A handler may
-// return one too.
+// A ScopeError means that the caller's token does not have the scopes that a call needs. A handler
+// may return one too.
 type ScopeError struct {
 	Needed []string // all scopes of the call
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/process"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/handover"
@@ -59,7 +60,7 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("call %s: timeout after %v", in.Name, callTimeout))
 	defer cancel()
-	var stderr tail
+	var stderr process.Tail
 	server, err := client.Start(ctx, client.Command{Program: built.Program, Args: []string{"mcp"}, Dir: root, Stderr: &stderr}, client.Options{
 		Info:       mcp.Implementation{Name: "petrock", Version: generators.Version},
 		Revision:   mcp.LatestHandshake, // later revisions add members to results
@@ -74,16 +75,17 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 	}
 	result, err := in.send(ctx, server)
 	server.Close() // waits for all of its standard error
-	said := shortenStacks(strings.TrimSpace(strings.ToValidUTF8(string(stderr), "\ufffd")), root)
+	said := shortenStacks(stderr.String(), root)
 	if said != "" {
 		said = "Standard error of the server:\n" + said
 	}
-	switch {
-	case err != nil && said != "":
-		return failure(ctx, fmt.Errorf("%w\n%s", err, said))
-	case err != nil:
+	if err != nil && said != "" {
+		err = fmt.Errorf("%w\n%s", err, said)
+	}
+	if err != nil {
 		return failure(ctx, err)
-	case result.IsError && said != "":
+	}
+	if result.IsError && said != "" {
 		if len(result.Content) == 0 && result.StructuredContent != nil {
 			result.Content = text(string(result.StructuredContent))
 		}
@@ -133,15 +135,6 @@ func (in CallInput) send(ctx context.Context, server *client.Client) (*mcp.ToolR
 	return mcp.TextResult(string(raw)), err
 }
 
-// A tail is a writer that keeps the last 8 KiB.
-type tail []byte
-
-func (t *tail) Write(p []byte) (int, error) {
-	*t = append(*t, p...)
-	*t = (*t)[max(0, len(*t)-8<<10):]
-	return len(p), nil
-}
-
 // stackOfPanic matches the stack that a handler logs in quotes, or the stacks that a crash prints.
 var stackOfPanic = regexp.MustCompile(`(?s) stack="((?:[^"\\]|\\.)*)"?|\n\ngoroutine \d+ .*`)
 
@@ -180,16 +173,7 @@ type BuildOutput struct {
 // Short returns the short form of the build.
 //
 //petrock:ignore
-func (b *BuildOutput) Short(most int) any {
-	c := &engine.Cutter{Most: most}
-	s := *b
-	s.Derived = c.Files(b.Derived)
-	s.Refused = c.Diagnostics(b.Refused, "error")
-	s.Diagnostics = c.Diagnostics(b.Diagnostics, "error")
-	s.Warnings = c.Diagnostics(b.Warnings, "warning")
-	s.LeftOut = c.LeftOut()
-	return &s
-}
+func (b *BuildOutput) Short(most int) any { return engine.Shorten(b, most) }
 
 // Build updates derived files and compiles the server. Run it after editing Go files without
 // petrock.

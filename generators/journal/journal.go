@@ -3,7 +3,7 @@
 //
 // Its state is in the folder .petrock at the project's root, which git ignores:
 //
-//	lock          held by the process that changes the project
+//	lock          locked by the process that changes the project
 //	pending.json  the operation that is being applied
 //	staged        a file before it is renamed into place
 //	objects/      contents of files before and after operations, by hash

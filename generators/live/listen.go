@@ -106,7 +106,7 @@ func (c *session) listsChanged(k kind, now lists) {
 	c.lists[k] = now
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		isChanged := before[list+"/list"] != now[list+"/list"] || list == "resources" && before["resources/templates/list"] != now["resources/templates/list"]
-		if !isChanged || !c.listed {
+		if !isChanged {
 			continue
 		}
 		method := "notifications/" + list + "/list_changed"

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -84,7 +83,7 @@ func (sl *slot) args(l launch) []string {
 
 // env returns the variables that are added to the environment of a program.
 func (sl *slot) env(prog program) map[string]string {
-	env := maps.Clone(sl.s.sup.env)
+	env := map[string]string{}
 	if stamp, err := project.Stamp(prog.path); err == nil && prog.features != "" {
 		env[project.Variable(sl.s.sup.o.Name, "features")] = stamp + " " + prog.features
 	}
@@ -185,7 +184,7 @@ func (sl *slot) run(ctx context.Context) {
 		if want.program.path != "" && (p == nil && retry == nil || p != nil && p.launch != want) {
 			since = time.Now()
 			err := sl.replace(ctx, want) // fails if something else is wanted meanwhile
-			if err != nil && ctx.Err() == nil && !sl.isOutdated(want) {
+			if now, _ := sl.s.sup.build(sl.kind); err != nil && ctx.Err() == nil && sl.wanted(now) == want {
 				retry, again = sl.notStarted(want, err, &delay)
 			}
 			continue
@@ -219,11 +218,6 @@ func (sl *slot) run(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	sl.closeAll()
-}
-
-// closeAll ends all servers, and waits for them.
-func (sl *slot) closeAll() {
 	var ending sync.WaitGroup
 	for _, p := range sl.all() {
 		ending.Go(p.close)
@@ -239,12 +233,6 @@ func (sl *slot) setDown(err error) {
 	if !isKnown { // otherwise run would wake itself again and again
 		sl.s.sup.update(func() { sl.down = err })
 	}
-}
-
-// isOutdated reports whether something else than a launch is wanted.
-func (sl *slot) isOutdated(l launch) bool {
-	b, _ := sl.s.sup.build(sl.kind)
-	return sl.wanted(b) != l
 }
 
 // notStarted records that a server did not start, and returns when to try again: retry if no server
@@ -304,17 +292,24 @@ func (sl *slot) replace(ctx context.Context, l launch) error {
 	}()
 	late := time.AfterFunc(sl.s.sup.files.slowStart, func() { sl.fallBack(ctx, l, sl.isLate(l)) })
 	defer late.Stop()
-	p, err := sl.connect(l)
-	if err == nil {
-		if err = sl.s.install(ctx, sl, p); err != nil {
-			p.close()
-		}
-	}
+	err := sl.start(ctx, l)
 	if err == nil {
 		if sl.kind == serverKind && l.readOnly == "" {
 			sl.s.sup.started(l.program)
 		}
 		sl.s.sup.logf("%s runs, started in %v", sl.folder(), time.Since(began).Round(time.Millisecond))
+	}
+	return err
+}
+
+// start starts a server and makes it the current one.
+func (sl *slot) start(ctx context.Context, l launch) error {
+	p, err := sl.connect(l)
+	if err != nil {
+		return err
+	}
+	if err = sl.s.install(ctx, sl, p); err != nil {
+		p.close()
 	}
 	return err
 }
@@ -335,13 +330,7 @@ func (sl *slot) fallBack(ctx context.Context, l launch, late error) {
 		return
 	}
 	readOnly := launch{program: running.launch.program, restarts: running.launch.restarts, readOnly: sl.s.sup.readOnlyReason(late, startLines)}
-	p, err := sl.connect(readOnly)
-	if err == nil {
-		if err = sl.s.install(ctx, sl, p); err != nil {
-			p.close()
-		}
-	}
-	if err != nil && ctx.Err() == nil && sl.current.Load() == running {
+	if err := sl.start(ctx, readOnly); err != nil && ctx.Err() == nil && sl.current.Load() == running {
 		sl.swap(nil)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
 	"golang.org/x/tools/txtar"
 )
 
@@ -139,6 +140,21 @@ func ChangeModules(goMod, goSum []byte, before, after, imported []string) (newMo
 	}
 	newMod, err = setRequired(goMod, have, gone)
 	return newMod, formatSums(sums), err == nil, err
+}
+
+// Require returns a go.mod that requires the modules of parts, in their versions or later ones.
+func Require(goMod []byte, names []string) ([]byte, error) {
+	needed, neededErr := requirementsOf(names)
+	_, have, err := parseModules(goMod)
+	if err := errors.Join(neededErr, err); err != nil {
+		return nil, err
+	}
+	for name, r := range needed.modules {
+		if semver.Compare(have[name].version, r.version) < 0 { // or it is not required
+			have[name] = r
+		}
+	}
+	return setRequired(goMod, have, nil)
 }
 
 // parseModules parses a go.mod, and returns its requirements by path.

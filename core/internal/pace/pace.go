@@ -12,20 +12,20 @@ const (
 	quickCall = 20 * time.Microsecond
 	// provenAfter is the number of quick calls in a row that make a function quick.
 	provenAfter = 3
-	// One call in timedEvery of a quick function is timed, because reading the clock costs as much as
-	// decoding small arguments.
+	// One call in timedEvery of a quick function is timed, because reading the clock costs as much
+	// as decoding small arguments.
 	timedEvery = 16
 )
 
-// A Pace measures one function. The function counts as quick after provenAfter quick calls, and as slow
-// again after one slow call. The zero value is ready to use; the function counts as slow.
+// A Pace measures one function. The function counts as quick after provenAfter quick calls, and as
+// slow again after one slow call. The zero value is ready to use; the function counts as slow.
 type Pace struct {
 	quick atomic.Uint32 // quick calls in a row, up to provenAfter
 	calls atomic.Uint32 // calls since the function became quick
 }
 
-// Begin is called right before the function. It reports whether the function is quick, and returns when
-// the call began, or the zero time if the call is not timed.
+// Begin is called right before the function. It reports whether the function is quick, and returns
+// when the call began, or the zero time if the call is not timed.
 func (p *Pace) Begin() (isQuick bool, began time.Time) {
 	if p.quick.Load() < provenAfter {
 		return false, time.Now()
@@ -36,8 +36,8 @@ func (p *Pace) Begin() (isQuick bool, began time.Time) {
 	return true, time.Time{}
 }
 
-// End is called after the function, with the time from Begin. wasSlow means that the caller has noticed
-// that the call takes long, even if it is not timed.
+// End is called after the function, with the time from Begin. wasSlow means that the caller has
+// noticed that the call takes long, even if it is not timed.
 func (p *Pace) End(began time.Time, wasSlow bool) {
 	switch {
 	case began.IsZero() && !wasSlow:

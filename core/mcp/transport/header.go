@@ -45,24 +45,29 @@ func (a HeaderArgument) Value(arguments json.RawMessage) json.RawMessage {
 }
 
 // HeaderArguments returns the arguments that headers repeat, from the input schema of a tool. It
-// returns an error if the schema breaks the rules for x-mcp-header: servers must not offer such a tool
-// over HTTP, and clients must ignore it.
+// returns an error if the schema breaks the rules for x-mcp-header: servers must not offer such a
+// tool over HTTP, and clients must ignore it.
 func HeaderArguments(schema json.RawMessage) ([]HeaderArgument, error) {
 	if !bytes.Contains(schema, []byte(headerKeyword)) {
 		return nil, nil
 	}
 	var f headerFinder
-	err := f.schema(schema, nil, true)
+	err := f.search(schema, nil, true)
 	return f, err
 }
 
 // A headerFinder collects the arguments that it finds.
 type headerFinder []HeaderArgument
 
-// schema searches a schema. reachable means that it is the schema of the argument at path.
-func (f *headerFinder) schema(raw json.RawMessage, path []string, reachable bool) error {
-	if strictjson.First(raw) != '{' {
-		return nil // true or false
+// search searches a schema, or an array or object of schemas. reachable means that it is the schema
+// of the argument at path.
+func (f *headerFinder) search(raw json.RawMessage, path []string, reachable bool) error {
+	switch strictjson.First(raw) {
+	case '[':
+		return strictjson.Elements(raw, func(of []byte) error { return f.search(of, nil, false) })
+	case '{':
+	default:
+		return nil
 	}
 	return strictjson.Members(raw, func(key, value []byte) error {
 		switch string(key) {
@@ -71,30 +76,18 @@ func (f *headerFinder) schema(raw json.RawMessage, path []string, reachable bool
 				return errors.New(headerKeyword + " is only allowed in properties and nested properties")
 			}
 			return f.header(value, strictjson.Member(raw, "type"), path)
+		case "const", "default", "enum", "examples":
+			return nil // not schemas
 		case "properties":
-			return members(value, func(name string, of json.RawMessage) error {
-				return f.schema(of, append(slices.Clip(path), name), reachable)
-			})
-		case "$defs", "definitions", "patternProperties", "dependentSchemas":
-			return members(value, func(_ string, of json.RawMessage) error { return f.schema(of, nil, false) })
-		case "allOf", "anyOf", "oneOf", "prefixItems":
-			if strictjson.First(value) != '[' {
+			if strictjson.First(value) != '{' {
 				return nil
 			}
-			return strictjson.Array(value, func(of []byte) error { return f.schema(of, nil, false) })
-		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties":
-			return f.schema(value, nil, false)
+			return strictjson.Members(value, func(name, of []byte) error {
+				return f.search(of, append(slices.Clip(path), string(name)), reachable)
+			})
 		}
-		return nil
+		return f.search(value, nil, false)
 	})
-}
-
-// members calls f for each member of an object. It ignores other values.
-func members(raw json.RawMessage, f func(name string, value json.RawMessage) error) error {
-	if strictjson.First(raw) != '{' {
-		return nil
-	}
-	return strictjson.Members(raw, func(key, value []byte) error { return f(string(key), value) })
 }
 
 func (f *headerFinder) header(raw, kind json.RawMessage, path []string) error {

@@ -1,26 +1,26 @@
-// Package transport is plumbing for petrock's own transports and generators; servers do not need it. It
-// has what package mcp and a transport that receives each message separately, such as package mcphttp,
-// tell each other about a request.
+// Package transport is plumbing for petrock's own transports and generators; servers do not need
+// it. It has what package mcp and a transport that receives each message separately, such as
+// package mcphttp, tell each other about a request.
 package transport
 
 import (
 	"encoding/json"
-	"iter"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// A Responder answers a message of mcp.Session.Receive over the transport that the message came from.
+// A Responder answers a message of mcp.Session.Receive over the transport that the message came
+// from.
 type Responder interface {
 	jsonrpc.Responder
 
-	// CheckRequest compares a request of revision 2026-07-28 with data of the transport, such as HTTP
-	// headers.
+	// CheckRequest compares a request of revision 2026-07-28 with data of the transport, such as
+	// HTTP headers.
 	CheckRequest(r Request) error
 
-	// Reserve counts n bytes of memory for the session until it ends, or for the request if it has no
-	// session. A negative n releases memory earlier. An error refuses the request.
+	// Reserve counts n bytes of memory for the session until it ends, or for the request if it has
+	// no session. A negative n releases memory earlier. An error refuses the request.
 	Reserve(n int) error
 
 	// Origin returns where the request comes from.
@@ -46,19 +46,7 @@ type Request struct {
 	Target    string // the name of the tool or prompt, or the URI of the resource
 	HasTarget bool   // the params name the target, as a string
 	Arguments json.RawMessage
-	Headers   []HeaderArgument // of the tool
-}
-
-// HeaderArguments returns the arguments that HTTP headers repeat, with their values. The value of a
-// missing argument is nil.
-func (r Request) HeaderArguments() iter.Seq2[HeaderArgument, json.RawMessage] {
-	return func(yield func(HeaderArgument, json.RawMessage) bool) {
-		for _, a := range r.Headers {
-			if !yield(a, a.Value(r.Arguments)) {
-				return
-			}
-		}
-	}
+	Headers   []HeaderArgument // the arguments that HTTP headers repeat
 }
 
 // A StatelessError is the error of a request of revision 2026-07-28. Over HTTP, it determines the
