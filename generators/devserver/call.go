@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,7 +15,6 @@ import (
 	"github.com/petrock/petrock/core/process"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/handover"
 	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -48,9 +44,6 @@ const (
 //
 //petrock:hints open-world
 func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error) {
-	if t.options.NoExec {
-		return Answer(ctx, nil, errors.New("call is disabled by --no-exec; start petrock mcp without it"))
-	}
 	built, root, err := t.buildServer(ctx, in.Dir, "calling "+in.Name)
 	if err == nil && !built.OK {
 		err = built.refusal()
@@ -94,9 +87,12 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 	return result, nil
 }
 
-// buildServer builds the server of a project, and returns the project's folder. Derived files may
-// be stale.
+// buildServer builds the server of a project, to run it, and returns the project's folder. Derived
+// files may be stale.
 func (t *Tools) buildServer(ctx context.Context, dir, nextStep string) (built *BuildOutput, root string, err error) {
+	if t.options.NoExec {
+		return nil, "", errors.New("call and log are disabled by --no-exec; start petrock mcp without it")
+	}
 	o, done, err := t.acquire(ctx, dir)
 	if err != nil {
 		return nil, "", err
@@ -261,16 +257,9 @@ func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, e
 		return built, err
 	}
 	o.engine.Step("compiling")
-	root := o.engine.Root()
-	if err := makeFolder(root, engine.ServerDir); err != nil {
-		return nil, err
-	}
-	program, err := handover.BuildIn(ctx, root, path.Join("cmd", o.engine.Name()), filepath.Join(root, filepath.FromSlash(engine.ServerDir)))
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
+	program, err := o.engine.BuildServer(ctx)
 	if err != nil {
-		found, checkErr := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: root})
+		found, checkErr := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: o.engine.Root()})
 		if checkErr != nil {
 			return nil, checkErr
 		}
@@ -282,21 +271,4 @@ func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, e
 	}
 	built.Program, built.OK = program, len(built.Refused) == 0
 	return built, nil
-}
-
-// makeFolder creates a folder of a project if it does not exist. It refuses a link out of the
-// project.
-func makeFolder(root, folder string) error {
-	opened, err := os.OpenRoot(root)
-	if err != nil {
-		return err
-	}
-	defer opened.Close()
-	if err = opened.MkdirAll(folder, 0o755); err == nil {
-		_, err = opened.Stat(folder) // fails for a link out of the project
-	}
-	if err != nil {
-		return fmt.Errorf("create folder %s: %w; remove the file or link at this path", folder, err)
-	}
-	return nil
 }

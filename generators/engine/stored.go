@@ -162,13 +162,23 @@ func (e *Engine) askServer(ctx context.Context, build bool, args ...string) ([]b
 		return nil, err
 	}
 	e.step("building the server to look at stored events")
-	if err := e.root.MkdirAll(ServerDir, 0o755); err != nil {
-		return nil, fmt.Errorf("create %s: %w", ServerDir, err)
-	}
-	if server, err = handover.BuildIn(ctx, e.project.Root, path.Join("cmd", e.project.Name), filepath.Dir(server)); err != nil {
+	if server, err = e.BuildServer(ctx); err != nil {
 		return nil, err
 	}
 	return e.runServer(ctx, server, args)
+}
+
+// BuildServer compiles the project's server and returns its path, which is in [ServerDir]. If it
+// does not compile, the error is a [*handover.UnavailableError].
+func (e *Engine) BuildServer(ctx context.Context) (string, error) {
+	err := e.root.MkdirAll(ServerDir, 0o755)
+	if err == nil {
+		_, err = e.root.Stat(ServerDir) // fails for a link out of the project
+	}
+	if err != nil {
+		return "", fmt.Errorf("create folder %s: %w; remove the file or link at this path", ServerDir, err)
+	}
+	return handover.BuildIn(ctx, e.project.Root, path.Join("cmd", e.project.Name), filepath.Join(e.project.Root, filepath.FromSlash(ServerDir)))
 }
 
 // runServer runs a command of the built server, with the time limit for looking at stored events.

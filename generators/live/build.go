@@ -277,6 +277,7 @@ func goVariables() []string {
 	return []string{
 		"GOCACHE", "GOMODCACHE", "GOPATH", "GOENV", "GOFLAGS", "GOEXPERIMENT", "GOTOOLCHAIN", "CGO_ENABLED", "CC",
 		"GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOINSECURE",
+		"XDG_CACHE_HOME", "XDG_CONFIG_HOME", // of the default GOCACHE and GOENV
 	}
 }
 
@@ -286,18 +287,7 @@ func goVariables() []string {
 func RecordGoEnviron(root string) error {
 	var text bytes.Buffer
 	for _, name := range goVariables() {
-		value := os.Getenv(name)
-		switch { // the folders that go derives from other variables
-		case name == "GOCACHE" && value == "" && os.Getenv("XDG_CACHE_HOME") != "":
-			if cache, err := os.UserCacheDir(); err == nil {
-				value = filepath.Join(cache, "go-build")
-			}
-		case name == "GOENV" && value == "" && os.Getenv("XDG_CONFIG_HOME") != "":
-			if config, err := os.UserConfigDir(); err == nil {
-				value = filepath.Join(config, "go", "env")
-			}
-		}
-		if value != "" && !strings.ContainsAny(value, "\r\n") {
+		if value := os.Getenv(name); value != "" && !strings.ContainsAny(value, "\r\n") {
 			fmt.Fprintf(&text, "%s=%s\n", name, value)
 		}
 	}

@@ -47,33 +47,23 @@ func (c *session) initialize(m *jsonrpc.Message) {
 	c.firstServer()
 	c.setup.Lock()
 	defer c.setup.Unlock()
-	c.mu.Lock()
-	again := c.handshake != nil
-	c.mu.Unlock()
 	version := text(param(m, "protocolVersion"))
-	switch {
-	case again:
-		c.reply(failure(m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: the session is already initialized")))
-		return
-	case version == "":
+	if version == "" { // no server would start with it
 		c.reply(failure(m.ID(), jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions()[3])))
 		return
 	}
-	var server *peer // whose result it is
+	server := c.slots[serverKind].current.Load()
 	var result json.RawMessage
-	for k, sl := range c.slots {
-		p := sl.current.Load()
-		if p == nil {
-			continue
-		}
-		r, err := p.call(c.ctx, "initialize", m.Params())
-		if e, refused := errors.AsType[*jsonrpc.Error](err); refused && kind(k) == serverKind {
+	if server != nil {
+		var err error
+		result, err = server.call(c.ctx, "initialize", m.Params())
+		if e, refused := errors.AsType[*jsonrpc.Error](err); refused {
 			c.reply(failure(m.ID(), e))
 			return
 		}
-		if kind(k) == serverKind {
-			server, result = p, r
-		}
+	}
+	if p := c.slots[petrockKind].current.Load(); p != nil {
+		_, _ = p.call(c.ctx, "initialize", m.Params()) // it accepts what the server does
 	}
 	c.mu.Lock()
 	c.handshake = m.Params()

@@ -214,11 +214,23 @@ func (s *Supervisor) update(change func()) {
 	s.changed = make(chan struct{})
 }
 
-// build returns the last build of a server, and a channel that is closed at the next change.
-func (s *Supervisor) build(k kind) (buildResult, <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.builds[k], s.changed
+// await waits until a condition holds. It checks the condition after each change, with the mutex.
+func (s *Supervisor) await(ctx context.Context, holds func() bool) error {
+	for {
+		s.mu.Lock()
+		ok, changed := holds(), s.changed
+		s.mu.Unlock()
+		if ok {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.done:
+			return errors.New("the supervisor has ended")
+		}
+	}
 }
 
 // run builds at the start and after each change.
@@ -371,13 +383,15 @@ func (s *Supervisor) restart() {
 // buildServer builds the project's server from the files in a snapshot. If files have changed
 // since, the program has no fingerprints, because they may be those of other code.
 func (s *Supervisor) buildServer(ctx context.Context, files snapshot) (program, error) {
-	last, _ := s.build(serverKind)
+	s.mu.Lock()
+	last := s.builds[serverKind].program
+	s.mu.Unlock()
 	built, err := s.files.build(ctx, "cmd/"+s.o.Name)
 	if err != nil {
 		return built, err
 	}
-	if built.id == last.program.id {
-		built.features = last.program.features // a program that has not changed is not restarted
+	if built.id == last.id {
+		built.features = last.features // a program that has not changed is not restarted
 		return built, nil
 	}
 	features, err := s.files.features(ctx)
@@ -463,29 +477,15 @@ func (s *Supervisor) lookSoon() {
 
 // settle waits until the files as they are now have been built, or do not compile.
 func (s *Supervisor) settle(ctx context.Context) error {
+	now, err := s.files.snapshot()
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	next := s.begun + 1
 	s.mu.Unlock()
-	for {
-		now, err := s.files.snapshot()
-		if err != nil {
-			return err
-		}
-		s.mu.Lock()
-		handled, ended, changed := s.handled, s.ended, s.changed
-		s.mu.Unlock()
-		if ended >= next || handled != nil && len(now.changed(handled)) == 0 {
-			return nil
-		}
-		s.lookSoon()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-s.done:
-			return errors.New("the supervisor has ended")
-		}
-	}
+	s.lookSoon()
+	return s.await(ctx, func() bool { return s.ended >= next || s.handled != nil && len(now.changed(s.handled)) == 0 })
 }
 
 // say logs a line, and sends it to all clients.

@@ -419,9 +419,7 @@ func (c *session) ended(p *peer) {
 		}
 	}
 	for _, l := range c.listens {
-		l.mu.Lock()
 		delete(l.ids, p)
-		l.mu.Unlock()
 	}
 }
 
