@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -144,16 +145,13 @@ func renderContent(blocks []Content, r Revision) ([]Content, error) {
 
 // textOf returns the text blocks, joined by newlines.
 func textOf(blocks []Content) string {
-	text := ""
+	var texts []string
 	for _, block := range blocks {
 		if t, ok := block.(Text); ok {
-			if text != "" {
-				text += "\n"
-			}
-			text += t.Text
+			texts = append(texts, t.Text)
 		}
 	}
-	return text
+	return strings.Join(texts, "\n")
 }
 
 // appendContent appends blocks as an array. Plain text, the most common block, takes a shorter
@@ -229,25 +227,22 @@ func marshalWithType(kind string, fields any) ([]byte, error) {
 	return append([]byte(`{"type":"`+kind+`",`), raw[1:]...), nil
 }
 
-// decodeContents reads an array of blocks. null is no block.
-func decodeContents(raw []byte) ([]Content, error) {
-	switch strictjson.First(raw) {
-	case '[':
-	case 'n':
-		return nil, nil
-	default:
-		return nil, fmt.Errorf("must be an array, got %s", strictjson.Describe(raw))
+// contents decodes an array of blocks. null is no block.
+type contents []Content
+
+func (c *contents) UnmarshalJSON(raw []byte) error {
+	if strictjson.First(raw) == 'n' {
+		return nil
 	}
-	blocks := []Content{}
-	err := strictjson.Array(raw, func(raw []byte) error {
+	*c = contents{}
+	return strictjson.Elements(raw, func(raw []byte) error {
 		block, err := decodeContent(raw)
 		if err != nil {
-			return fmt.Errorf("[%d]: %w", len(blocks), err)
+			return fmt.Errorf("[%d]: %w", len(*c), err)
 		}
-		blocks = append(blocks, block)
+		*c = append(*c, block)
 		return nil
 	})
-	return blocks, err
 }
 
 // decodeContent reads one block. A block of an unknown type becomes [UnknownContent].
@@ -260,23 +255,21 @@ func decodeContent(raw []byte) (Content, error) {
 	if !ok && named != nil {
 		return nil, fmt.Errorf("type: must be a string, got %s", strictjson.Describe(named))
 	}
-	switch kind {
-	case "text":
-		return decodeAs[Text](raw)
-	case "image":
-		return decodeAs[Image](raw)
-	case "audio":
-		return decodeAs[Audio](raw)
-	case "resource":
-		return decodeAs[EmbeddedResource](raw)
-	case "resource_link":
-		return decodeAs[ResourceLink](raw)
-	case "tool_use":
-		return decodeAs[ToolUse](raw)
-	case "tool_result":
-		return decodeAs[ToolUseResult](raw)
+	if decode := contentDecoders[kind]; decode != nil {
+		return decode(raw)
 	}
 	return UnknownContent{kind, slices.Clone(raw)}, nil
+}
+
+// contentDecoders decode blocks, by type.
+var contentDecoders = map[string]func(raw []byte) (Content, error){
+	"text":          decodeAs[Text],
+	"image":         decodeAs[Image],
+	"audio":         decodeAs[Audio],
+	"resource":      decodeAs[EmbeddedResource],
+	"resource_link": decodeAs[ResourceLink],
+	"tool_use":      decodeAs[ToolUse],
+	"tool_result":   decodeAs[ToolUseResult],
 }
 
 // decodeAs decodes a block whose type is known.
@@ -290,18 +283,10 @@ func (c *ToolUseResult) UnmarshalJSON(raw []byte) error {
 	type fields ToolUseResult
 	var wire struct {
 		fields
-		Content json.RawMessage `json:"content"`
+		Content contents `json:"content"`
 	}
-	if err := strictjson.Unmarshal(raw, &wire); err != nil {
-		return err
-	}
+	err := strictjson.Unmarshal(raw, &wire)
 	*c = ToolUseResult(wire.fields)
-	if wire.Content == nil {
-		return nil
-	}
-	var err error
-	if c.Content, err = decodeContents(wire.Content); err != nil {
-		return fmt.Errorf("content: %w", err)
-	}
-	return nil
+	c.Content = wire.Content
+	return err
 }

@@ -189,7 +189,7 @@ func (c Blocks) MarshalJSON() ([]byte, error) {
 func (c *Blocks) UnmarshalJSON(raw []byte) (err error) {
 	switch strictjson.First(raw) {
 	case '[':
-		*c, err = decodeContents(raw)
+		err = (*contents)(c).UnmarshalJSON(raw)
 	case '{':
 		*c = make(Blocks, 1)
 		(*c)[0], err = decodeContent(raw)

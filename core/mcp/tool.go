@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -160,27 +159,18 @@ func appendMeta(dst []byte, meta Meta, info json.RawMessage) ([]byte, error) {
 }
 
 func (r *ToolResult) UnmarshalJSON(raw []byte) error {
-	*r = ToolResult{}
-	if strictjson.First(raw) != '{' {
-		return fmt.Errorf("must be an object, got %s", strictjson.Describe(raw))
+	if strictjson.First(raw) == 'n' {
+		return errors.New("must be an object, got null")
 	}
-	return strictjson.Object(raw, func(key, value []byte) error {
-		var err error
-		switch string(key) {
-		case "content":
-			r.Content, err = decodeContents(value)
-		case "structuredContent":
-			r.StructuredContent = slices.Clone(value)
-		case "isError":
-			err = strictjson.Unmarshal(value, &r.IsError)
-		case "_meta":
-			err = strictjson.Unmarshal(value, &r.Meta)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", key, err)
-		}
-		return nil
-	})
+	var wire struct {
+		Content           contents        `json:"content"`
+		StructuredContent json.RawMessage `json:"structuredContent"`
+		IsError           bool            `json:"isError"`
+		Meta              Meta            `json:"_meta"`
+	}
+	err := strictjson.Unmarshal(raw, &wire)
+	*r = ToolResult{wire.Content, wire.StructuredContent, wire.IsError, wire.Meta}
+	return err
 }
 
 // A ScopeError means that the caller's token does not have the scopes that a call needs. A handler
