@@ -171,22 +171,19 @@ func (c *Call) readAnswers(sp *statelessParams) error {
 		return nil
 	}
 	d := c.ensureDialogue()
-	expected := func(string) bool { return true }
 	if sp.state != nil {
 		text, ok := strictjson.Unquote(sp.state)
 		if !ok {
 			return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState must be a string, got %s", strictjson.Describe(sp.state))
 		}
 		digest, err := callDigest(c)
+		if err == nil {
+			d.state, err = c.via.server.states.verify(digest, text)
+		}
 		if err != nil {
 			return stateError(err)
 		}
-		state, err := c.via.server.states.verify(digest, text)
-		if err != nil {
-			return stateError(err)
-		}
-		d.state, d.answers = state, state.Answers
-		expected = func(key string) bool { return slices.Contains(state.Asked, key) }
+		d.answers = d.state.Answers
 	}
 	switch strictjson.First(sp.responses) {
 	case 0:
@@ -196,7 +193,7 @@ func (c *Call) readAnswers(sp *statelessParams) error {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "inputResponses must be an object, got %s", strictjson.Describe(sp.responses))
 	}
 	return strictjson.Members(sp.responses, func(key, value []byte) error {
-		if !expected(string(key)) {
+		if d.state != nil && !slices.Contains(d.state.Asked, string(key)) {
 			return nil
 		}
 		if strictjson.First(value) != '{' {
@@ -219,33 +216,19 @@ func stateError(err error) error {
 // method, the caller and the params except _meta and the answers. The order of keys and white space
 // do not matter. Missing and empty arguments are equal. Hooks do not change the digest.
 func callDigest(c *Call) ([]byte, error) {
-	params := make(map[string]any)
-	err := strictjson.Members(c.req.Params, func(key, value []byte) error {
-		switch string(key) {
-		case "_meta", "inputResponses", "requestState":
-			return nil
-		}
-		var v any
-		d := json.NewDecoder(bytes.NewReader(value))
-		d.UseNumber() // distinguishes large numbers
-		if err := d.Decode(&v); err != nil {
-			return err
-		}
-		if empty, ok := v.(map[string]any); v == nil || ok && len(empty) == 0 {
-			return nil
-		}
-		params[string(key)] = v
-		return nil
+	var params map[string]any
+	d := json.NewDecoder(bytes.NewReader(c.req.Params))
+	d.UseNumber() // distinguishes large numbers
+	if err := d.Decode(&params); err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(params, func(key string, value any) bool {
+		object, ok := value.(map[string]any)
+		return key == "_meta" || key == "inputResponses" || key == "requestState" || value == nil || ok && len(object) == 0
 	})
-	if err != nil {
-		return nil, err
-	}
 	text, err := strictjson.Marshal([]any{c.Method, params, auth.From(c.ctx).Principal()}) // sorts keys
-	if err != nil {
-		return nil, err
-	}
 	sum := sha256.Sum256(text)
-	return sum[:], nil
+	return sum[:], err
 }
 
 // ensureDialogue returns the dialogue of the call, and creates it if needed. Several goroutines
@@ -344,10 +327,10 @@ func (c *Call) openQuestions() (any, error) {
 	}
 	maps.DeleteFunc(d.answers, func(key string, _ json.RawMessage) bool { return !d.keys[key] })
 	digest, err := callDigest(c)
-	if err != nil {
-		return nil, fmt.Errorf("ask the client: %w", err)
+	state := ""
+	if err == nil {
+		state, err = c.via.server.states.seal(digest, slices.Sorted(maps.Keys(d.unanswered)), d.answers)
 	}
-	state, err := c.via.server.states.seal(digest, slices.Sorted(maps.Keys(d.unanswered)), d.answers)
 	if err != nil {
 		return nil, fmt.Errorf("ask the client: %w", err)
 	}

@@ -71,46 +71,26 @@ type ResourceHandler func(ctx context.Context, uri string, variables map[string]
 
 // ResourceContents are the contents of a resource, or a part of them: text or a blob.
 type ResourceContents struct {
-	URI      string // defaults to the URI of the request
-	MIMEType string // defaults to that of the resource or template
-	Text     string
-	Blob     []byte // replaces Text unless nil
-	Meta     Meta
-}
-
-// A resourceWire is the JSON of [ResourceContents]. It has either text or a blob, which may be
-// empty.
-type resourceWire struct {
-	URI      string  `json:"uri"`
-	MIMEType string  `json:"mimeType,omitempty"`
-	Text     *string `json:"text,omitempty"`
-	Blob     *[]byte `json:"blob,omitempty"`
-	Meta     Meta    `json:"_meta,omitempty"`
+	URI      string `json:"uri"`                // defaults to the URI of the request
+	MIMEType string `json:"mimeType,omitempty"` // defaults to that of the resource or template
+	Text     string `json:"text"`
+	Blob     []byte `json:"blob"` // replaces Text unless nil
+	Meta     Meta   `json:"_meta,omitempty"`
 }
 
 func (c ResourceContents) MarshalJSON() ([]byte, error) {
-	wire := resourceWire{URI: c.URI, MIMEType: c.MIMEType, Meta: c.Meta}
+	type fields ResourceContents
+	wire := struct {
+		fields
+		Text *string `json:"text,omitempty"` // may be empty
+		Blob *[]byte `json:"blob,omitempty"`
+	}{fields: fields(c)}
 	if c.Blob != nil {
 		wire.Blob = &c.Blob
 	} else {
 		wire.Text = &c.Text
 	}
 	return strictjson.Marshal(wire)
-}
-
-func (c *ResourceContents) UnmarshalJSON(raw []byte) error {
-	var wire resourceWire
-	if err := strictjson.Unmarshal(raw, &wire); err != nil {
-		return err
-	}
-	*c = ResourceContents{URI: wire.URI, MIMEType: wire.MIMEType, Meta: wire.Meta}
-	if wire.Text != nil {
-		c.Text = *wire.Text
-	}
-	if wire.Blob != nil {
-		c.Blob = append([]byte{}, *wire.Blob...)
-	}
-	return nil
 }
 
 // ResourceNotFound is the code for a resource that does not exist.

@@ -281,18 +281,14 @@ func (s *Session) handleNotification(_ context.Context, req *jsonrpc.Request) er
 		}
 	case "notifications/cancelled":
 		var p struct {
-			RequestID json.RawMessage `json:"requestId"`
-			Reason    string          `json:"reason"`
+			RequestID jsonrpc.ID `json:"requestId"`
+			Reason    string     `json:"reason"`
 		}
 		if err := strictjson.Unmarshal(req.Params, &p); err != nil {
 			return err
 		}
-		id, err := jsonrpc.ParseID(p.RequestID)
-		if err != nil {
-			return fmt.Errorf("requestId: %w", err)
-		}
-		if s.conn.Cancel(id) {
-			s.log.Debug("client cancelled a request", "id", id.String(), "reason", p.Reason)
+		if s.conn.Cancel(p.RequestID) {
+			s.log.Debug("client cancelled a request", "id", p.RequestID.String(), "reason", p.Reason)
 		}
 	}
 	return nil
