@@ -270,11 +270,8 @@ func (c *Call) readStateless(sp *statelessParams) error {
 	if Revision(version) != Latest {
 		return unsupportedError(version)
 	}
-	if sp.capabilities == nil {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q; use {} for a client without capabilities", MetaCapabilities)
-	}
 	if strictjson.First(sp.capabilities) != '{' {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] must be an object, got %s", MetaCapabilities, strictjson.Describe(sp.capabilities))
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "params._meta needs %q, an object; use {} for a client without capabilities", MetaCapabilities)
 	}
 	if err := checkInfo(sp.info); err != nil {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta[%q] %v", MetaClientInfo, err)

@@ -216,6 +216,7 @@ type reader struct {
 type registry[T component] struct {
 	noun  string // for errors, such as "resource template"
 	kind  string // the capability, such as "resources"
+	field string // the member of a list, such as "resourceTemplates"
 	mu    sync.RWMutex
 	items map[string]T
 	names []string // sorted

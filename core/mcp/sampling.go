@@ -109,44 +109,28 @@ func (s *Sampling) request(r Revision) (string, any, error) {
 		p.Tools = append(p.Tools, t.forRevision(r))
 	}
 	for i, m := range s.Messages {
-		for j, block := range m.Content {
-			if err := checkSampled(block, r); err != nil {
-				return "", nil, fmt.Errorf("content[%d] of message %d: %w", j, i, err)
+		blocks, err := renderContent(m.Content, r)
+		if err != nil {
+			return "", nil, err
+		}
+		for j, block := range blocks {
+			switch block.(type) {
+			case Text, Image, Audio, ToolUse, ToolUseResult:
+			default:
+				return "", nil, fmt.Errorf("content[%d] of message %d: revision %s does not support %T in a message to a model", j, i, r, m.Content[j])
+			}
+			if r < Revision20251125 {
+				p.Messages = append(p.Messages, SamplingMessage{m.Role, Blocks{block}})
 			}
 		}
-		blocks, err := renderContent(m.Content, r)
-		switch {
-		case err != nil:
-			return "", nil, err
-		case len(blocks) > 1 && r >= Revision20251125:
+		if r >= Revision20251125 && len(blocks) > 0 {
 			p.Messages = append(p.Messages, SamplingMessage{m.Role, blocks})
-			continue
-		}
-		for _, block := range blocks {
-			p.Messages = append(p.Messages, SamplingMessage{m.Role, Blocks{block}})
 		}
 	}
 	if len(p.Messages) == 0 {
 		return "", nil, errors.New("needs a message with content")
 	}
 	return "sampling/createMessage", p, nil
-}
-
-// checkSampled returns an error if a block cannot be part of a message to a model.
-func checkSampled(block Content, r Revision) error {
-	switch block.(type) {
-	case Text, Image:
-		return nil
-	case Audio:
-		if r >= Revision20250326 {
-			return nil
-		}
-	case ToolUse, ToolUseResult:
-		if r >= Revision20251125 {
-			return nil
-		}
-	}
-	return fmt.Errorf("revision %s does not support %T in a message to a model", r, block)
 }
 
 // setAnswer checks and stores the message of the model.
