@@ -36,7 +36,10 @@ func AddTool[In, Out any](to Registrar, t Tool, f func(context.Context, In) (Out
 func AddPrompt[In any, Out PromptOutput](to Registrar, p Prompt, f func(context.Context, In) (Out, error)) error {
 	var handler PromptHandler
 	if f != nil {
-		handler = promptHandler(f)
+		call := textFunc("arguments", f)
+		handler = func(ctx context.Context, arguments map[string]string) (*PromptResult, error) {
+			return promptResultOf(call(ctx, arguments))
+		}
 	}
 	return addTypedPrompt(to.derived(), p, reflect.TypeFor[In](), handler)
 }
@@ -49,11 +52,7 @@ func AddResource[Out any](s *Server, r Resource, f func(context.Context) (Out, e
 	var handler ResourceHandler
 	if f != nil {
 		handler = func(ctx context.Context, _ string, _ map[string]string) ([]ResourceContents, error) {
-			out, err := f(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return contentsOf(out)
+			return contentsOf(f(ctx))
 		}
 	}
 	var err error
@@ -71,17 +70,9 @@ func AddResource[Out any](s *Server, r Resource, f func(context.Context) (Out, e
 func AddResourceTemplate[In, Out any](to Registrar, t ResourceTemplate, f func(context.Context, In) (Out, error)) error {
 	var handler ResourceHandler
 	if f != nil {
-		decode := textDecoder[In]("variables")
+		call := textFunc("variables", f)
 		handler = func(ctx context.Context, _ string, variables map[string]string) ([]ResourceContents, error) {
-			in, err := decode(variables)
-			if err != nil {
-				return nil, err
-			}
-			out, err := f(ctx, in)
-			if err != nil {
-				return nil, err
-			}
-			return contentsOf(out)
+			return contentsOf(call(ctx, variables))
 		}
 	}
 	return addTypedTemplate(to.derived(), t, reflect.TypeFor[In](), reflect.TypeFor[Out](), handler)
@@ -226,29 +217,20 @@ type PromptOutput interface {
 	string | []PromptMessage | PromptResult | *PromptResult
 }
 
-// promptHandler returns a handler that decodes the arguments for f and wraps its output in a
-// result.
-func promptHandler[In any, Out PromptOutput](f func(context.Context, In) (Out, error)) PromptHandler {
-	decode := textDecoder[In]("arguments")
-	return func(ctx context.Context, arguments map[string]string) (*PromptResult, error) {
-		in, err := decode(arguments)
-		if err != nil {
-			return nil, err
-		}
-		out, err := f(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		switch out := any(out).(type) {
-		case string:
-			return &PromptResult{Messages: []PromptMessage{{RoleUser, Text{Text: out}}}}, nil
-		case []PromptMessage:
-			return &PromptResult{Messages: out}, nil
-		case PromptResult:
-			return &out, nil
-		}
-		return any(out).(*PromptResult), nil
+// promptResultOf returns the output of a function for [AddPrompt] as a result.
+func promptResultOf(out any, err error) (*PromptResult, error) {
+	if err != nil {
+		return nil, err
 	}
+	switch out := out.(type) {
+	case string:
+		return &PromptResult{Messages: []PromptMessage{{RoleUser, Text{Text: out}}}}, nil
+	case []PromptMessage:
+		return &PromptResult{Messages: out}, nil
+	case PromptResult:
+		return &out, nil
+	}
+	return out.(*PromptResult), nil
 }
 
 // addTypedTemplate adds a template whose variables are decoded into in, and whose contents are
@@ -288,7 +270,10 @@ func contentType(out reflect.Type, given string) (string, error) {
 
 // contentsOf returns the output of a typed resource as contents. Their URI and MIME type are set
 // when the resource is read.
-func contentsOf(out any) ([]ResourceContents, error) {
+func contentsOf(out any, err error) ([]ResourceContents, error) {
+	if err != nil {
+		return nil, err
+	}
 	switch out := out.(type) {
 	case string:
 		return []ResourceContents{{Text: out}}, nil
@@ -311,15 +296,16 @@ func contentsOf(out any) ([]ResourceContents, error) {
 	return []ResourceContents{{MIMEType: "application/json", Text: string(raw)}}, nil
 }
 
-// textDecoder returns a function that decodes text values into an In. what names the values in
+// textFunc returns a function that decodes text values and calls f. what names the values in
 // errors.
-func textDecoder[In any](what string) func(map[string]string) (In, error) {
+func textFunc[In, Out any](what string, f func(context.Context, In) (Out, error)) func(context.Context, map[string]string) (Out, error) {
 	decoder := new(strictjson.Decoder)
-	return func(values map[string]string) (in In, err error) {
+	return func(ctx context.Context, values map[string]string) (out Out, err error) {
+		var in In
 		if err := decoder.Decode(textObject(values), &in); err != nil {
-			return in, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid %s: %v", what, err)
+			return out, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid %s: %v", what, err)
 		}
-		return in, nil
+		return f(ctx, in)
 	}
 }
 

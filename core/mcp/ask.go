@@ -143,22 +143,27 @@ func (c *Call) askOne(ctx context.Context, q preparedQuestion) (answer json.RawM
 // errUnanswered.
 func (c *Call) askStateless(questions []preparedQuestion) error {
 	d := c.ensureDialogue()
-	open := false
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var open error
 	for _, q := range questions {
-		raw, ok := d.answerTo(q)
+		raw, ok := d.answers[q.key]
 		if !ok {
-			open = true
+			if d.unanswered == nil {
+				d.unanswered = make(map[string]inputRequest)
+			}
+			d.unanswered[q.key], open = q.request, errUnanswered
 			continue
 		}
 		if err := q.setAnswer(raw); err != nil {
-			d.restoreState(c.via.server.states) // the client may answer again
+			if d.used { // the client may answer again
+				c.via.server.states.restore(d.state)
+				d.used = false
+			}
 			return jsonrpc.Errorf(jsonrpc.InvalidParams, "inputResponses[%q]: %v", q.key, err)
 		}
 	}
-	if open {
-		return errUnanswered
-	}
-	return nil
+	return open
 }
 
 // errUnanswered ends a stateless call whose questions have no answers yet.
@@ -269,21 +274,6 @@ func (d *dialogue) prepare(questions []Question, r Revision) ([]preparedQuestion
 	return all, nil
 }
 
-// answerTo returns the answer to a question. Without an answer, it records the question as
-// unanswered.
-func (d *dialogue) answerTo(q preparedQuestion) (json.RawMessage, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if raw, ok := d.answers[q.key]; ok {
-		return raw, true
-	}
-	if d.unanswered == nil {
-		d.unanswered = make(map[string]inputRequest)
-	}
-	d.unanswered[q.key] = q.request
-	return nil, false
-}
-
 // beginDialogue is called before the handler. It marks the state as used. If a hook calls the
 // handler again, the handler may repeat its questions.
 func (c *Call) beginDialogue() error {
@@ -302,16 +292,6 @@ func (c *Call) beginDialogue() error {
 	}
 	d.ran, d.before = true, maps.Clone(d.keys)
 	return nil
-}
-
-// restoreState makes the state usable again, for an answer that was not accepted.
-func (d *dialogue) restoreState(k *stateKeeper) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.used {
-		k.restore(d.state)
-		d.used = false
-	}
 }
 
 // openQuestions returns the result of a stateless call that ends with questions, or nil.

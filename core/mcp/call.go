@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/petrock/petrock/core/auth"
@@ -79,24 +79,20 @@ func (c *Call) Traceparent() string {
 	if trace == "" && c.responder != nil {
 		trace = c.responder.Origin().Traceparent
 	}
-	if !isTraceparent(trace) {
+	if !traceparent.MatchString(trace) {
 		return ""
 	}
 	return trace
 }
 
-// isTraceparent reports whether text has the form 00-TRACE-SPAN-FLAGS, in lower-case hexadecimal.
-func isTraceparent(text string) bool {
-	parts := strings.Split(text, "-")
-	return len(text) == 55 && len(parts) == 4 && len(parts[0]) == 2 && len(parts[1]) == 32 && len(parts[2]) == 16 &&
-		strings.Trim(text, "-0123456789abcdef") == ""
-}
+// traceparent matches VERSION-TRACE-SPAN-FLAGS.
+var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
 // Client returns the client's own description of itself. Clients may omit or forge it: do not base
 // decisions on it.
 func (c *Call) Client() Implementation {
-	if c.client != nil {
-		return c.client.info
+	if c.agreed != nil {
+		return c.agreed.info
 	}
 	info, _ := readInfo(c.rawInfo) // checked by readStateless
 	return info
@@ -104,8 +100,8 @@ func (c *Call) Client() Implementation {
 
 // ClientCapabilities returns the capabilities that the client declares.
 func (c *Call) ClientCapabilities() Capabilities {
-	if c.client != nil {
-		return c.client.capabilities
+	if c.agreed != nil {
+		return c.agreed.capabilities
 	}
 	var all Capabilities
 	_ = strictjson.Unmarshal(c.rawCapabilities, &all) // checked by readStateless
@@ -157,14 +153,14 @@ func Progress(ctx context.Context, done, total float64, message string) {
 	p := c.progress
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.reported && done <= p.last {
+	if done <= p.last {
 		return
 	}
 	if c.Revision < Revision20250326 {
 		message = ""
 	}
 	if c.notify("notifications/progress", progressParams{p.token, done, total, message}) {
-		p.reported, p.last = true, done
+		p.last = done
 	}
 }
 
@@ -235,7 +231,7 @@ func (c *Call) readMeta(sp *statelessParams) error {
 			if err != nil {
 				return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta.progressToken must be a string or an integer, got %s", strictjson.Describe(value))
 			}
-			c.progress = &progress{token: token}
+			c.progress = &progress{token: token, last: math.Inf(-1)}
 		case MetaVersion:
 			sp.version = value
 		case MetaCapabilities:

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"errors"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
@@ -14,12 +13,8 @@ func withParams[P any](f func(context.Context, *Call, *P) (any, error)) func(con
 	return func(ctx context.Context, c *Call) (any, error) {
 		p := new(P)
 		if c.Params != nil {
-			err := decoder.Decode(c.Params, p)
-			if _, ok := errors.AsType[*strictjson.TypeError](err); ok {
+			if err := decoder.Decode(c.Params, p); err != nil {
 				return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of %s: %v", c.Method, err)
-			}
-			if err != nil {
-				return nil, err
 			}
 		}
 		return f(ctx, c, p)

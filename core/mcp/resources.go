@@ -65,12 +65,11 @@ func (s *Server) subscribe(ctx context.Context, c *Call) (any, error) {
 	if len(uri) > maxSubscribed {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "the uri has %d bytes (limit %d for a subscription)", len(uri), maxSubscribed)
 	}
-	if !c.Session.changes.subscribe(uri) {
-		return struct{}{}, nil
-	}
-	if err := c.reserve(subscriptionCost(uri)); err != nil {
-		c.Session.changes.unsubscribe(uri)
-		return nil, err
+	if c.Session.changes.subscribe(uri) {
+		if err := c.reserve(subscriptionCost(uri)); err != nil {
+			c.Session.changes.unsubscribe(uri)
+			return nil, err
+		}
 	}
 	return struct{}{}, nil
 }

@@ -119,9 +119,10 @@ const (
 
 // An agreement is the result of the handshake.
 type agreement struct {
-	client
-	revision Revision
-	declared Capabilities // of the server
+	info         Implementation // of the client, as it describes itself
+	capabilities Capabilities   // of the client
+	revision     Revision
+	declared     Capabilities // of the server
 }
 
 // Revision returns the negotiated revision, or "" before initialize.
@@ -153,7 +154,7 @@ type Call struct {
 	responder transport.Responder // of the transport; nil over stdio
 	req       *jsonrpc.Request
 	ctx       context.Context // of the request; ends when the client cancels it
-	client    *client         // of the session; nil in the stateless era
+	agreed    *agreement      // of the session; nil in the stateless era
 	level     *Level          // the lowest level of log messages for the client; nil sends none
 	progress  *progress       // nil if the client does not want progress
 	cache     Cache           // of the result
@@ -170,12 +171,6 @@ type Call struct {
 	meta  Meta // for the _meta of the result
 }
 
-// A client is the client of a session, as it describes itself in the handshake.
-type client struct {
-	info         Implementation
-	capabilities Capabilities
-}
-
 // statelessParams are params of the stateless era as JSON: members of _meta, and answers to
 // questions of the server.
 type statelessParams struct {
@@ -187,9 +182,8 @@ type statelessParams struct {
 type progress struct {
 	token jsonrpc.ID
 
-	mu       sync.Mutex
-	reported bool
-	last     float64
+	mu   sync.Mutex
+	last float64 // -Inf before the first
 }
 
 // A dialogue holds the questions and answers of a call.

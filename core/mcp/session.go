@@ -36,7 +36,7 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 	}
 	if sp.version == nil && !s.stateless {
 		agreed := s.agreed.Load()
-		call.Session, call.client, call.Revision = s, &agreed.client, agreed.revision
+		call.Session, call.agreed, call.Revision = s, agreed, agreed.revision
 		return s.serve(call, s.check(call, agreed.declared.Has))
 	}
 	call.Revision = Latest
@@ -117,7 +117,7 @@ func (s *Server) initialize(_ context.Context, c *Call, p *initializeParams) (an
 		revision = LatestHandshake
 	}
 	declared := s.capabilities()
-	c.Session.agreed.Store(&agreement{client{info: info, capabilities: p.Capabilities}, revision, declared})
+	c.Session.agreed.Store(&agreement{info, p.Capabilities, revision, declared})
 	c.Session.state.CompareAndSwap(stateCreated, stateInitializing)
 	c.Session.conn.SetDialect(jsonrpc.Dialect{Batches: revision == Revision20250326, NullID: revision < Revision20251125})
 	sent := maps.Clone(declared)
