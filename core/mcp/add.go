@@ -310,10 +310,23 @@ func textFunc[In, Out any](what string, f func(context.Context, In) (Out, error)
 }
 
 // textSchema returns the schema of a struct that is decoded from text: given, which must match the
-// struct, or else an inferred one, or nil if the struct is empty or infer is false.
+// struct, or else an inferred one, or nil if the struct is empty or infer is false. Only tools
+// support defaults and headers.
 func (d *Derived) textSchema(in reflect.Type, given json.RawMessage, infer bool) (json.RawMessage, error) {
-	if err := checkTextFields(in); err != nil {
-		return nil, err
+	if in.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("input %v: must be a struct", in)
+	}
+	fields := jsonfield.Decoded(in)
+	for _, f := range fields {
+		tag, err := jsonschema.ParseTag(f.Tag)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("schema tag of %v.%s: %w", in, f.Name, err)
+		case tag.Default != nil:
+			return nil, fmt.Errorf("%v.%s: only tools support a default; set it in the function", in, f.Name)
+		case tag.Header != "":
+			return nil, fmt.Errorf("%v.%s: only tools support a header; remove it", in, f.Name)
+		}
 	}
 	if given != nil {
 		s, err := compileInput(given)
@@ -322,7 +335,6 @@ func (d *Derived) textSchema(in reflect.Type, given json.RawMessage, infer bool)
 		}
 		return given, d.check(s, in, jsonschema.Input)
 	}
-	fields := jsonfield.Decoded(in)
 	if !infer || d.isExact() || len(fields) == 0 {
 		return nil, nil
 	}
@@ -336,26 +348,6 @@ func (d *Derived) textSchema(in reflect.Type, given json.RawMessage, infer bool)
 		}
 	}
 	return raw, nil
-}
-
-// checkTextFields returns an error if in is not a struct, or has defaults or headers, which only
-// tools support.
-func checkTextFields(in reflect.Type) error {
-	if in.Kind() != reflect.Struct {
-		return fmt.Errorf("input %v: must be a struct", in)
-	}
-	for _, f := range jsonfield.Decoded(in) {
-		tag, err := jsonschema.ParseTag(f.Tag)
-		switch {
-		case err != nil:
-			return fmt.Errorf("schema tag of %v.%s: %w", in, f.Name, err)
-		case tag.Default != nil:
-			return fmt.Errorf("%v.%s: only tools support a default; set it in the function", in, f.Name)
-		case tag.Header != "":
-			return fmt.Errorf("%v.%s: only tools support a header; remove it", in, f.Name)
-		}
-	}
-	return nil
 }
 
 // checkNames returns an error if the fields of an input do not have the names of its values. what

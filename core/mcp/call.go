@@ -250,7 +250,17 @@ func (c *Call) readMeta(sp *statelessParams) error {
 func (c *Call) readStateless(sp *statelessParams) error {
 	version, ok := strictjson.Unquote(sp.version)
 	if c.responder != nil {
-		if err := c.responder.CheckRequest(c.forTransport(version)); err != nil {
+		r := transport.Request{
+			Version:   version,
+			Method:    c.Method,
+			Target:    c.Target,
+			HasTarget: strictjson.First(c.target) == '"',
+			Arguments: c.arguments,
+		}
+		if t, ok := c.via.server.tools.get(c.Target); ok && c.Method == "tools/call" {
+			r.Headers = t.headerArguments
+		}
+		if err := c.responder.CheckRequest(r); err != nil {
 			return err
 		}
 	}
@@ -284,27 +294,9 @@ func (c *Call) readStateless(sp *statelessParams) error {
 	return nil
 }
 
-// forTransport returns the request as a transport sees it. version is the revision that it names.
-func (c *Call) forTransport(version string) transport.Request {
-	r := transport.Request{
-		Version:   version,
-		Method:    c.Method,
-		Target:    c.Target,
-		HasTarget: strictjson.First(c.target) == '"',
-		Arguments: c.arguments,
-	}
-	if t, ok := c.via.server.tools.get(c.Target); ok && c.Method == "tools/call" {
-		r.Headers = t.headerArguments
-	}
-	return r
-}
-
 // unsupportedError returns the error for a request that names an unsupported revision.
 func unsupportedError(version string) error {
-	data, _ := strictjson.Marshal(struct { // strings always encode
-		Supported []Revision `json:"supported"`
-		Requested string     `json:"requested"`
-	}{Revisions(), short(version)})
+	data, _ := strictjson.Marshal(map[string]any{"supported": Revisions(), "requested": short(version)}) // always encodes
 	msg := fmt.Sprintf("unsupported protocol version %q", short(version))
 	if slices.Contains(HandshakeRevisions(), Revision(version)) {
 		msg = "revision " + version + " needs a session; send initialize first, or use revision " + string(Latest)
@@ -356,7 +348,7 @@ func (c *Call) notify(method string, params any) bool {
 		return false
 	}
 	if err := c.req.Notify(method, params); err != nil {
-		c.via.log.Debug("notify client", "method", method, "error", err)
+		c.via.server.o.Logger.Debug("notify client", "method", method, "error", err)
 	}
 	return true
 }
@@ -372,6 +364,6 @@ func (c *Call) end() {
 // handler.
 func (s *Session) notify(ctx context.Context, method string, params any) {
 	if err := s.conn.Notify(ctx, method, params); err != nil {
-		s.log.Debug("notify client", "method", method, "error", err)
+		s.server.o.Logger.Debug("notify client", "method", method, "error", err)
 	}
 }

@@ -56,14 +56,11 @@ func (c *changes) noteList(kind string) {
 func (c *changes) noteUpdates(match func(uri string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changed := false
 	for uri := range c.subscribed {
 		if match(uri) {
-			c.updated[uri], changed = true, true
+			c.updated[uri] = true
+			c.schedule()
 		}
-	}
-	if changed {
-		c.schedule()
 	}
 }
 

@@ -80,7 +80,7 @@ func (s *Server) completeArgument(ctx context.Context, c *Call, p *completeParam
 		if err != nil {
 			return nil, err
 		}
-		values = append(values, found...)
+		values = append(values, found...) // not nil, which would be null in JSON
 	}
 	const limit = 100
 	sent := values[:min(len(values), limit)]

@@ -2,8 +2,10 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -20,7 +22,7 @@ func Logger(ctx context.Context) *slog.Logger {
 	if c == nil {
 		return slog.Default()
 	}
-	return slog.New(&logHandler{next: c.via.log.Handler(), call: c})
+	return slog.New(&logHandler{next: c.via.server.o.Logger.Handler(), call: c})
 }
 
 // CallLog returns [Options].CallLog, or a logger that discards everything. Transports log the
@@ -60,15 +62,12 @@ func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 		outcome = "failed"
 	}
 	attrs = append(attrs, slog.Float64("took_ms", float64(time.Since(began).Microseconds())/1000), slog.String("outcome", outcome), slog.String("request", c.RequestID()), slog.String("id", c.req.ID.String()))
-	switch {
-	case c.hidden != nil:
-		attrs = append(attrs, slog.String("error", strictjson.Clip(c.hidden.Error(), maxLogged)))
-	case *err != nil:
-		attrs = append(attrs, slog.String("error", strictjson.Clip((*err).Error(), maxLogged)))
-	case failed && len(c.result.Content) > 0:
-		if text, ok := c.result.Content[0].(Text); ok {
-			attrs = append(attrs, slog.String("error", strictjson.Clip(text.Text, maxLogged)))
-		}
+	reason := cmp.Or(c.hidden, *err)
+	if reason == nil && failed {
+		reason = errors.New(c.result.Text())
+	}
+	if reason != nil {
+		attrs = append(attrs, slog.String("error", strictjson.Clip(reason.Error(), maxLogged)))
 	}
 	if s.server.o.LogArguments {
 		attrs = append(attrs, slog.String("params", strictjson.Clip(string(c.Params), maxLogged)))

@@ -74,9 +74,6 @@ func (m *PromptMessage) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	content, err := decodeContent(wire.Content)
-	if err != nil {
-		return err
-	}
 	*m = PromptMessage{wire.Role, content}
-	return nil
+	return err
 }

@@ -137,31 +137,25 @@ func (s *Server) openSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 
 // newSession returns a session that handles the messages of a connection.
 func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
-	session := &Session{server: s, log: s.o.Logger, ending: make(chan struct{})}
+	session := &Session{server: s, ending: make(chan struct{})}
 	o.Handle, o.OnNotification, o.Ordered = session.handle, session.handleNotification, s.ordered
 	o.OnShutdown, o.Logger = session.end, s.o.Logger
 	session.agreed.Store(&agreement{})
 	session.conn = jsonrpc.NewConn(t, o)
-	session.changes = sessionChanges(session)
-	session.changes.begin()
-	return session
-}
-
-// sessionChanges returns a collector for the client of a session. It notifies the client about the
-// lists that the server offered, while the session is operating.
-func sessionChanges(s *Session) *changes {
-	return newChanges(func(kind string) bool {
-		return s.agreed.Load().declared.Has(kind)
-	}, func(method, uri string) {
-		if s.state.Load() != stateOperating {
+	// While the session is operating, the client is notified about the lists that the server offered.
+	wants := func(kind string) bool { return session.agreed.Load().declared.Has(kind) }
+	session.changes = newChanges(wants, func(method, uri string) {
+		if session.state.Load() != stateOperating {
 			return
 		}
 		var params any
 		if uri != "" {
 			params = map[string]string{"uri": uri}
 		}
-		s.notify(context.Background(), method, params)
+		session.notify(context.Background(), method, params)
 	})
+	session.changes.begin()
+	return session
 }
 
 // Receive handles a message, concurrently with others. The context of a request has the values of

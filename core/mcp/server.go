@@ -99,7 +99,6 @@ type Server struct {
 type Session struct {
 	server    *Server
 	conn      *jsonrpc.Conn
-	log       *slog.Logger
 	state     atomic.Int32
 	level     atomic.Pointer[Level] // nil until the client sets a log level
 	changes   *changes

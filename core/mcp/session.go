@@ -288,7 +288,7 @@ func (s *Session) handleNotification(_ context.Context, req *jsonrpc.Request) er
 			return err
 		}
 		if s.conn.Cancel(p.RequestID) {
-			s.log.Debug("client cancelled a request", "id", p.RequestID.String(), "reason", p.Reason)
+			s.server.o.Logger.Debug("client cancelled a request", "id", p.RequestID.String(), "reason", p.Reason)
 		}
 	}
 	return nil
