@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -24,7 +23,7 @@ type CommandInput struct {
 // Command creates a command: a tool that changes the state of a feature. It also creates the feature
 // if needed.
 func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
-	n, err := newComponent(p, "command", derive.Features, in.Name, in.Description, Implementation{in.Body, in.Examples})
+	n, err := newComponent(p, "command", request{in.Name, in.Description, in.Fields, in.Output, Implementation{in.Body, in.Examples}})
 	if err != nil {
 		return gen.Draft{}, err
 	}
@@ -36,41 +35,9 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 			return gen.Draft{}, err
 		}
 	}
-	input, output, err := n.inputOutput(in.Fields, in.Output)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-
-	file := n.file()
-	file.ImportName(p.Import("core/app"), "app")
-	input.write(file)
-	output.write(file)
-	n.writeCommandMethods(file, output.name)
-
-	test, err := n.toolTest(input, output)
-	return n.draft(file, test, err)
-}
-
-// inputOutput returns the input and output types of a tool, command or query.
-func (n *component) inputOutput(inputFields, outputFields []string) (input, output structure, err error) {
-	input = structure{name: n.goName + "Input", prefix: n.goName, about: "is the input of " + n.wire + "."}
-	output = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is the output of " + n.label() + "."}
-	if n.feature != "" {
-		input = structure{name: n.goName, prefix: n.goName, about: gen.DocSentence(n.description), directives: n.directives, logged: true}
-		output.logged = true
-	}
-	if input.fields, err = gen.ParseFields(inputFields, n.project.Initialisms...); err == nil {
-		output.fields, err = gen.ParseFields(outputFields, n.project.Initialisms...)
-	}
-	if err != nil {
-		return input, output, err
-	}
-	n.useDeclaredEnums(input.fields, output.fields)
-	if len(output.fields) == 0 && n.kind != "command" {
-		output.fields = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}}}
-	}
-	n.setUndescribed(input.fields)
-	return input, output, nil
+	file := n.toolFile()
+	n.writeCommandMethods(file, n.output.name)
+	return n.toolDraft(file)
 }
 
 // useDeclaredEnums replaces enums by string types of the feature that have the same values, and adds
@@ -136,23 +103,14 @@ type QueryInput struct {
 // Query creates a query: a tool that reads the state of a feature. It also creates the feature if
 // needed.
 func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
-	n, err := newComponent(p, "query", derive.Features, in.Name, in.Description, Implementation{in.Body, in.Examples})
+	n, err := newComponent(p, "query", request{in.Name, in.Description, in.Fields, in.Output, Implementation{in.Body, in.Examples}})
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	input, output, err := n.inputOutput(in.Fields, in.Output)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-
-	file := n.file()
-	input.write(file)
-	output.write(file)
+	file := n.toolFile()
 	file.Text(`// Answer answers `+n.label()+` from s, which it does not change.
-func (q `+n.goName+`) Answer(ctx context.Context, s *State) (`+output.name+`, error) {
-`+n.statements(file, output.name+"{}")+`
+func (q `+n.goName+`) Answer(ctx context.Context, s *State) (`+n.output.name+`, error) {
+`+n.statements(file, n.output.name+"{}")+`
 }`, "context")
-
-	test, err := n.toolTest(input, output)
-	return n.draft(file, test, err)
+	return n.toolDraft(file)
 }

@@ -36,15 +36,24 @@ type component struct {
 
 	undescribed []string // input fields without a description
 
-	input, output shape                   // types of a tool; the name is empty if unknown
+	input, output structure               // the name is empty if the type is unknown
 	features      map[string]*gen.Feature // cache of Project.Feature, by name
 }
 
-// newComponent returns a component from its name: FEATURE/NAME if the folder is that of the
-// features.
-func newComponent(p gen.Project, kind, dir, text, description string, in Implementation) (component, error) {
-	n := component{project: p, kind: kind, dir: dir, features: map[string]*gen.Feature{}}
-	if dir == derive.Features {
+// A request is what the inputs of generators have in common.
+type request struct {
+	name, description string
+	fields, output    []string
+	Implementation
+}
+
+// newComponent returns the component that a request asks for. Its name is FEATURE/NAME, unless its
+// kind has a fixed folder.
+func newComponent(p gen.Project, kind string, in request) (component, error) {
+	place, isFixed := derive.PlaceOf(derive.Kind(kind))
+	n := component{project: p, kind: kind, dir: place.Dir, features: map[string]*gen.Feature{}}
+	text := in.name
+	if !isFixed {
 		feature, rest, ok := strings.Cut(text, "/")
 		if !ok || rest == "" || feature == "" || strings.Contains(rest, "/") {
 			return n, fmt.Errorf("invalid %s name %q: write FEATURE/NAME, such as posts/publish", kind, text)
@@ -82,10 +91,39 @@ func newComponent(p gen.Project, kind, dir, text, description string, in Impleme
 	case !n.name.IsExact():
 		n.directives = append(n.directives, "name "+n.wire)
 	}
-	if n.description, err = gen.ParseDescription(description); err != nil {
+	if n.description, err = gen.ParseDescription(in.description); err != nil {
 		return n, err
 	}
-	return n, n.setImplementation(in)
+	if err := n.setImplementation(in.Implementation); err != nil {
+		return n, err
+	}
+	return n, n.setFields(in.fields, in.output)
+}
+
+// setFields sets the input and output types. In a feature, the input is the component's own type.
+func (n *component) setFields(input, output []string) (err error) {
+	n.input = structure{name: n.goName + "Input", prefix: n.goName, about: "is the input of " + n.wire + "."}
+	n.output = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is the output of " + n.label() + "."}
+	if n.feature != "" {
+		n.input.name, n.input.about = n.goName, gen.DocSentence(n.description)
+		n.input.logged, n.output.logged = true, true
+	}
+	if n.input.fields, err = gen.ParseFields(input, n.project.Initialisms...); err == nil {
+		n.output.fields, err = gen.ParseFields(output, n.project.Initialisms...)
+	}
+	if err != nil {
+		return err
+	}
+	n.useDeclaredEnums(n.input.fields, n.output.fields)
+	if len(output) == 0 && n.kind != "command" {
+		n.output.fields = []gen.Field{{Name: "result", Go: "Result", Type: gen.FieldType{Kind: gen.KindString}}}
+	}
+	for _, f := range n.input.fields {
+		if f.Description == "" && n.kind != "worker" {
+			n.undescribed = append(n.undescribed, f.Name)
+		}
+	}
+	return nil
 }
 
 // isReserved reports whether petrock uses the name of the component for something else.
@@ -101,7 +139,17 @@ func (n component) isReserved() bool {
 }
 
 func (n component) file() gen.GoFile {
-	return gen.NewGoFile(n.project.Import(n.dir), n.project.Package(n.dir))
+	file := gen.NewGoFile(n.project.Import(n.dir), n.project.Package(n.dir))
+	file.ImportName(n.project.Import("core/app"), "app")
+	return file
+}
+
+// toolFile returns the file of a tool, command or query, with its types.
+func (n component) toolFile() gen.GoFile {
+	file := n.file()
+	n.input.write(file)
+	n.output.write(file)
+	return file
 }
 
 // writeFunction adds the function. Without a body it returns zero and an error that names its file.
@@ -151,7 +199,7 @@ func (n component) draft(file, test gen.GoFile, err error) (gen.Draft, error) {
 		draft.Next = append(draft.Next, fmt.Sprintf("Write the test of %s in %s.", n.wire, n.testPath()))
 	}
 	if len(n.undescribed) > 0 {
-		draft.Next = append(draft.Next, n.describeFields())
+		draft.Next = append(draft.Next, fmt.Sprintf("Models read the comments of fields. These fields have none in %s: %s.", n.path(), strings.Join(n.undescribed, ", ")))
 	}
 	if n.feature == "" || n.project.Packages[n.dir] != "" {
 		return draft, nil
@@ -161,22 +209,9 @@ func (n component) draft(file, test gen.GoFile, err error) (gen.Draft, error) {
 	}
 	files, err := plainFeature(n.project, n.feature)
 	draft.Files = append(draft.Files, files...)
-	draft.Notices = append(draft.Notices, newFeatureNotice(n.project, n.feature))
+	draft.Notices = append(draft.Notices, "The feature "+n.feature+" is new.")
 	draft.Next = append([]string{fmt.Sprintf("Declare the state of the feature %s in %s.", n.feature, path.Join(n.dir, "state.go"))}, draft.Next...)
 	return draft, err
-}
-
-func (n *component) setUndescribed(fields []gen.Field) {
-	for _, f := range fields {
-		if f.Description == "" {
-			n.undescribed = append(n.undescribed, f.Name)
-		}
-	}
-}
-
-// describeFields asks for the comments of fields, which clients see as descriptions.
-func (n component) describeFields() string {
-	return fmt.Sprintf("Models read the comments of fields. These fields have none in %s: %s.", n.path(), strings.Join(n.undescribed, ", "))
 }
 
 // An Implementation is the code of a component with its examples, as the caller sends them.

@@ -173,7 +173,7 @@ func (c *converter) literal(file gen.GoFile, text string, t types.Type) (string,
 			return "", false
 		}
 	}
-	return file.Code(value.code), true
+	return file.Code(value), true
 }
 
 // structLiteral returns the statement that returns a struct with the given fields and values.

@@ -188,17 +188,17 @@ func (n component) listedTest() gen.GoFile {
 }
 
 // sampleInput returns a valid input, or nil if it knows none: the fields of a Go type are unknown.
-func (n component) sampleInput(fields []gen.Field) *jen.Statement {
-	for _, f := range fields {
+func (n component) sampleInput() *jen.Statement {
+	for _, f := range n.input.fields {
 		if t, _ := f.Type.Enum(); t.Kind == gen.KindGo && t.Values == nil && !f.Optional {
 			return nil
 		}
 	}
-	object, err := encodeFields(fields, requiredSample)
+	object, err := encodeFields(n.input.fields, requiredSample)
 	if err != nil {
 		return nil
 	}
-	return n.argument(n.wire, object)
+	return n.input.shape(n.project.Import(n.dir)).argument(object)
 }
 
 // encode sets the input and output of the steps. own may be nil if none calls the component itself.
@@ -207,7 +207,7 @@ func (n component) encode(own row) (err error) {
 		s := &n.steps[i]
 		encode := own
 		if s.tool != n.ownTool() {
-			encode = n.toolRow()
+			encode = n.toolRow
 		}
 		if s.input, s.output, err = encode(*s); err != nil {
 			return err
@@ -216,20 +216,20 @@ func (n component) encode(own row) (err error) {
 	return nil
 }
 
-func (n component) toolRow() row {
-	return func(s step) (input, output *jen.Statement, err error) {
-		if s.Output != nil {
-			text, err := compact(s.Output)
-			if err != nil {
-				return nil, nil, err
-			}
-			output = textLit(text)
-			if value, ok := n.output.literal(s.Output); ok && s.tool == n.wire {
-				output = value
-			}
+// toolRow is the row of a call of a tool.
+func (n component) toolRow(s step) (input, output *jen.Statement, err error) {
+	if s.Output != nil {
+		result := shape{}
+		if s.tool == n.ownTool() {
+			result = n.output.shape(n.project.Import(n.dir))
 		}
-		return n.argument(s.tool, s.Input), output, nil
+		text, err := compact(s.Output)
+		if err != nil {
+			return nil, nil, err
+		}
+		output = result.argument(json.RawMessage(text))
 	}
+	return n.inputOf(s.tool).argument(s.Input), output, nil
 }
 
 // code returns the step as a literal of type mcptest.Example.

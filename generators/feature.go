@@ -1,7 +1,6 @@
 package generators
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"go/token"
@@ -11,8 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
@@ -112,21 +109,6 @@ func renderFiles(dir string, sources ...source) ([]gen.File, error) {
 		files = append(files, gen.File{Path: path.Join(dir, s.name), Text: text})
 	}
 	return files, nil
-}
-
-// newFeatureNotice tells the user that a feature is created, and lists the other features.
-func newFeatureNotice(p gen.Project, feature string) string {
-	var others []string
-	for dir, pkg := range p.Packages {
-		if path.Dir(dir) == derive.Features && pkg != "" && dir != featureDir(feature) {
-			others = append(others, path.Base(dir))
-		}
-	}
-	if len(others) == 0 {
-		return "The feature " + feature + " is new."
-	}
-	slices.Sort(others)
-	return fmt.Sprintf("The feature %s is new. Other features: %s.", feature, strings.Join(others, ", "))
 }
 
 var (
@@ -293,24 +275,16 @@ func (n component) testSetup(file gen.GoFile) string {
 		text += "client.Register(" + register + ")\n"
 	}
 	for _, s := range n.given {
-		text += fmt.Sprintf("client.Given(%q, %s)\n", s.tool, file.Code(n.argument(s.tool, s.Input)))
+		text += fmt.Sprintf("client.Given(%q, %s)\n", s.tool, file.Code(n.inputOf(s.tool).argument(s.Input)))
 	}
 	return text
-}
-
-// argument returns the input of a tool call: a Go value if one encodes to it, else JSON text.
-func (n component) argument(tool string, input json.RawMessage) *jen.Statement {
-	if value, ok := n.inputOf(tool).literal(input); ok {
-		return value
-	}
-	return textLit(string(input))
 }
 
 // inputOf returns the input type of a tool: the component itself, or a command or query of a
 // feature. The name is empty if the type is unknown.
 func (n component) inputOf(tool string) shape {
-	if tool == n.wire {
-		return n.input
+	if tool == n.ownTool() {
+		return n.input.shape(n.project.Import(n.dir))
 	}
 	known := n.knownFeature(featureOf(n.project, tool))
 	if known == nil {

@@ -1,18 +1,16 @@
 package generators
 
 import (
-	"cmp"
-	"encoding/base64"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/types"
-	"maps"
 	"path"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -20,6 +18,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/strictjson/jsonfield"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -145,208 +144,176 @@ func (s shape) literal(object json.RawMessage) (*jen.Statement, bool) {
 	return jen.Qual(s.path, s.name).Values(set...), ok
 }
 
+// argument returns an input or output in a test: a Go value if one encodes to it, else JSON text.
+func (s shape) argument(object json.RawMessage) *jen.Statement {
+	if value, ok := s.literal(object); ok {
+		return value
+	}
+	return textLit(string(object))
+}
+
+// members returns the fields of literal.
 func (s shape) members(object json.RawMessage) ([]jen.Code, bool) {
 	var given map[string]json.RawMessage
-	if !ast.IsExported(s.name) || strictjson.Unmarshal(object, &given) != nil || given == nil {
+	if !ast.IsExported(s.name) || strictjson.Unmarshal(object, &given) != nil {
 		return nil, false
 	}
-	var set []jen.Code
+	var fields []reflect.StructField
+	var exprs []ast.Expr
 	for _, f := range s.fields {
-		key, options, ok := encodedAs(f)
-		if ok && key == "" {
+		tag := reflect.StructTag(f.Tag)
+		switch {
+		case f.Name == "": // embedded
+			return nil, false
+		case tag.Get("json") == "-" || !ast.IsExported(f.Name):
 			continue
 		}
-		t, err := parser.ParseExpr(f.Type)
-		if !ok || err != nil {
-			return nil, false
-		}
-		raw, isGiven := given[key]
-		delete(given, key)
-		if !isGiven {
-			if !slices.Contains(options, "omitzero") && !(slices.Contains(options, "omitempty") && s.canBeEmpty(t)) {
-				return nil, false
-			}
+		expr, _ := parser.ParseExpr(f.Type) // nil is a type that no value has
+		fields = append(fields, reflect.StructField{Name: f.Name, Type: s.typeOf(expr), Tag: tag})
+		exprs = append(exprs, expr)
+	}
+	value, ok := decode(reflect.StructOf(fields), object)
+	var set []jen.Code
+	for i, f := range fields {
+		if given[jsonfield.ParseTag(f.Tag.Get("json"), f.Name).Key] == nil || !ok {
 			continue
 		}
-		v, ok := s.value(t, raw)
-		if !ok || v.empty && slices.Contains(options, "omitempty") || v.zero && slices.Contains(options, "omitzero") {
-			return nil, false
-		}
-		set = append(set, gen.KeyValue(f.Name, v.code))
+		var code *jen.Statement
+		code, ok = s.code(exprs[i], value.Field(i))
+		set = append(set, gen.KeyValue(f.Name, code))
 	}
-	return set, len(given) == 0
+	return set, ok
 }
 
-// encodedAs returns the JSON key of a field, empty if it is not encoded, and the options of its tag.
-// It reports false for embedded fields and the option string.
-func encodedAs(f gen.StructField) (key string, options []string, ok bool) {
-	tag := reflect.StructTag(f.Tag).Get("json")
-	if tag == "-" || f.Name != "" && !ast.IsExported(f.Name) {
-		return "", nil, true
+// value returns the value of type t that encodes to raw.
+func (s shape) value(t ast.Expr, raw json.RawMessage) (*jen.Statement, bool) {
+	value, ok := decode(s.typeOf(t), raw)
+	if !ok {
+		return nil, false
 	}
-	key, rest, _ := strings.Cut(tag, ",")
-	options = strings.Split(rest, ",")
-	return cmp.Or(key, f.Name), options, f.Name != "" && !slices.Contains(options, "string")
+	return s.code(t, value)
 }
 
-// canBeEmpty reports whether omitempty leaves out the zero value of a type.
-func (s shape) canBeEmpty(t ast.Expr) bool {
-	switch t := t.(type) {
-	case *ast.StarExpr, *ast.MapType:
-		return true
-	case *ast.ArrayType:
-		return t.Len == nil
-	case *ast.Ident:
-		return predeclared[t.Name] != nil || slices.Contains(s.strings, t.Name)
-	case *ast.SelectorExpr:
-		return t.Sel.Name == "Duration" || t.Sel.Name == "RawMessage"
+// decode returns the value of a type that encodes to raw, and false if there is none.
+func decode(t reflect.Type, raw json.RawMessage) (reflect.Value, bool) {
+	pointer := reflect.New(t)
+	if strictjson.Unmarshal(raw, pointer.Interface()) != nil {
+		return pointer.Elem(), false
 	}
-	return false
+	again, err := json.Marshal(pointer.Interface())
+	var values [2]any
+	for i, text := range []json.RawMessage{raw, again} {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber() // 1.0 is not 1
+		err = errors.Join(err, decoder.Decode(&values[i]))
+	}
+	return pointer.Elem(), err == nil && reflect.DeepEqual(values[0], values[1])
 }
 
-// predeclared are the predeclared types that JSON can encode. int and uint have 64 bits everywhere.
-var predeclared = map[string]reflect.Type{
+// knownTypes are the types that literals can have. int and uint have 64 bits everywhere.
+var knownTypes = map[string]reflect.Type{
 	"any": reflect.TypeFor[any](), "string": reflect.TypeFor[string](), "bool": reflect.TypeFor[bool](),
 	"float64": reflect.TypeFor[float64](), "rune": reflect.TypeFor[rune](), "byte": reflect.TypeFor[byte](),
 	"int": reflect.TypeFor[int64](), "int8": reflect.TypeFor[int8](), "int16": reflect.TypeFor[int16](),
 	"int32": reflect.TypeFor[int32](), "int64": reflect.TypeFor[int64](),
 	"uint": reflect.TypeFor[uint64](), "uint8": reflect.TypeFor[uint8](), "uint16": reflect.TypeFor[uint16](),
 	"uint32": reflect.TypeFor[uint32](), "uint64": reflect.TypeFor[uint64](),
+	"time.Time": reflect.TypeFor[time.Time](), "time.Duration": reflect.TypeFor[time.Duration](),
+	"json.RawMessage": reflect.TypeFor[json.RawMessage](),
 }
 
-type goValue struct {
-	code        *jen.Statement
-	empty, zero bool // omitempty or omitzero would leave it out
-	converts    bool // the type of code differs, such as int for int64
+// typeOf returns a type that encodes like t. It is struct{}, which has no literals, if t is unknown.
+func (s shape) typeOf(t ast.Expr) reflect.Type {
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		return reflect.PointerTo(s.typeOf(t.X))
+	case *ast.ArrayType:
+		if t.Len == nil {
+			return reflect.SliceOf(s.typeOf(t.Elt))
+		}
+	case *ast.MapType:
+		if types.ExprString(t.Key) == "string" {
+			return reflect.MapOf(knownTypes["string"], s.typeOf(t.Value))
+		}
+	case *ast.Ident, *ast.SelectorExpr:
+		name := types.ExprString(t)
+		if slices.Contains(s.strings, name) {
+			name = "string"
+		}
+		if known := knownTypes[name]; known != nil {
+			return known
+		}
+	}
+	return reflect.TypeFor[struct{}]()
 }
 
-// value returns the value of type t that encodes to raw.
-func (s shape) value(t ast.Expr, raw json.RawMessage) (goValue, bool) {
-	if strictjson.First(raw) == 'n' {
-		return goValue{}, false
+// code returns a value of type t as Go. It reports false for nil and for values without a literal.
+func (s shape) code(t ast.Expr, v reflect.Value) (code *jen.Statement, ok bool) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+		if v.IsNil() {
+			return nil, false
+		}
 	}
 	switch t := t.(type) {
 	case *ast.StarExpr:
-		v, ok := s.value(t.X, raw)
-		if v.converts {
-			v.code = s.typeCode(t.X).Call(v.code)
+		code, ok = s.code(t.X, v.Elem())
+		if ident, isIdent := t.X.(*ast.Ident); isIdent && !slices.Contains([]string{"string", "bool", "int", "float64"}, ident.Name) {
+			code = s.typeCode(t.X).Call(code)
 		}
-		return goValue{code: jen.New(v.code)}, ok
+		return jen.New(code), ok
 	case *ast.ArrayType:
-		return s.list(t, raw)
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return jen.Index().Byte().Call(jen.Lit(string(v.Bytes()))), true
+		}
+		var items []jen.Code
+		for i := range v.Len() {
+			item, ok := s.code(t.Elt, v.Index(i))
+			if !ok {
+				return nil, false
+			}
+			items = append(items, item)
+		}
+		return s.typeCode(t).Values(items...), true
 	case *ast.MapType:
-		return s.dictionary(t, raw)
-	case *ast.SelectorExpr:
-		return special(types.ExprString(t), raw)
-	case *ast.Ident:
-		switch {
-		case t.Name == "any":
-			v, ok := basic("string", raw)
-			return goValue{code: v.code}, ok // a non-nil interface is neither empty nor zero
-		case predeclared[t.Name] != nil:
-			return basic(t.Name, raw)
-		case slices.Contains(s.strings, t.Name):
-			v, ok := basic("string", raw)
-			v.converts = true
-			return v, ok
+		var items []jen.Code
+		for _, key := range slices.SortedFunc(slices.Values(v.MapKeys()), func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) }) {
+			item, ok := s.code(t.Value, v.MapIndex(key))
+			if !ok {
+				return nil, false
+			}
+			items = append(items, jen.Lit(key.String()).Op(":").Add(item))
 		}
+		return s.typeCode(t).Values(items...), true
 	}
-	return goValue{}, false
+	return scalar(v)
 }
 
-func (s shape) list(t *ast.ArrayType, raw json.RawMessage) (goValue, bool) {
-	if t.Len != nil {
-		return goValue{}, false
-	}
-	if name := types.ExprString(t.Elt); name == "byte" || name == "uint8" {
-		var text string
-		data, err := []byte(nil), strictjson.Unmarshal(raw, &text)
-		if err == nil {
-			data, err = base64.StdEncoding.DecodeString(text)
-		}
-		code := jen.Index().Byte().Call(jen.Lit(string(data)))
-		return goValue{code: code, empty: len(data) == 0}, err == nil && base64.StdEncoding.EncodeToString(data) == text
-	}
-	var list []json.RawMessage
-	if strictjson.First(raw) != '[' || strictjson.Unmarshal(raw, &list) != nil {
-		return goValue{}, false
-	}
-	var items []jen.Code
-	for _, item := range list {
-		v, ok := s.value(t.Elt, item)
-		if !ok {
-			return goValue{}, false
-		}
-		items = append(items, v.code)
-	}
-	return goValue{code: s.typeCode(t).Values(items...), empty: len(items) == 0}, true
-}
-
-func (s shape) dictionary(t *ast.MapType, raw json.RawMessage) (goValue, bool) {
-	var entries map[string]json.RawMessage
-	if types.ExprString(t.Key) != "string" || strictjson.First(raw) != '{' || strictjson.Unmarshal(raw, &entries) != nil {
-		return goValue{}, false
-	}
-	var items []jen.Code
-	for _, key := range slices.Sorted(maps.Keys(entries)) {
-		v, ok := s.value(t.Value, entries[key])
-		if !ok {
-			return goValue{}, false
-		}
-		items = append(items, jen.Lit(key).Op(":").Add(v.code))
-	}
-	return goValue{code: s.typeCode(t).Values(items...), empty: len(items) == 0}, true
-}
-
-// basic returns the value of a predeclared type that encodes to raw.
-func basic(name string, raw json.RawMessage) (goValue, bool) {
-	pointer := reflect.New(predeclared[name])
-	if strictjson.Unmarshal(raw, pointer.Interface()) != nil {
-		return goValue{}, false
-	}
-	v, text := pointer.Elem(), strings.TrimSpace(string(raw))
-	result := goValue{code: jen.Id(text), empty: v.IsZero(), zero: v.IsZero()}
-	switch name {
-	case "string":
-		result.code = jen.Lit(v.String())
-		return result, !strings.ContainsRune(v.String(), utf8.RuneError)
-	case "bool":
-	case "float64":
+// scalar is code for types that are not composed of others.
+func scalar(v reflect.Value) (code *jen.Statement, ok bool) {
+	switch value := v.Interface().(type) {
+	case time.Time:
+		return jen.Qual("time", "Date").Call(jen.Lit(value.Year()), jen.Lit(int(value.Month())), jen.Lit(value.Day()),
+			jen.Lit(value.Hour()), jen.Lit(value.Minute()), jen.Lit(value.Second()), jen.Lit(value.Nanosecond()), jen.Qual("time", "UTC")), value.Location() == time.UTC
+	case time.Duration:
+		return gen.Duration(value), true
+	case json.RawMessage:
+		text, err := compact(value)
+		return jen.Qual("encoding/json", "RawMessage").Call(textLit(text)), err == nil
+	case string: // which may be in an interface
+		return jen.Lit(value), !strings.ContainsRune(value, utf8.RuneError)
+	case float64:
+		encoded, _ := json.Marshal(value)
+		text := string(encoded)
 		if !strings.ContainsAny(text, ".e") {
-			result.code = jen.Id(text + ".0")
+			text += ".0"
 		}
-	default:
-		result.converts = name != "int"
+		return jen.Id(text), text != "-0.0" && v.Kind() == reflect.Float64
 	}
-	again, _ := json.Marshal(v.Interface())
-	return result, string(again) == text && text != "-0"
+	return jen.Id(fmt.Sprint(v)), v.Kind() == reflect.Bool || v.CanInt() || v.CanUint()
 }
 
-func special(name string, raw json.RawMessage) (goValue, bool) {
-	switch name {
-	case "time.Time":
-		var text string
-		if strictjson.Unmarshal(raw, &text) != nil {
-			return goValue{}, false
-		}
-		at, err := time.Parse(time.RFC3339Nano, text)
-		ok := err == nil && strings.HasSuffix(text, "Z") && at.Format(time.RFC3339Nano) == text
-		code := jen.Qual("time", "Date").Call(jen.Lit(at.Year()), jen.Lit(int(at.Month())), jen.Lit(at.Day()),
-			jen.Lit(at.Hour()), jen.Lit(at.Minute()), jen.Lit(at.Second()), jen.Lit(at.Nanosecond()), jen.Qual("time", "UTC"))
-		return goValue{code: code, zero: at.IsZero()}, ok
-	case "time.Duration":
-		v, ok := basic("int64", raw)
-		n, _ := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
-		v.code, v.converts = gen.Duration(time.Duration(n)), false
-		return v, ok
-	case "json.RawMessage":
-		text, err := compact(raw)
-		return goValue{code: jen.Qual("encoding/json", "RawMessage").Call(textLit(text))}, err == nil
-	}
-	return goValue{}, false
-}
-
-// typeCode returns a type as jennifer code. It supports the same types as value.
+// typeCode returns a type as jennifer code. It supports the same types as typeOf.
 func (s shape) typeCode(t ast.Expr) *jen.Statement {
 	switch t := t.(type) {
 	case *ast.StarExpr:
@@ -361,7 +328,7 @@ func (s shape) typeCode(t ast.Expr) *jen.Statement {
 		}
 		return jen.Qual("time", t.Sel.Name)
 	case *ast.Ident:
-		if s.path != "" && predeclared[t.Name] == nil {
+		if s.path != "" && knownTypes[t.Name] == nil {
 			return jen.Qual(s.path, t.Name)
 		}
 		return jen.Id(t.Name)

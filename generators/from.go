@@ -29,11 +29,12 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	n, err := newComponent(p, "tool", "tools", cmp.Or(in.Name, f.Name()), in.Description, Implementation{})
+	n, err := newComponent(p, "tool", request{name: cmp.Or(in.Name, f.Name()), description: in.Description})
 	if err != nil {
 		return gen.Draft{}, err
 	}
 	n.others, n.wraps = functionFeatures(p, f), true
+	n.input, n.output = structure{}, structure{} // types of the function
 	if err := n.setImplementation(in.Implementation); err != nil {
 		return gen.Draft{}, err
 	}
@@ -48,8 +49,7 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	for _, f := range w.fields {
 		w.undescribed = append(w.undescribed, f.Name)
 	}
-	test, err := w.checkedTest(nil)
-	return w.draft(w.file, test, err)
+	return w.toolDraft(w.file)
 }
 
 // functionFeatures returns the features that a function may use. It needs a context for that.

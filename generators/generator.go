@@ -27,7 +27,7 @@ type GeneratorInput struct {
 
 // Generator creates a generator of the project's own, with a test, from a template or a body.
 func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
-	n, err := newComponent(p, "generator", derive.OwnGenerators, in.Name, in.Description, Implementation{Body: in.Body})
+	n, err := newComponent(p, "generator", request{in.Name, in.Description, in.Fields, nil, Implementation{Body: in.Body}})
 	if err != nil {
 		return gen.Draft{}, err
 	}
@@ -43,7 +43,7 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 	if len(g.templates) > 0 {
 		sample, err := gen.FromTemplates(p, g.makes, g.sample(), g.templates...)
 		if err != nil {
-			return gen.Draft{}, templateError(in, err)
+			return gen.Draft{}, err
 		}
 		draft.Sample = sample.Files
 	}
@@ -61,16 +61,11 @@ type generator struct {
 	makes     string // kind of what it creates
 	path      string // of the files that it creates, such as handlers/*.go
 	templates []gen.Template
-	input     structure // fields besides name and description
 }
 
 func newGenerator(n component, in GeneratorInput) (*generator, error) {
-	g := &generator{component: n, makes: n.wire, input: structure{name: n.goName + "Input", prefix: n.goName}}
+	g := &generator{component: n, makes: n.wire}
 	g.description = cmp.Or(g.description, fmt.Sprintf("creates %s.", plural(n.name.Human())))
-	var err error
-	if g.input.fields, err = gen.ParseFields(in.Fields, n.project.Initialisms...); err != nil {
-		return nil, err
-	}
 	for _, f := range g.input.fields {
 		if slices.Contains([]string{"Name", "Description", "Go", "Human", "Package", "Import"}, f.Go) {
 			return nil, fmt.Errorf("field %q: templates use {{.%s}} for something else; rename the field", f.Name, f.Go)
@@ -138,22 +133,6 @@ func endLine(text string) string { return strings.TrimRight(text, "\n") + "\n" }
 func templateLiteral(text string) string {
 	return "`" + strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "`", "` + \"`\" + `") + "`"
 }
-
-// templateError returns the error of a template with its position, if it has one.
-func templateError(in GeneratorInput, err error) error {
-	found := templatePosition.FindStringSubmatch(err.Error())
-	if found == nil {
-		return err
-	}
-	source := &gen.SourceError{Field: "template", Text: in.Template, Column: 1, Message: found[3] + "; in Go code, write {{\"{{\"}} for {{"}
-	if strings.HasSuffix(found[1], "_test.go") {
-		source.Field, source.Text = "test", in.Test
-	}
-	source.Line, _ = strconv.Atoi(found[2])
-	return source
-}
-
-var templatePosition = regexp.MustCompile(`template: (\S+?):(\d+):(?:\d+:)? (.*)`)
 
 // functionTemplate is the template of a generator without template and body.
 func functionTemplate(what string) string {

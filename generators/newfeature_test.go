@@ -8,7 +8,7 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// The notice of a new feature lists the existing features.
+// A command or query that creates its feature says so.
 func TestNewFeatureIsTold(t *testing.T) {
 	some := map[string]string{"features/posts": "posts", "features/users": "users", "tools": "tools", "features/posts/deep": "deep"}
 	for _, c := range []struct {
@@ -16,8 +16,8 @@ func TestNewFeatureIsTold(t *testing.T) {
 		packages map[string]string
 		says     string
 	}{
-		{"post", some, "The feature post is new. Other features: posts, users."},
-		{"orders", some, "The feature orders is new. Other features: posts, users."},
+		{"post", some, "The feature post is new."},
+		{"orders", some, "The feature orders is new."},
 		{"orders", nil, "The feature orders is new."},
 		{"posts", some, ""},
 	} {

@@ -303,7 +303,7 @@ func (w *oldVersion) setFields(o *oldStruct) {
 		}
 		t, err := f.ParseType()
 		if err != nil {
-			w.addUndecided(o, f.Name, "%v", err)
+			w.addUndecided(o, f.Name, false, "%v", err)
 		}
 		name := f.Go[strings.LastIndex(f.Go, ".")+1:]
 		if slices.ContainsFunc(o.fields, func(other contract.Field) bool { return other.Go == name && other.Name != f.Name }) {

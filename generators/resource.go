@@ -24,7 +24,7 @@ type ResourceInput struct {
 
 // Resource creates a resource that clients read at a URI.
 func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
-	n, err := newComponent(p, "resource", "resources", in.Name, in.Description, Implementation(in.TextImplementation))
+	n, err := newComponent(p, "resource", request{name: in.Name, description: in.Description, Implementation: Implementation(in.TextImplementation)})
 	if err != nil {
 		return gen.Draft{}, err
 	}
@@ -43,7 +43,7 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 	file := n.file()
 	params := "ctx " + file.Ref("context", "Context")
 	if len(variables) > 0 {
-		input := structure{name: n.goName + "Input", prefix: n.goName, about: "holds the variables of the URI of " + n.wire + "."}
+		n.input.about = "holds the variables of the URI of " + n.wire + "."
 		var fields []string
 		for _, variable := range variables {
 			field := variable + ":string"
@@ -52,11 +52,11 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 			}
 			fields = append(fields, field)
 		}
-		if input.fields, err = gen.ParseFields(fields, p.Initialisms...); err != nil {
+		if n.input.fields, err = gen.ParseFields(fields, p.Initialisms...); err != nil {
 			return gen.Draft{}, fmt.Errorf("variables of the URI %q: %w", gen.Shorten(in.URI), err)
 		}
-		input.write(file)
-		params += ", in " + input.name
+		n.input.write(file)
+		params += ", in " + n.input.name
 	}
 	n.writeFunction(file, params, "string", `""`)
 
@@ -101,30 +101,18 @@ type PromptInput struct {
 
 // Prompt creates a prompt, a message template that users choose in their client.
 func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
-	n, err := newComponent(p, "prompt", "prompts", in.Name, in.Description, Implementation(in.TextImplementation))
+	n, err := newComponent(p, "prompt", request{in.Name, in.Description, in.Fields, nil, Implementation(in.TextImplementation)})
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	arguments, err := gen.ParseFields(in.Fields, p.Initialisms...)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	for _, f := range arguments {
+	for _, f := range n.input.fields {
 		if !slices.Contains([]gen.FieldKind{gen.KindString, gen.KindEnum, gen.KindTime}, f.Type.Kind) {
 			return gen.Draft{}, fmt.Errorf("argument %s: prompts do not support type %s; use string, enum(a,b) or time, and parse the string in the function", f.Name, f.Type)
 		}
 	}
-	n.setUndescribed(arguments)
-	input := structure{name: n.goName + "Input", prefix: n.goName, about: "holds the arguments of " + n.wire + ".", fields: arguments}
+	n.input.about = "holds the arguments of " + n.wire + "."
 	file := n.file()
-	input.write(file)
-	n.writeFunction(file, "ctx "+file.Ref("context", "Context")+", in "+input.name, "string", `""`)
-
-	check := fmt.Sprintf("client.CheckPrompt(t, %q, $example)", n.wire)
-	if len(n.steps) == 0 {
-		n.input = input.shape(p.Import(n.dir))
-		return n.draft(file, n.plainTest(check, n.sampleInput(arguments)), nil)
-	}
-	test, err := n.exampleTest(check, textRow)
-	return n.draft(file, test, err)
+	n.input.write(file)
+	n.writeFunction(file, "ctx "+file.Ref("context", "Context")+", in "+n.input.name, "string", `""`)
+	return n.checkedDraft(file, fmt.Sprintf("client.CheckPrompt(t, %q, $example)", n.wire), textRow)
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dave/jennifer/jen"
-
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -28,36 +26,28 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if in.Name == "" {
 		return gen.Draft{}, errors.New("a tool needs a name, such as send_mail, or from (--from), a function of the project such as ./store.Find")
 	}
-	n, err := newComponent(p, "tool", "tools", in.Name, in.Description, in.Implementation)
+	n, err := newComponent(p, "tool", request{in.Name, in.Description, in.Fields, in.Output, in.Implementation})
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	input, output, err := n.inputOutput(in.Fields, in.Output)
-	if err != nil {
-		return gen.Draft{}, err
-	}
-
-	file := n.file()
-	input.write(file)
-	output.write(file)
-	n.writeFunction(file, "ctx "+file.Ref("context", "Context")+", in "+input.name, output.name, output.name+"{}")
-
-	test, err := n.toolTest(input, output)
-	return n.draft(file, test, err)
+	file := n.toolFile()
+	n.writeFunction(file, "ctx "+file.Ref("context", "Context")+", in "+n.input.name, n.output.name, n.output.name+"{}")
+	return n.toolDraft(file)
 }
 
-func (n component) toolTest(input, output structure) (gen.GoFile, error) {
-	n.input, n.output = input.shape(n.project.Import(n.dir)), output.shape(n.project.Import(n.dir))
-	return n.checkedTest(n.sampleInput(input.fields))
+// toolDraft returns the draft of a tool, command or query.
+func (n component) toolDraft(file gen.GoFile) (gen.Draft, error) {
+	return n.checkedDraft(file, fmt.Sprintf("client.CheckTool(t, %q, $example)", n.wire), n.toolRow)
 }
 
-// checkedTest returns the test of a tool: its examples or, without any, a call with a sample input.
-func (n component) checkedTest(sample *jen.Statement) (gen.GoFile, error) {
-	check := fmt.Sprintf("client.CheckTool(t, %q, $example)", n.wire)
+// checkedDraft returns the draft of a component. Its test has its examples or, without any, a call
+// with a sample input. check and own are those of exampleTest.
+func (n component) checkedDraft(file gen.GoFile, check string, own row) (gen.Draft, error) {
 	if len(n.steps) == 0 {
-		return n.plainTest(check, sample), nil
+		return n.draft(file, n.plainTest(check, n.sampleInput()), nil)
 	}
-	return n.exampleTest(check, n.toolRow())
+	test, err := n.exampleTest(check, own)
+	return n.draft(file, test, err)
 }
 
 // A body holds the statements of a function that the caller sent.

@@ -94,10 +94,10 @@ func (w *oldVersion) convertFields(o *oldStruct) string {
 		case f.Omits || isPointer(f.Var.Type()):
 			continue // absent in old events
 		default:
-			w.addUndecided(o, f.Key, "new required field; set its value in old events (%s %s=VALUE) or its old name (%s OLD=%s)", w.u.p.Option("default"), w.at(o, f.Key), w.u.p.Option("rename"), f.Key)
+			w.addUndecided(o, f.Key, false, "new required field; set its value in old events (%s %s=VALUE) or its old name (%s OLD=%s)", w.u.p.Option("default"), w.at(o, f.Key), w.u.p.Option("rename"), f.Key)
 		}
 		if f.Indirect || was.Indirect {
-			w.addCoded(o, f.Key, "field of an embedded pointer; set %s", w.u.p.Option("body"))
+			w.addUndecided(o, f.Key, true, "field of an embedded pointer; set %s", w.u.p.Option("body"))
 		}
 		names, values = append(names, f.Var.Name()), append(values, value)
 	}
@@ -106,7 +106,7 @@ func (w *oldVersion) convertFields(o *oldStruct) string {
 			continue
 		}
 		if o.isChanged = true; !edits.dropped[was.Key] {
-			w.addUndecided(o, was.Key, "no such field now; set its new name (%s %s=NEW), or ignore it (%s %[2]s)", w.u.p.Option("rename"), w.at(o, was.Key), w.u.p.Option("drop"))
+			w.addUndecided(o, was.Key, false, "no such field now; set its new name (%s %s=NEW), or ignore it (%s %[2]s)", w.u.p.Option("rename"), w.at(o, was.Key), w.u.p.Option("drop"))
 		}
 	}
 	if !embeds {
@@ -148,8 +148,6 @@ func (u *upgrade) editsOf(o *oldStruct) fieldEdits {
 	return edits
 }
 
-func (w *oldVersion) isRequested() bool { return w.Version == w.u.Version }
-
 // sourceOf returns the field of an old struct that a field of its target gets its value from.
 func (e fieldEdits) sourceOf(o *oldStruct, name string) (derive.JSONField, bool) {
 	for _, was := range derive.JSONFields(o.Underlying().(*types.Struct), false) {
@@ -169,64 +167,48 @@ func (w *oldVersion) convertField(o *oldStruct, was, f derive.JSONField) string 
 	fallback, hasDefault := w.u.defaults[f.Var.Pos()]
 	switch {
 	case isLost && !hasDefault:
-		w.addUndecided(o, f.Key, "was optional, is required now; set its value in events that lack it (%s %s=VALUE)", w.u.p.Option("default"), w.at(o, f.Key))
+		w.addUndecided(o, f.Key, false, "was optional, is required now; set its value in events that lack it (%s %s=VALUE)", w.u.p.Option("default"), w.at(o, f.Key))
 		return "…"
 	case isLost && !wasPointer:
-		w.addCoded(o, f.Key, "was optional, is required now, and events do not distinguish empty from absent; set %s", w.u.p.Option("body"))
+		w.addUndecided(o, f.Key, true, "was optional, is required now, and events do not distinguish empty from absent; set %s", w.u.p.Option("body"))
 		return "…"
 	}
 	converted, ok := "", false
 	if isLost {
-		function := ""
-		function, ok = w.c.functionFor(pointer.Elem(), to)
-		converted = w.c.callApp("UpgradeOr", value, w.defaultValue(o, f.Key, fallback, to), function)
+		converted, ok = w.c.functionFor(pointer.Elem(), to)
+		converted = w.c.callApp("UpgradeOr", value, w.defaultValue(o, f.Key, fallback, to), converted)
 	} else {
 		converted, ok = w.c.convert(value, from, to)
 	}
 	if !ok {
-		w.addCoded(o, f.Key, "type changed from %s to %s", w.recordedType(o, was.Key), types.TypeString(to, (*types.Package).Name))
+		recorded := o.fields[slices.IndexFunc(o.fields, func(f contract.Field) bool { return f.Name == was.Key })]
+		w.addUndecided(o, f.Key, true, "type changed from %s to %s", recorded.Type, types.TypeString(to, (*types.Package).Name))
 		return "…"
 	}
 	return converted
-}
-
-// recordedType returns the type of a field as the contract records it.
-func (w *oldVersion) recordedType(o *oldStruct, name string) string {
-	at := slices.IndexFunc(o.fields, func(f contract.Field) bool { return f.Name == name })
-	return o.fields[at].Type
 }
 
 // defaultValue returns a default value as Go source.
 func (w *oldVersion) defaultValue(o *oldStruct, field, text string, t types.Type) string {
 	code, ok := w.c.literal(w.c.file, text, t)
 	if !ok {
-		w.addUndecided(o, field, "the default %s does not fit %s", text, types.TypeString(t, (*types.Package).Name))
+		w.addUndecided(o, field, false, "the default %s does not fit %s", text, types.TypeString(t, (*types.Package).Name))
 	}
 	return code
 }
 
 // addUndecided notes a field that has no known conversion. What the requested command has too is
-// only noted there.
-func (w *oldVersion) addUndecided(o *oldStruct, field, format string, args ...any) {
+// only noted there. needsCode is set if only a body can convert it.
+func (w *oldVersion) addUndecided(o *oldStruct, field string, needsCode bool, format string, args ...any) {
 	text := w.at(o, field) + ": " + fmt.Sprintf(format, args...)
-	requested := w.u.versions[0]
-	if !w.isRequested() {
-		if slices.ContainsFunc(requested.reached, func(other *oldStruct) bool { return other.isUndecided && isSame(other.target, o.target) }) {
+	if w.Version != w.u.Version {
+		if slices.ContainsFunc(w.u.versions[0].reached, func(other *oldStruct) bool { return other.isUndecided && isSame(other.target, o.target) }) {
 			return
 		}
 		text = w.EventType + ": " + text
 	}
 	if o.isUndecided = true; !w.isDry {
-		w.u.undecided = append(w.u.undecided, undecided{o, w, text, false})
-	}
-}
-
-// addCoded is addUndecided for a field that only a body can convert.
-func (w *oldVersion) addCoded(o *oldStruct, field, format string, args ...any) {
-	before := len(w.u.undecided)
-	w.addUndecided(o, field, format, args...)
-	for i := range w.u.undecided[before:] {
-		w.u.undecided[before+i].needsCode = true
+		w.u.undecided = append(w.u.undecided, undecided{o, w, text, needsCode})
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -33,7 +32,7 @@ type trigger struct {
 // Worker creates a worker of a feature, which commands or a timer trigger. It calls external systems
 // and executes commands.
 func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
-	n, err := newComponent(p, "worker", derive.Features, in.Name, in.Description, Implementation{in.Body, in.Examples})
+	n, err := newComponent(p, "worker", request{in.Name, in.Description, in.Fields, nil, Implementation{in.Body, in.Examples}})
 	if err != nil {
 		return gen.Draft{}, err
 	}
@@ -44,15 +43,9 @@ func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
 	if n.isWritten() && len(triggers) > 1 {
 		return gen.Draft{}, fmt.Errorf("a body needs exactly one trigger, not %d; send one trigger, and write the other methods by hand", len(triggers))
 	}
-	fields, err := gen.ParseFields(in.Fields, p.Initialisms...)
-	if err != nil {
-		return gen.Draft{}, err
-	}
 	file := n.file()
-	file.ImportName(p.Import("core/app"), "app")
-	about := cmp.Or(gen.DocSentence(n.description), "is a worker of "+n.feature+". Its exported fields are saved.")
-	state := structure{name: n.goName, prefix: n.goName, about: about, fields: fields, logged: true}
-	state.write(file)
+	n.input.about = cmp.Or(n.input.about, "is a worker of "+n.feature+". Its exported fields are saved.")
+	n.input.write(file)
 	for i, t := range triggers {
 		n.writeMethod(file, t, i == 0)
 	}

@@ -130,7 +130,7 @@ func runNew(ctx context.Context, env cli.Env, o newOptions) error {
 	case err != nil:
 		return err
 	case !o.dryRun && terminal.IsTerminal(os.Stderr):
-		_, _ = live.RecordGoEnviron(result.Dir) // for MCP clients; without it they build with an empty cache
+		_ = live.RecordGoEnviron(result.Dir) // for MCP clients; without it they build with an empty cache
 	}
 	switch {
 	case o.asJSON:

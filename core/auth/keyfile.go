@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -76,13 +77,10 @@ func ReadKeys(file string) ([]Key, error) {
 
 // readKeys also returns the text of the file.
 func readKeys(file string) (keys []Key, text string, err error) {
-	info, err := os.Stat(file)
-	if err == nil && runtime.GOOS != "windows" && info.Mode()&0o027 != 0 {
+	raw, err := os.ReadFile(file)
+	info, statErr := os.Stat(file)
+	if err = cmp.Or(err, statErr); err == nil && runtime.GOOS != "windows" && info.Mode()&0o027 != 0 {
 		err = fmt.Errorf("%s has mode %04o, so other users can read or change it; run chmod 600 %s", file, info.Mode().Perm(), file)
-	}
-	var raw []byte
-	if err == nil {
-		raw, err = os.ReadFile(file)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("read keys: %w", err)

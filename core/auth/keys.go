@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ import (
 // ignores a bearer token that is not one of the keys, because it may be for another gate.
 type KeyGate struct {
 	realm  string
-	listed keySet                 // keys that do not come from the file
+	listed []Key                  // keys that do not come from the file
 	keys   atomic.Pointer[keySet] // all keys
 	file   string                 // empty if there is none
 	text   string                 // of the file, when it was last read
@@ -36,24 +35,22 @@ type keySet map[Sum]*Identity
 // caller key-HASH. The keys bypass scopes. realm is the name of the server in challenges. Errors
 // never contain a key.
 func Keys(realm string, list []string) (*KeyGate, error) {
-	var keys []Key
+	g := &KeyGate{realm: realm}
 	for i, text := range list {
 		k, err := parseListed(text)
-		which := fmt.Sprintf("key %d of %d", i+1, len(list))
-		if len(list) == 1 {
-			which = "the key"
+		which := "the key"
+		if len(list) > 1 {
+			which = fmt.Sprintf("key %d of %d", i+1, len(list))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s %w; generate a key with openssl rand -hex 32", which, err)
 		}
-		keys = append(keys, k)
+		g.listed = append(g.listed, k)
 	}
-	g := &KeyGate{realm: realm}
 	g.keys.Store(&keySet{})
-	if err := g.replace(keys); err != nil {
+	if err := g.replace(nil); err != nil {
 		return nil, err
 	}
-	g.listed = *g.keys.Load()
 	return g, nil
 }
 
@@ -90,8 +87,7 @@ func checkStrength(text string) error {
 // replace makes the gate accept keys, and those that are listed. It ends the streams of all others.
 func (g *KeyGate) replace(keys []Key) error {
 	next, old := keySet{}, *g.keys.Load()
-	maps.Copy(next, g.listed)
-	for _, k := range keys {
+	for _, k := range slices.Concat(g.listed, keys) {
 		if other := next[k.Sum]; other != nil {
 			return fmt.Errorf("a key of %s is also a key of %s; remove one of them", k.Name, other.Subject)
 		}
@@ -166,9 +162,7 @@ func (g *KeyGate) Authenticate(r *http.Request) (*Identity, error) {
 	}
 	bearer, hasBearer := CutBearer(r.Header.Get("Authorization"))
 	switch {
-	case len(tokens) == 0 && !hasBearer:
-		return nil, nil
-	case len(tokens) == 0:
+	case len(tokens) == 0: // without a bearer token, it is "", which is not a key
 		return g.find(bearer), nil
 	case hasBearer && subtle.ConstantTimeCompare([]byte(tokens[0]), []byte(bearer)) == 0:
 		return nil, &Refusal{"invalid_request", "X-Api-Token and Authorization differ; send one of them"}

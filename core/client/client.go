@@ -91,25 +91,28 @@ type Client struct {
 	session       atomic.Pointer[session]
 	notifications atomic.Int64           // number of notifications, if limited
 	inFlight      atomic.Int64           // size of the requests from the server that are being handled
+	firstInvalid  atomic.Pointer[string] // first data from the server that was not a message
 	renewLock     chan struct{}          // lock of renewSession
 	statelessMeta func() ([]byte, error) // members of _meta that every stateless request has
 
-	mu         sync.Mutex
-	inProgress map[string]*request // requests with OnProgress, by progress token
-	lastToken  int64
+	inProgress sync.Map // of *inProgress, by progress token
+	lastToken  atomic.Int64
 }
 
 // A session is the result of the handshake or, in stateless revisions, of server/discover.
 type session struct {
 	Session
-	server       mcp.Implementation
-	capabilities mcp.Capabilities
-	instructions string
-	supported    []mcp.Revision // result of server/discover; nil after a handshake
+	server mcp.Implementation
+	result sessionResult
 }
 
-// isStateless reports whether a revision has no handshake and no sessions.
-func isStateless(r mcp.Revision) bool { return r > mcp.LatestHandshake }
+// A sessionResult is the result of initialize or server/discover.
+type sessionResult struct {
+	Revision     mcp.Revision     `json:"protocolVersion"`   // of initialize
+	Supported    []mcp.Revision   `json:"supportedVersions"` // of server/discover
+	Capabilities mcp.Capabilities `json:"capabilities"`
+	Instructions string           `json:"instructions"`
+}
 
 // A ConnectionError means that the connection failed or that the server sent no valid answer.
 type ConnectionError struct {
@@ -124,7 +127,7 @@ func (e *ConnectionError) Unwrap() error { return e.Err }
 // Over connects to the server at the other end of a transport. ctx applies to connecting only.
 // [Client.Close] closes the transport.
 func Over(ctx context.Context, t jsonrpc.Transport, o Options) (*Client, error) {
-	return newClient(o).connect(ctx, &streamTransport{stream: t}, t, nil)
+	return newClient(o).connect(ctx, &streamTransport{stream: t}, t)
 }
 
 // InProcess connects to a server in this process. ctx applies to connecting only; the handlers of
@@ -133,7 +136,7 @@ func InProcess(ctx context.Context, server *mcp.Server, o Options) (*Client, err
 	ours, theirs := jsonrpc.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(context.WithoutCancel(ctx), theirs) }()
-	return newClient(o).connect(ctx, &streamTransport{stream: ours, served: served}, ours, nil)
+	return newClient(o).connect(ctx, &streamTransport{stream: ours, served: served}, ours)
 }
 
 func newClient(o Options) *Client {
@@ -147,7 +150,7 @@ func newClient(o Options) *Client {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Client{o: o, renewLock: make(chan struct{}, 1), inProgress: map[string]*request{}}
+	c := &Client{o: o, renewLock: make(chan struct{}, 1)}
 	c.statelessMeta = sync.OnceValues(c.newStatelessMeta)
 	life, endLife := context.WithCancel(context.Background())
 	c.life = life
@@ -158,15 +161,10 @@ func newClient(o Options) *Client {
 	return c
 }
 
-// connect connects over t, whose connection uses stream. onInvalid is optional.
-func (c *Client) connect(ctx context.Context, t Transport, stream jsonrpc.Transport, onInvalid func([]byte, *jsonrpc.Error)) (*Client, error) {
-	if onInvalid == nil {
-		onInvalid = func(_ []byte, err *jsonrpc.Error) {
-			c.o.Logger.Warn("the server sent an invalid message", "error", err)
-		}
-	}
+// connect connects over t. stream is nil if t sends and receives all messages itself.
+func (c *Client) connect(ctx context.Context, t Transport, stream jsonrpc.Transport) (*Client, error) {
 	c.transport = t
-	c.conn = jsonrpc.NewConn(stream, jsonrpc.Options{Handle: c.handle, Grace: -1, MaxInFlight: maxInFlight, Logger: c.o.Logger, OnInvalid: onInvalid})
+	c.conn = jsonrpc.NewConn(stream, jsonrpc.Options{Handle: c.handle, Grace: -1, MaxInFlight: maxInFlight, Logger: c.o.Logger, OnInvalid: c.onInvalid})
 	err := t.Open(ctx, Link{Client: c, Conn: c.conn, Options: c.o, Life: c.life})
 	if err != nil {
 		err = &ConnectionError{t.Explain(err)}
@@ -181,6 +179,13 @@ func (c *Client) connect(ctx context.Context, t Transport, stream jsonrpc.Transp
 		return nil, err
 	}
 	return c, nil
+}
+
+// onInvalid logs data that is not a message, and keeps the first.
+func (c *Client) onInvalid(raw []byte, err *jsonrpc.Error) {
+	text := short(string(raw))
+	c.o.Logger.Warn("the server sent an invalid message", "error", err, "text", text)
+	c.firstInvalid.CompareAndSwap(nil, &text)
 }
 
 // wrapError wraps an error in a [*ConnectionError], unless the server answered with it.
@@ -213,14 +218,14 @@ func (c *Client) Revision() mcp.Revision { return c.session.Load().Revision }
 func (c *Client) Server() mcp.Implementation { return c.session.Load().server }
 
 // Capabilities returns the capabilities of the server.
-func (c *Client) Capabilities() mcp.Capabilities { return c.session.Load().capabilities }
+func (c *Client) Capabilities() mcp.Capabilities { return c.session.Load().result.Capabilities }
 
 // Instructions returns the server's instructions for the model.
-func (c *Client) Instructions() string { return c.session.Load().instructions }
+func (c *Client) Instructions() string { return c.session.Load().result.Instructions }
 
 // Supported returns the revisions that the server supports, or nil if it does not support
 // server/discover.
-func (c *Client) Supported() []mcp.Revision { return c.session.Load().supported }
+func (c *Client) Supported() []mcp.Revision { return c.session.Load().result.Supported }
 
 // Close fails all requests in progress, ends the session, and stops the process that [Start]
 // started.

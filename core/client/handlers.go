@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/petrock/petrock/core/internal/form"
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -181,18 +180,10 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 	return nil
 }
 
-// addProgress gives a request a new progress token, which is valid until remove is called.
-func (c *Client) addProgress(r *request) (remove func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lastToken++
-	r.progressToken = strconv.FormatInt(c.lastToken, 10)
-	c.inProgress[r.progressToken] = r
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.inProgress, r.progressToken)
-	}
+// An inProgress is a request with OnProgress that has been sent.
+type inProgress struct {
+	out      *jsonrpc.Outgoing
+	progress func(Progress)
 }
 
 // handleProgress restarts the timeout of a request, and calls its OnProgress function.
@@ -204,14 +195,10 @@ func (c *Client) handleProgress(req *jsonrpc.Request) error {
 	if err := strictjson.Unmarshal(req.Params, &p); err != nil {
 		return err
 	}
-	c.mu.Lock()
-	r := c.inProgress[p.Token.String()]
-	if r != nil {
-		c.conn.ResetIdleTimeout(&r.out) // under the lock, because the request may be sent again later
-	}
-	c.mu.Unlock()
-	if r != nil {
-		r.progress(p.Progress)
+	if found, ok := c.inProgress.Load(p.Token.String()); ok {
+		sent := found.(*inProgress)
+		c.conn.ResetIdleTimeout(sent.out)
+		sent.progress(p.Progress)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,10 +80,8 @@ type NotFoundError struct {
 }
 
 func (e *NotFoundError) Error() string {
-	if len(e.Available) == 0 {
-		return fmt.Sprintf("%s %q not found; the server has no %ss", e.Kind, short(e.Name), e.Kind)
-	}
-	return fmt.Sprintf("%s %q not found; the server has %s", e.Kind, short(e.Name), strictjson.Clip(strings.Join(e.Available, ", "), 4<<10))
+	available := strictjson.Clip(strings.Join(e.Available, ", "), 4<<10)
+	return fmt.Sprintf("%s %q not found; the server has %s", e.Kind, short(e.Name), cmp.Or(available, "no "+e.Kind+"s"))
 }
 
 // Resources lists all resources.

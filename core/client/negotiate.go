@@ -24,7 +24,7 @@ func (c *Client) negotiate(ctx context.Context) error {
 	switch {
 	case c.o.Revision == "" && !c.o.Handshake:
 		open = c.discoverOrInitialize
-	case isStateless(c.o.Revision):
+	case c.o.Revision > mcp.LatestHandshake:
 		open = c.discover
 	}
 	s, err := open(ctx)
@@ -130,35 +130,26 @@ func (c *Client) discover(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	var result struct {
-		Meta struct {
-			Server json.RawMessage `json:"io.modelcontextprotocol/serverInfo"`
-		} `json:"_meta"`
-		Server       json.RawMessage  `json:"serverInfo"` // in drafts of the revision
-		Supported    *[]mcp.Revision  `json:"supportedVersions"`
-		Capabilities mcp.Capabilities `json:"capabilities"`
-		Instructions string           `json:"instructions"`
-	}
-	if err := strictjson.Unmarshal(raw, &result); err != nil || result.Supported == nil {
+	if s.read(raw) != nil || s.result.Supported == nil {
 		return nil, errInvalidDiscover
 	}
-	if !slices.Contains(*result.Supported, mcp.Latest) {
-		return c.fallBack(ctx, *result.Supported)
-	}
-	s.capabilities, s.instructions, s.supported = result.Capabilities, result.Instructions, *result.Supported
-	if s.server = parseInfo(result.Meta.Server); s.server.Name == "" {
-		s.server = parseInfo(result.Server)
+	if !slices.Contains(s.result.Supported, mcp.Latest) {
+		return c.fallBack(ctx, s.result.Supported)
 	}
 	return s, nil
 }
 
-// parseInfo parses the name and version of a server. It ignores errors, because they are only for
-// display.
-func parseInfo(raw json.RawMessage) (info mcp.Implementation) {
-	if strictjson.First(raw) == '{' {
-		_ = strictjson.Unmarshal(raw, &info)
+// read reads the result of initialize or server/discover. It ignores an invalid name and version of
+// the server, which are only for display.
+func (s *session) read(raw json.RawMessage) error {
+	info := strictjson.Member(strictjson.Member(raw, "_meta"), mcp.MetaServerInfo)
+	if info == nil {
+		info = strictjson.Member(raw, "serverInfo") // of initialize, and of drafts of server/discover
 	}
-	return info
+	if strictjson.First(info) == '{' {
+		_ = strictjson.Unmarshal(info, &s.server)
+	}
+	return strictjson.Unmarshal(raw, &s.result)
 }
 
 func isHandshake(r mcp.Revision) bool { return slices.Contains(mcp.HandshakeRevisions(), r) }
@@ -188,30 +179,22 @@ func (c *Client) initialize(ctx context.Context) (*session, error) {
 	r.setParam("protocolVersion", strictjson.AppendString(nil, string(wanted)))
 	r.setParam("capabilities", capabilities)
 	r.setParam("clientInfo", info)
-	opened := &session{}
-	raw, err := c.sendOnce(ctx, opened, r)
+	s := &session{}
+	raw, err := c.sendOnce(ctx, s, r)
 	if err != nil {
 		return nil, err
 	}
-	var result struct {
-		ProtocolVersion mcp.Revision     `json:"protocolVersion"`
-		ServerInfo      json.RawMessage  `json:"serverInfo"`
-		Capabilities    mcp.Capabilities `json:"capabilities"`
-		Instructions    string           `json:"instructions"`
-	}
-	if err := strictjson.Unmarshal(raw, &result); err != nil {
+	if err := s.read(raw); err != nil {
 		return nil, fmt.Errorf("read the result of initialize: %w", err)
 	}
-	switch got := result.ProtocolVersion; {
-	case !isHandshake(got):
-		return nil, fmt.Errorf("initialize: the server chose the unknown revision %q", short(string(got)))
-	case c.o.Revision != "" && got != c.o.Revision:
-		return nil, fmt.Errorf("initialize: the server chose revision %s, not %s", got, c.o.Revision)
+	s.Revision = s.result.Revision
+	switch {
+	case !isHandshake(s.Revision):
+		return nil, fmt.Errorf("initialize: the server chose the unknown revision %q", short(string(s.Revision)))
+	case c.o.Revision != "" && s.Revision != c.o.Revision:
+		return nil, fmt.Errorf("initialize: the server chose revision %s, not %s", s.Revision, c.o.Revision)
 	}
-	return &session{
-		Session: Session{Revision: result.ProtocolVersion, ID: opened.ID}, server: parseInfo(result.ServerInfo),
-		capabilities: result.Capabilities, instructions: result.Instructions,
-	}, nil
+	return s, nil
 }
 
 // identity returns the capabilities, name and version of the client as JSON.
@@ -222,24 +205,24 @@ func (c *Client) identity(r mcp.Revision) (capabilities, info []byte, err error)
 	}
 	if c.o.Sample != nil {
 		sampling := map[string]any{}
-		if c.o.SampleTools && r >= mcp.Revision20251125 {
+		if c.o.SampleTools {
 			sampling["tools"] = struct{}{}
 		}
 		all["sampling"] = sampling
 	}
-	if (c.o.Elicit != nil || c.o.OpenURL != nil && r >= mcp.Revision20251125) && r >= mcp.Revision20250618 {
-		elicitation := map[string]any{}
-		if c.o.Elicit != nil && r >= mcp.Revision20251125 {
-			elicitation["form"] = struct{}{}
-		}
-		if c.o.OpenURL != nil && r >= mcp.Revision20251125 {
-			elicitation["url"] = struct{}{}
-		}
+	elicitation := map[string]any{}
+	if c.o.Elicit != nil {
+		elicitation["form"] = struct{}{}
+	}
+	if c.o.OpenURL != nil {
+		elicitation["url"] = struct{}{}
+	}
+	if len(elicitation) > 0 {
 		all["elicitation"] = elicitation
 	}
 	if c.o.Roots != nil {
 		roots := map[string]any{}
-		if !isStateless(r) {
+		if r <= mcp.LatestHandshake {
 			roots["listChanged"] = true
 		}
 		all["roots"] = roots

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -59,7 +60,6 @@ type request struct {
 	client        *Client
 	session       *session
 	progressToken string
-	out           jsonrpc.Outgoing
 }
 
 func (r *request) setParam(key string, value []byte) {
@@ -170,18 +170,20 @@ func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.Raw
 	}
 	r.client, r.session = c, s
 	via := c.transport.Via(&s.Session, Call{r.method, r.name, r.arguments})
-	r.out = jsonrpc.Outgoing{Method: r.method, Params: r, Via: via}
+	out := &jsonrpc.Outgoing{Method: r.method, Params: r, Via: via}
 	if r.method != "subscriptions/listen" { // the server answers it when the subscription ends
-		r.out.IdleTimeout = cmp.Or(r.timeout, c.o.Timeout)
-		r.out.MaxTimeout = cmp.Or(r.maxTimeout, max(c.o.MaxTimeout, r.out.IdleTimeout))
+		out.IdleTimeout = cmp.Or(r.timeout, c.o.Timeout)
+		out.MaxTimeout = cmp.Or(r.maxTimeout, max(c.o.MaxTimeout, out.IdleTimeout))
 	}
 	if r.progress != nil {
-		defer c.addProgress(r)()
+		r.progressToken = strconv.FormatInt(c.lastToken.Add(1), 10)
+		c.inProgress.Store(r.progressToken, &inProgress{out, r.progress})
+		defer c.inProgress.Delete(r.progressToken)
 	}
 	if !s.IsStateless() && r.progressToken == "" && r.params == nil && r.meta == nil {
-		r.out.Params = nil
+		out.Params = nil
 	}
-	id, raw, err := c.conn.Do(ctx, &r.out)
+	id, raw, err := c.conn.Do(ctx, out)
 	if err != nil && !id.IsZero() {
 		c.cancel(ctx, s, r, id, err)
 	}
@@ -191,10 +193,8 @@ func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.Raw
 	return raw, err
 }
 
-// cancelDelay limits how long a request waits until its cancellation has been sent.
-const cancelDelay = 200 * time.Millisecond
-
 // cancel sends notifications/cancelled for a request whose context has ended or that has timed out.
+// It does not wait long for a slow server.
 func (c *Client) cancel(ctx context.Context, s *session, r *request, id jsonrpc.ID, err error) {
 	timeout, timedOut := errors.AsType[*jsonrpc.TimeoutError](err)
 	if !timedOut && ctx.Err() == nil || s.Revision == "" || c.life.Err() != nil {
@@ -204,11 +204,9 @@ func (c *Client) cancel(ctx context.Context, s *session, r *request, id jsonrpc.
 	if timedOut {
 		reason = timeout.Error()
 	}
-	sent := make(chan struct{})
+	ctx, sent := context.WithTimeout(c.life, time.Second) // the context of the request has ended
 	go func() {
-		defer close(sent)
-		ctx, cancel := context.WithTimeout(c.life, time.Second) // the context of the request has ended
-		defer cancel()
+		defer sent()
 		params := struct {
 			RequestID jsonrpc.ID `json:"requestId"`
 			Reason    string     `json:"reason,omitempty"`
@@ -218,8 +216,8 @@ func (c *Client) cancel(ctx context.Context, s *session, r *request, id jsonrpc.
 		}
 	}()
 	select {
-	case <-sent:
-	case <-time.After(cancelDelay):
+	case <-ctx.Done():
+	case <-time.After(200 * time.Millisecond):
 	}
 }
 

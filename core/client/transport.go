@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -52,7 +51,7 @@ type Session struct {
 }
 
 // IsStateless reports whether the revision has no handshake and no sessions.
-func (s *Session) IsStateless() bool { return isStateless(s.Revision) }
+func (s *Session) IsStateless() bool { return s.Revision > mcp.LatestHandshake }
 
 // A Call describes a request to a [Transport].
 type Call struct {
@@ -78,15 +77,8 @@ var (
 
 // Connect connects over a transport. ctx applies to connecting only.
 func Connect(ctx context.Context, t Transport, o Options) (*Client, error) {
-	return newClient(o).connect(ctx, t, noStream{}, nil)
+	return newClient(o).connect(ctx, t, nil)
 }
-
-// noStream is the stream of connections whose messages a [Transport] sends and receives.
-type noStream struct{}
-
-func (noStream) Send([]byte) error        { return jsonrpc.ErrClosed }
-func (noStream) Receive() ([]byte, error) { return nil, jsonrpc.ErrClosed }
-func (noStream) Close() error             { return nil }
 
 type streamTransport struct {
 	c      *Client
@@ -159,26 +151,18 @@ func start(ctx context.Context, cmd Command, o Options) (*Client, error) {
 	c := newClient(o)
 	lines := jsonrpc.NewLines(p.Out, p.In, jsonrpc.LinesOptions{MaxMessage: c.o.MaxMessage})
 	t := &processTransport{streamTransport: streamTransport{stream: lines}, process: p}
-	return c.connect(ctx, t, lines, t.onInvalid)
+	return c.connect(ctx, t, lines)
 }
 
 type processTransport struct {
 	streamTransport
 	process *process.Process
-	stray   atomic.Pointer[string] // first line of standard output that was not a message
 }
 
 // An earlyExitError means that the server exited before the session started.
 type earlyExitError struct{ error }
 
 func (e *earlyExitError) Unwrap() error { return e.error }
-
-// onInvalid logs a line of standard output that is not a message, and keeps the first one.
-func (t *processTransport) onInvalid(raw []byte, err *jsonrpc.Error) {
-	text := short(string(raw))
-	t.c.o.Logger.Warn("the server wrote a line to standard output that is not a message", "error", err, "text", text)
-	t.stray.CompareAndSwap(nil, &text)
-}
 
 // Explain adds the exit state of the process, and the end of its standard error.
 func (t *processTransport) Explain(err error) error {
@@ -190,7 +174,7 @@ func (t *processTransport) Explain(err error) error {
 		early = t.c.session.Load() == nil
 		err = fmt.Errorf("the server exited (%s): %w", state, err)
 	}
-	if stray := t.stray.Load(); stray != nil {
+	if stray := t.c.firstInvalid.Load(); stray != nil {
 		err = fmt.Errorf("%w\nThe server wrote to standard output: %q; only MCP messages belong there, write logs to standard error", err, *stray)
 	}
 	if text := t.process.Stderr(); text != "" {

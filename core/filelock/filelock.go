@@ -1,10 +1,9 @@
 // Package filelock locks files between processes. It is plumbing of the project's journal and of
 // app/sqlite; servers do not need it.
 //
-// [TryLock] and [WaitLock] lock a path: they create a file for the time of the lock. [LockFile],
-// [TryLockFile] and [UnlockFile] lock a file that the caller keeps open. The operating system
-// releases both kinds of lock when the process ends, and they exclude other users in the same
-// process too.
+// [TryLock] and [WaitLock] lock a path. [LockFile], [TryLockFile] and [UnlockFile] lock a file that
+// the caller keeps open. The operating system releases both kinds of lock when the process ends, and
+// they exclude other users in the same process too.
 package filelock
 
 import (
@@ -19,22 +18,13 @@ import (
 var ErrLocked = errors.New("held by another process")
 
 // A Lock is an exclusive lock on a path.
-type Lock struct {
-	file *os.File
-}
-
-// Pauses between two attempts, and the time before WaitLock calls waiting.
-const (
-	firstPause = 2 * time.Millisecond
-	lastPause  = 50 * time.Millisecond
-	patience   = time.Second
-)
+type Lock struct{ file *os.File }
 
 // WaitLock is [TryLock] that waits until the lock is free or ctx ends. After a second it calls
 // waiting, once; waiting may be nil. The order of waiters is undefined.
 func WaitLock(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	begin := time.Now()
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("waiting for %s: %w", path, ctx.Err())
 		}
@@ -42,7 +32,7 @@ func WaitLock(ctx context.Context, path string, waiting func()) (*Lock, error) {
 		if !errors.Is(err, ErrLocked) {
 			return lock, err
 		}
-		if waiting != nil && time.Since(begin) >= patience {
+		if waiting != nil && time.Since(begin) >= time.Second {
 			waiting()
 			waiting = nil
 		}
@@ -54,53 +44,38 @@ func WaitLock(ctx context.Context, path string, waiting func()) (*Lock, error) {
 }
 
 // TryLock locks a path, or returns [ErrLocked]. It creates the file, but not its folder. It refuses
-// symbolic links where the system supports that.
+// symbolic links where the system supports that. If the file system does not support locks, TryLock
+// succeeds without one.
 //
-// If the file system does not support locks, TryLock succeeds without one. If the operating system
-// does not, an existing file means that the path is locked, even after its process was killed.
+// Only the holder of the lock may remove the file, before it releases the lock.
 func TryLock(path string) (*Lock, error) {
-	for range 100 {
-		file, err := openLocked(path)
-		if err != nil {
-			return nil, err
-		}
-		held, err := file.Stat()
-		if err == nil {
-			// The previous holder may have removed the file: then this is a lock on a file
-			// that no other process can open.
-			if found, statErr := os.Lstat(path); statErr == nil && os.SameFile(held, found) {
-				return &Lock{file: file}, nil
-			}
-		}
-		if closeErr := file.Close(); err != nil || closeErr != nil {
-			return nil, errors.Join(err, closeErr)
-		}
-	}
-	return nil, ErrLocked // other processes locked and removed the file each time
-}
-
-// openLocked opens and locks a file. The lock is released when the file is closed.
-func openLocked(path string) (*os.File, error) {
-	file, err := open(path)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	if err := TryLockFile(file); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, errors.Join(err, file.Close())
 	}
-	return file, nil
+	// The previous holder may have removed the file: then this is a lock on a file that no other
+	// process can open.
+	held, heldErr := file.Stat()
+	found, foundErr := os.Lstat(path)
+	if heldErr != nil || foundErr != nil || !os.SameFile(held, found) {
+		return nil, errors.Join(ErrLocked, file.Close())
+	}
+	return &Lock{file}, nil
 }
 
-// Release removes the file and releases the lock.
-func (l *Lock) Release() error { return release(l.file) }
+// Release releases the lock. The file remains.
+func (l *Lock) Release() error { return l.file.Close() }
 
 // LockFile locks an open file, and waits for the lock. The wait cannot be cancelled. The error is
 // [errors.ErrUnsupported] if the file cannot be locked. The lock ends with [UnlockFile] or when
 // file is closed.
-func LockFile(file *os.File) error { return lockError(file, lock(file, block)) }
+func LockFile(file *os.File) error { return lockError(file, lock(file, true)) }
 
 // TryLockFile is [LockFile] that returns [ErrLocked] instead of waiting.
-func TryLockFile(file *os.File) error { return lockError(file, lock(file, fail)) }
+func TryLockFile(file *os.File) error { return lockError(file, lock(file, false)) }
 
 // UnlockFile releases the lock on an open file.
 func UnlockFile(file *os.File) error { return lockError(file, unlock(file)) }

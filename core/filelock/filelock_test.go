@@ -25,9 +25,6 @@ func TestOneAtATime(t *testing.T) {
 	if err := first.Release(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("Stat after Release = %v, want ErrNotExist", err)
-	}
 	second, err := filelock.TryLock(path)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +35,7 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// Release removes the file, and still two never hold the lock at once.
+// A holder may remove the file, and still two never hold the lock at once.
 func TestRemovedFilesDoNotLock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
@@ -60,6 +57,7 @@ func TestRemovedFilesDoNotLock(t *testing.T) {
 					t.Errorf("%d hold the lock, want 1", n)
 				}
 				holders.Add(-1)
+				_ = os.Remove(path) // fails on Windows
 				if err := lock.Release(); err != nil {
 					t.Error(err)
 				}

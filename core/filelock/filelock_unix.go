@@ -1,4 +1,4 @@
-//go:build unix && !solaris && !aix
+//go:build unix
 
 package filelock
 
@@ -8,39 +8,29 @@ import (
 	"syscall"
 )
 
-// What lock does if the file is locked.
-const (
-	block = 0
-	fail  = syscall.LOCK_NB
-)
+// noFollow is the flag to open no symbolic links.
+const noFollow = syscall.O_NOFOLLOW
 
-// lock locks an open file.
-func lock(file *os.File, ifLocked int) error {
-	err := flock(file, syscall.LOCK_EX|ifLocked)
-	switch {
-	case errors.Is(err, syscall.EWOULDBLOCK):
-		return ErrLocked
-	case errors.Is(err, syscall.ENOLCK):
-		return errors.ErrUnsupported
+// lock locks an open file. If it is locked, lock waits or returns [ErrLocked].
+func lock(file *os.File, wait bool) error {
+	if wait {
+		return flock(file, syscall.LOCK_EX)
 	}
-	return err
+	return flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
 func unlock(file *os.File) error { return flock(file, syscall.LOCK_UN) }
 
 func flock(file *os.File, how int) error {
 	for {
-		if err := syscall.Flock(int(file.Fd()), how); err != syscall.EINTR {
+		switch err := syscall.Flock(int(file.Fd()), how); err {
+		case syscall.EINTR:
+		case syscall.EWOULDBLOCK:
+			return ErrLocked
+		case syscall.ENOLCK:
+			return errors.ErrUnsupported
+		default:
 			return err
 		}
 	}
-}
-
-func open(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
-}
-
-// release removes the file before it unlocks it, so that no other process can lock it in between.
-func release(file *os.File) error {
-	return errors.Join(os.Remove(file.Name()), file.Close())
 }

@@ -13,25 +13,23 @@ var (
 	unlockFileEx = kernel32.NewProc("UnlockFileEx")
 )
 
-// What lock does if the file is locked: a flag of LockFileEx.
-const (
-	block = 0
-	fail  = 1
-)
+const noFollow = 0 // Windows has no such flag
 
-const exclusive = 2 // a flag of LockFileEx
+// lock locks the first byte of an open file. If it is locked, lock waits or returns [ErrLocked].
+func lock(file *os.File, wait bool) error {
+	const (
+		failImmediately = 1
+		exclusive       = 2
 
-// Errors of the system.
-const (
-	errInvalidFunction  = syscall.Errno(1)  // from file systems without locks
-	errSharingViolation = syscall.Errno(32) // another process has opened the file
-	errLockViolation    = syscall.Errno(33)
-	errNotSupported     = syscall.Errno(50)
-)
-
-// lock locks the first byte of an open file.
-func lock(file *os.File, ifLocked uintptr) error {
-	ok, _, err := lockFileEx.Call(file.Fd(), exclusive|ifLocked, 0, 1, 0, uintptr(unsafe.Pointer(new(syscall.Overlapped))))
+		errInvalidFunction = syscall.Errno(1) // from file systems without locks
+		errLockViolation   = syscall.Errno(33)
+		errNotSupported    = syscall.Errno(50)
+	)
+	flags := uintptr(exclusive)
+	if !wait {
+		flags |= failImmediately
+	}
+	ok, _, err := lockFileEx.Call(file.Fd(), flags, 0, 1, 0, uintptr(unsafe.Pointer(new(syscall.Overlapped))))
 	switch {
 	case ok != 0:
 		return nil
@@ -49,24 +47,4 @@ func unlock(file *os.File) error {
 		return err
 	}
 	return nil
-}
-
-// open opens a file so that no process can remove it until it is closed.
-func open(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if errors.Is(err, errSharingViolation) {
-		return nil, ErrLocked // another process is removing the file
-	}
-	return file, err
-}
-
-// release closes the file first, because Windows does not remove open files. If another process
-// opens it in between, release leaves it to that process.
-func release(file *os.File) error {
-	err := file.Close()
-	removed := os.Remove(file.Name())
-	if errors.Is(removed, errSharingViolation) || errors.Is(removed, os.ErrNotExist) {
-		removed = nil
-	}
-	return errors.Join(err, removed)
 }

@@ -73,9 +73,6 @@ type Options struct {
 	// [MethodNotFound].
 	Handle Handler
 
-	// OnNotification handles incoming notifications. nil passes them to Handle too.
-	OnNotification func(ctx context.Context, n *Request) error
-
 	// Ordered are the methods whose requests are handled before the next message is read. Requests
 	// of other methods may run concurrently with later ones. nil means all methods. Notifications
 	// are always handled in order.

@@ -149,8 +149,8 @@ func (p *peer) expectNothing() {
 	p.t.Helper()
 	synctest.Wait()
 	q := p.wire.(*pipe).in
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.L.Lock()
+	defer q.L.Unlock()
 	if len(q.msgs) > 0 {
 		p.t.Fatalf("unexpected message: %s", q.msgs[0])
 	}

@@ -152,7 +152,7 @@ func FuzzID(f *testing.F) {
 		if want := string(bytes.Trim(a, " \t\r\n")); one.String() != want {
 			t.Fatalf("ParseID(%q) is %q", a, one)
 		}
-		request, err := appendCall(nil, one, "m", nil)
+		request, err := AppendRequest(nil, one, "m", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
 func (l *Lines) Receive() ([]byte, error) {
 	if l.out.full.Load() {
 		l.out.mu.Lock()
-		_ = l.out.awaitRoom(context.Background(), nil) // never fails without a deadline
+		_ = l.out.awaitRoom(context.Background()) // never fails without a deadline
 		l.out.mu.Unlock()
 	}
 	for {

@@ -39,7 +39,7 @@ type lineWriter struct {
 }
 
 func (l *lineWriter) send(msg []byte) error {
-	if later, err := l.put(context.Background(), nil, msg); later || err != nil {
+	if later, err := l.put(context.Background(), msg); later || err != nil {
 		return err
 	}
 	return l.push()
@@ -47,11 +47,11 @@ func (l *lineWriter) send(msg []byte) error {
 
 // put queues a message. later reports that another goroutine will write it, now or at the end of a
 // burst; otherwise the caller must call push or startWriting. While the queue is full, put waits,
-// until ctx ends or expired receives a value.
-func (l *lineWriter) put(ctx context.Context, expired <-chan struct{}, msg []byte) (later bool, err error) {
+// until ctx ends.
+func (l *lineWriter) put(ctx context.Context, msg []byte) (later bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.awaitRoom(ctx, expired); err != nil {
+	if err := l.awaitRoom(ctx); err != nil {
 		return false, err
 	}
 	if l.err != nil {
@@ -181,16 +181,14 @@ func (l *lineWriter) nextFlush() <-chan struct{} {
 	return l.flushed
 }
 
-// awaitRoom waits until the queue has room, or returns an error if ctx ends or expired receives a
-// value. mu is held, but not while it waits.
-func (l *lineWriter) awaitRoom(ctx context.Context, expired <-chan struct{}) (err error) {
+// awaitRoom waits until the queue has room, or returns an error if ctx ends. mu is held, but not
+// while it waits.
+func (l *lineWriter) awaitRoom(ctx context.Context) (err error) {
 	for len(l.waiting) > maxWaiting && l.err == nil && !l.closing && err == nil {
 		flushed := l.nextFlush()
 		l.mu.Unlock()
 		select {
 		case <-flushed:
-		case <-expired:
-			err = errExpired
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		}
@@ -217,16 +215,14 @@ func (l *lineWriter) close(timeout time.Duration) error {
 	l.wakeAll()
 	l.startWritingLocked()
 	for l.writing && l.err == nil {
-		before, flushed := l.written, l.nextFlush()
-		timedOut := false
+		before, flushed := l.written, l.nextFlush() // at its end, a flush has written bytes or failed
 		l.mu.Unlock()
 		select {
 		case <-flushed:
 		case <-time.After(timeout):
-			timedOut = true
 		}
 		l.mu.Lock()
-		if timedOut && l.writing && l.written == before && l.err == nil {
+		if l.writing && l.written == before && l.err == nil {
 			l.err = fmt.Errorf("%w: the peer did not read for %v", ErrClosed, timeout)
 		}
 	}

@@ -102,9 +102,7 @@ func (e *envelope) message() (m message, err error) {
 	}
 	// A response may have a null id: its sender did not know the id of the request.
 	if e.id != nil && !(e.isResponse() && string(e.id) == "null") {
-		if isInteger(e.id) {
-			m.id = ID{string(e.id)}
-		} else if m.id, err = ParseID(e.id); err != nil {
+		if m.id, err = ParseID(e.id); err != nil {
 			return m, err
 		}
 	}

@@ -46,21 +46,10 @@ func TestMessageWithID(t *testing.T) {
 	}
 }
 
-func TestMessageBatch(t *testing.T) {
+func TestMessageRequests(t *testing.T) {
 	var m jsonrpc.Message
 	m.Parse([]byte(`[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","method":"b"},3]`))
-	parts, err := m.Batch()
-	if err != nil || len(parts) != 3 {
-		t.Fatalf("Batch() = %d messages, %v, want 3, nil", len(parts), err)
-	}
-	if parts[0].Method() != "a" || parts[1].Method() != "b" || parts[2].Fault() == nil {
-		t.Errorf("Batch() = %s, %s, %s, want a, b and a fault", parts[0].Raw(), parts[1].Raw(), parts[2].Raw())
-	}
 	if n := m.Requests(); n != 1 {
 		t.Errorf("Requests() = %d, want 1", n)
-	}
-	m.Parse([]byte(`[]`))
-	if _, err := m.Batch(); err == nil {
-		t.Error("Batch() of [] = nil, want an error")
 	}
 }

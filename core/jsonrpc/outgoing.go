@@ -22,9 +22,9 @@ type Outgoing struct {
 
 	// Via sends the message instead of the transport. It may wait for the answer and pass it to
 	// [Conn.Receive] or [Conn.Deliver], or return nil and let the call wait. It may keep msg. Its
-	// context ends with that of the call, at a timeout, when Receive gets the answer, and when done
-	// is called. Via calls done before it returns, or later if it leaves a goroutine running. If
-	// Via is nil, the transport sends the message.
+	// context ends with that of the call, at a timeout, when Receive gets the answer, and when Do
+	// has returned and done has been called. Via calls done before it returns, or later if it
+	// leaves a goroutine running. If Via is nil, the transport sends the message.
 	Via func(ctx context.Context, done func(), id ID, msg []byte) error
 
 	// OnID is called with the id before the call is sent. It may be nil.
@@ -66,13 +66,15 @@ func (e *AnswerError) Unwrap() error { return e.Err }
 // read, sending blocks; ctx ends that only for [Lines]. Do returns the id of every request that was
 // sent, even if it also returns an error.
 func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error) {
-	p := c.newPending(o)
-	if !c.addPending(o, p) {
+	ctx, stop := context.WithCancelCause(ctx)
+	p := c.addPending(o, stop)
+	if p == nil {
+		stop(ErrClosed)
 		return ID{}, nil, fmt.Errorf("call %s: %w", o.Method, ErrClosed)
 	}
-	defer c.removePending(o, p)
+	defer c.leave(p, &p.returned)
 	id := IntID(o.number)
-	msg, err := appendCall(nil, id, o.Method, o.Params)
+	msg, err := AppendRequest(make([]byte, 0, 256), id, o.Method, o.Params)
 	if err != nil {
 		return ID{}, nil, err
 	}
@@ -80,11 +82,12 @@ func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error)
 		o.OnID(id)
 	}
 	if o.Via != nil {
-		err = c.sendVia(ctx, o, p, id, msg)
-	} else if err = c.sendCall(ctx, o, p, msg); err != nil {
+		p.sent = false
+		err = o.Via(ctx, func() { c.leave(p, &p.sent) }, id, msg)
+	} else if err = c.sendCall(ctx, msg); err != nil {
 		id = ID{}
 	}
-	answer, err := c.awaitAnswer(ctx, o, p, err)
+	answer, err := p.wait(ctx, err)
 	switch {
 	case err != nil:
 		return id, nil, err
@@ -97,97 +100,37 @@ func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error)
 }
 
 // sendCall passes a call to the transport, or to the responder of the request that ctx belongs to.
-func (c *Conn) sendCall(ctx context.Context, o *Outgoing, p *pending, msg []byte) error {
+func (c *Conn) sendCall(ctx context.Context, msg []byte) error {
 	if r, ok := ctx.Value(requestKey{}).(*Request); ok && r.conn == c {
 		r.Release() // before sending: the peer may not read until we read
 		if r.responder != nil {
 			return r.responder.Send(msg)
 		}
 	}
-	err := c.sendWithin(ctx, p.expired, msg)
-	if errors.Is(err, errExpired) {
-		return p.timeoutError(o)
-	}
-	return err
+	return c.sendWithin(ctx, msg)
 }
 
-// sendWithin passes a message to the transport, unless ctx ends or the call expires before the
-// transport has room for it.
-func (c *Conn) sendWithin(ctx context.Context, expired <-chan struct{}, msg []byte) error {
+// sendWithin passes a message to the transport, unless ctx ends before the transport has room for
+// it.
+func (c *Conn) sendWithin(ctx context.Context, msg []byte) error {
 	if c.lines == nil {
 		return c.send(msg)
 	}
-	later, err := c.lines.put(ctx, expired, msg)
+	later, err := c.lines.put(ctx, msg)
 	if !later && err == nil {
 		c.lines.startWriting()
 	}
 	return err
 }
 
-var errExpired = errors.New("timeout")
-
-func (c *Conn) sendVia(ctx context.Context, o *Outgoing, p *pending, id ID, msg []byte) error {
-	until, stop := context.WithCancelCause(ctx)
-	c.mu.Lock()
-	p.stop = stop
-	switch {
-	case c.closed: // since addPending
-		stop(ErrClosed)
-	case len(p.expired) > 0:
-		stop(p.timeoutError(o))
-	}
-	c.mu.Unlock()
-	err := o.Via(until, func() { stop(errDone) }, id, msg)
-	c.mu.Lock()
-	p.stop = nil
-	c.mu.Unlock()
-	if cause := context.Cause(until); err != nil && cause != nil && cause != errDone && ctx.Err() == nil {
-		return cause // more precise than the error of Via
-	}
-	return err
-}
-
-// errDone is the cause of the context of Via after it has called done.
-var errDone = errors.New("done")
-
-// awaitAnswer waits for the answer to a call. sendErr is the error of sending it.
-func (c *Conn) awaitAnswer(ctx context.Context, o *Outgoing, p *pending, sendErr error) (message, error) {
-	select {
-	case m, ok := <-p.answer:
-		return answered(o, m, ok)
-	default:
-	}
-	if sendErr != nil {
-		if _, ok := errors.AsType[*TimeoutError](sendErr); ok {
-			return message{}, sendErr
-		}
-		return message{}, fmt.Errorf("call %s: %w", o.Method, sendErr)
-	}
-	select {
-	case m, ok := <-p.answer:
-		return answered(o, m, ok)
-	case <-p.expired:
-		return message{}, p.timeoutError(o)
-	case <-ctx.Done():
-		return message{}, fmt.Errorf("call %s: %w", o.Method, context.Cause(ctx))
-	}
-}
-
-func answered(o *Outgoing, m message, ok bool) (message, error) {
-	if !ok {
-		return m, fmt.Errorf("call %s: %w", o.Method, ErrClosed)
-	}
-	return m, nil
-}
-
 // Notify sends a notification. It returns when the transport has queued it, or when ctx ends before
 // the transport has room for it.
 func (c *Conn) Notify(ctx context.Context, method string, params any) error {
-	return notify(func(msg []byte) error { return c.sendWithin(ctx, nil, msg) }, method, params)
+	return notify(func(msg []byte) error { return c.sendWithin(ctx, msg) }, method, params)
 }
 
 func notify(send func([]byte) error, method string, params any) error {
-	msg, err := appendCall(nil, ID{}, method, params)
+	msg, err := AppendNotification(nil, method, params)
 	if err != nil {
 		return err
 	}
@@ -199,10 +142,12 @@ func notify(send func([]byte) error, method string, params any) error {
 
 // AppendNotification appends a notification, for callers that send it themselves.
 func AppendNotification(dst []byte, method string, params any) ([]byte, error) {
-	return appendCall(dst, ID{}, method, params)
+	return AppendRequest(dst, ID{}, method, params)
 }
 
-func appendCall(dst []byte, id ID, method string, params any) ([]byte, error) {
+// AppendRequest appends a request, for callers that send it themselves. params is encoded as in
+// [Outgoing].
+func AppendRequest(dst []byte, id ID, method string, params any) ([]byte, error) {
 	dst = append(dst, `{"jsonrpc":"2.0",`...)
 	if !id.IsZero() {
 		dst = append(dst, `"id":`...)
@@ -226,43 +171,58 @@ func appendCall(dst []byte, id ID, method string, params any) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// addPending assigns the number of a call and reports whether the connection is still open.
-func (c *Conn) addPending(o *Outgoing, p *pending) bool {
+// addPending starts a call, which stop ends. It returns nil if the connection has ended.
+func (c *Conn) addPending(o *Outgoing, stop context.CancelCauseFunc) *pending {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed {
+		return nil
+	}
 	c.lastID++
 	o.number = c.lastID
-	if !c.closed {
-		c.calls[o.number] = p
+	p := &pending{o: *o, stop: stop, answer: make(chan message, 1), sent: true}
+	if o.MaxTimeout > 0 {
+		p.deadline = time.Now().Add(o.MaxTimeout)
 	}
-	return !c.closed
+	if timeout := p.nextTimeout(); timeout > 0 {
+		p.timer = time.AfterFunc(timeout, func() { stop(p.timeoutError()) })
+	}
+	c.calls[o.number] = p
+	return p
 }
 
-func (c *Conn) removePending(o *Outgoing, p *pending) {
+// leave sets left, which is one of returned and sent. When both are set, it ends the context of the
+// call.
+func (c *Conn) leave(p *pending, left *bool) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.calls, o.number)
-	if p.timer != nil {
+	*left = true
+	isOver := p.returned && p.sent
+	if p.returned {
+		delete(c.calls, p.o.number)
+	}
+	if p.returned && p.timer != nil {
 		p.timer.Stop()
 	}
+	c.mu.Unlock()
+	if isOver {
+		p.stop(nil)
+	}
 }
 
-// deliver passes a response to the call that waits for it. stop cancels the context of its
-// [Outgoing].Via.
+// deliver passes a response to the call that waits for it. stop ends the context of the call.
 func (c *Conn) deliver(m message, stop bool) {
 	number, _ := strconv.ParseInt(m.id.raw, 10, 64) // no call has the number 0
 	c.mu.Lock()
 	p := c.calls[number]
-	if p != nil {
-		delete(c.calls, number)
-		p.answer <- m
-		if p.stop != nil && stop {
-			p.stop(nil)
-		}
-	}
+	delete(c.calls, number)
 	c.mu.Unlock()
 	if p == nil {
 		c.o.Logger.Debug("received a response to an unknown call", "id", m.id.String())
+		return
+	}
+	p.answer <- m
+	if stop {
+		p.stop(nil)
 	}
 }
 
@@ -270,7 +230,7 @@ func (c *Conn) deliver(m message, stop bool) {
 func (c *Conn) ResetIdleTimeout(o *Outgoing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.calls[o.number]; p != nil && p.timer != nil && p.idleTimeout > 0 {
+	if p := c.calls[o.number]; p != nil && p.timer != nil {
 		p.timer.Reset(p.nextTimeout())
 	}
 }
@@ -280,69 +240,67 @@ func (c *Conn) FailCalls() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	for id, p := range c.calls {
-		close(p.answer)
-		if p.stop != nil {
-			p.stop(ErrClosed)
-		}
-		delete(c.calls, id)
+	for _, p := range c.calls {
+		p.stop(ErrClosed)
 	}
+	clear(c.calls)
 }
 
 // A pending call waits for its answer.
 type pending struct {
-	answer chan message // buffers one message; closed if no answer will arrive
+	o        Outgoing
+	stop     context.CancelCauseFunc // ends the call
+	answer   chan message            // buffers one message
+	timer    *time.Timer             // calls stop; nil if the call has no timeout
+	deadline time.Time               // zero without MaxTimeout
 
-	stop        context.CancelCauseFunc // cancels the context of Via while it runs; guarded by Conn.mu
-	timer       *time.Timer             // nil if the call has no timeout
-	expired     chan struct{}           // receives a value at the timeout
-	idleTimeout time.Duration
-	deadline    time.Time // zero without MaxTimeout
+	returned bool // Do has returned; guarded by Conn.mu
+	sent     bool // Via is not running; guarded by Conn.mu
 }
 
-// newPending returns a pending call with the timeouts of o.
-func (c *Conn) newPending(o *Outgoing) *pending {
-	p := &pending{answer: make(chan message, 1), idleTimeout: o.IdleTimeout}
-	if o.MaxTimeout > 0 {
-		p.deadline = time.Now().Add(o.MaxTimeout)
-	}
-	first := p.nextTimeout()
-	if first == 0 {
-		return p
-	}
-	p.expired = make(chan struct{}, 1)
-	p.timer = time.AfterFunc(first, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if p.stop != nil {
-			p.stop(p.timeoutError(o)) // Via watches its context
-		}
+// wait waits for the answer until ctx, the context of the call, ends. sendErr is the error of
+// sending it.
+func (p *pending) wait(ctx context.Context, sendErr error) (message, error) {
+	if sendErr == nil {
 		select {
-		case p.expired <- struct{}{}:
-		default:
+		case m := <-p.answer:
+			return m, nil
+		case <-ctx.Done():
 		}
-	})
-	return p
+	}
+	select {
+	case m := <-p.answer:
+		return m, nil
+	default:
+	}
+	err := sendErr
+	if ctx.Err() != nil {
+		err = context.Cause(ctx) // more precise than the error of Via
+	}
+	if _, ok := errors.AsType[*TimeoutError](err); ok {
+		return message{}, err
+	}
+	return message{}, fmt.Errorf("call %s: %w", p.o.Method, err)
 }
 
 // nextTimeout returns the time until the call expires, if its idle timeout starts now; 0 means
 // never.
 func (p *pending) nextTimeout() time.Duration {
 	if p.deadline.IsZero() {
-		return max(p.idleTimeout, 0)
+		return max(p.o.IdleTimeout, 0)
 	}
 	left := max(time.Until(p.deadline), 1)
-	if p.idleTimeout > 0 {
-		return min(left, p.idleTimeout)
+	if p.o.IdleTimeout > 0 {
+		return min(left, p.o.IdleTimeout)
 	}
 	return left
 }
 
 // timeoutError returns the error of a call that timed out.
-func (p *pending) timeoutError(o *Outgoing) error {
-	after := p.idleTimeout
+func (p *pending) timeoutError() error {
+	after := p.o.IdleTimeout
 	if !p.deadline.IsZero() && !time.Now().Before(p.deadline) {
-		after = o.MaxTimeout
+		after = p.o.MaxTimeout
 	}
-	return &TimeoutError{o.Method, after}
+	return &TimeoutError{p.o.Method, after}
 }

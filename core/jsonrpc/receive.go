@@ -120,22 +120,6 @@ func (m *Message) Fault() *Error {
 // IsBatch reports whether the message is an array of messages.
 func (m *Message) IsBatch() bool { return m.isBatch }
 
-// Batch returns the messages of a batch. It returns an error if the batch must be refused as a
-// whole: it is not valid JSON, empty, or has too many messages. Single messages may still have a
-// fault.
-func (m *Message) Batch() ([]*Message, *Error) {
-	parts, err := splitBatch(m.raw)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]*Message, len(parts))
-	for i, part := range parts {
-		all[i] = new(Message)
-		all[i].Parse(part)
-	}
-	return all, nil
-}
-
 // Requests returns the number of requests in the message or batch.
 func (m *Message) Requests() (n int) {
 	switch {
@@ -186,12 +170,6 @@ func (m *Message) WithID(id ID) []byte {
 	own := strictjson.Member(m.raw, "id")
 	start := cap(m.raw) - cap(own) // own is a part of raw
 	return slices.Concat(m.raw[:start], []byte(id.raw), m.raw[start+len(own):])
-}
-
-// AppendRequest appends a request, for callers that send it themselves. params is encoded as in
-// [Outgoing].
-func AppendRequest(dst []byte, id ID, method string, params any) ([]byte, error) {
-	return appendCall(dst, id, method, params)
 }
 
 // AppendResult appends a successful response. result must be valid JSON.
@@ -347,8 +325,8 @@ func (r *Request) Notify(method string, params any) error {
 	return notify(send, method, params)
 }
 
-// AfterAnswer registers f to be called after the transport has queued the answer to the request, or
-// to its batch. Functions are called in order. They are not called for a notification, nor if the
+// AfterAnswer registers f to be called after the transport has queued the answer to the request.
+// Functions are called in order. They are not called for a notification, in a batch, nor if the
 // peer has cancelled the request or disconnected. When f is called, the context of the request has
 // ended, and if f takes long, the next message is read. The handler must call AfterAnswer before it
 // returns.
@@ -376,7 +354,6 @@ const maxBatch = 1000
 type batch struct {
 	mu      sync.Mutex
 	answers [][]byte // in the order of the messages
-	after   []func() // called after the answers have been sent
 	missing int      // answers not yet added
 }
 
@@ -434,18 +411,17 @@ func isDuplicate(err error) bool {
 }
 
 // add stores an answer; nil means that none is sent. With the last answer, it returns complete as
-// true, the array of answers (nil if it is empty) and the functions to call after sending it.
-func (b *batch) add(slot int, answer []byte, after []func()) (all []byte, follow []func(), complete bool) {
+// true, and the array of answers, or nil if it is empty.
+func (b *batch) add(slot int, answer []byte) (all []byte, complete bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.answers[slot] = bytes.Clone(answer)
-	b.after = append(b.after, after...)
 	if b.missing--; b.missing > 0 {
-		return nil, nil, false
+		return nil, false
 	}
 	answers := slices.DeleteFunc(b.answers, func(a []byte) bool { return a == nil })
 	if len(answers) == 0 {
-		return nil, nil, true
+		return nil, true
 	}
-	return slices.Concat([]byte{'['}, bytes.Join(answers, []byte{','}), []byte{']'}), b.after, true
+	return slices.Concat([]byte{'['}, bytes.Join(answers, []byte{','}), []byte{']'}), true
 }

@@ -70,7 +70,7 @@ func (c *Conn) untrack() {
 // only the request.
 func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 	c.protect(r, func() {
-		result, err := c.handle(r)
+		result, err := c.o.Handle((*requestContext)(r), r)
 		if r.pace != nil {
 			r.pace.End(r.began, r.turn.Load() == passedTurn)
 		}
@@ -92,13 +92,6 @@ func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 		}
 	})
 	return reply
-}
-
-func (c *Conn) handle(r *Request) (any, error) {
-	if c.o.OnNotification != nil && r.IsNotification() {
-		return nil, c.o.OnNotification((*requestContext)(r), r)
-	}
-	return c.o.Handle((*requestContext)(r), r)
 }
 
 // protect calls f, and failed if f panics or ends its goroutine with runtime.Goexit. In the latter
@@ -163,17 +156,13 @@ func (c *Conn) finish(r *Request, reply []byte) {
 
 // answer sends a reply, or adds it to its batch. A nil reply is not sent.
 func (c *Conn) answer(r *Request, reply []byte) {
-	after := r.after
-	if reply == nil {
-		after = nil
-	}
 	if r.batch != nil {
 		var complete bool
-		if reply, after, complete = r.batch.add(r.slot, reply, after); !complete {
+		if reply, complete = r.batch.add(r.slot, reply); !complete {
 			return
 		}
 		defer c.untrack()
-		r.failure = nil // the batch is answered, even if its requests failed
+		r.failure, r.after = nil, nil // they belong to the request, not to its batch
 	}
 	switch {
 	case r.responder != nil:
@@ -186,7 +175,7 @@ func (c *Conn) answer(r *Request, reply []byte) {
 		}
 	default:
 		// Once the answer is queued, the next message may be read while it is written.
-		later, err := c.lines.put(context.Background(), nil, reply)
+		later, err := c.lines.put(context.Background(), reply)
 		if !later && err == nil {
 			r.allowConcurrent()
 			err = c.lines.push()
@@ -196,11 +185,11 @@ func (c *Conn) answer(r *Request, reply []byte) {
 			return
 		}
 	}
-	if len(after) == 0 {
+	if reply == nil || len(r.after) == 0 {
 		return
 	}
 	r.allowConcurrent()
-	for _, f := range after {
+	for _, f := range r.after {
 		c.protect(r, f, func(bool) {})
 	}
 }

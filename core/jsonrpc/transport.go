@@ -36,17 +36,46 @@ func (e *MessageError) Error() string { return e.Err.Message }
 // Pipe returns two connected transports in memory. When one is closed, the other receives the
 // remaining messages and then io.EOF.
 func Pipe() (Transport, Transport) {
-	ab, ba := newQueue(), newQueue()
-	return &pipe{in: ba, out: ab}, &pipe{in: ab, out: ba}
+	a := &queue{Cond: sync.NewCond(new(sync.Mutex))}
+	b := &queue{Cond: sync.NewCond(new(sync.Mutex))}
+	return &pipe{in: b, out: a}, &pipe{in: a, out: b}
 }
 
 type pipe struct {
 	in, out *queue
 }
 
-func (p *pipe) Send(msg []byte) error { return p.out.put(slices.Clone(msg)) }
+// A queue holds the messages of one direction, without bound.
+type queue struct {
+	*sync.Cond // signals a change, and has the lock
+	msgs       [][]byte
+	closed     bool
+}
 
-func (p *pipe) Receive() ([]byte, error) { return p.in.take() }
+func (p *pipe) Send(msg []byte) error {
+	p.out.L.Lock()
+	defer p.out.L.Unlock()
+	if p.out.closed {
+		return ErrClosed
+	}
+	p.out.msgs = append(p.out.msgs, slices.Clone(msg))
+	p.out.Signal()
+	return nil
+}
+
+func (p *pipe) Receive() ([]byte, error) {
+	p.in.L.Lock()
+	defer p.in.L.Unlock()
+	for len(p.in.msgs) == 0 && !p.in.closed {
+		p.in.Wait()
+	}
+	if len(p.in.msgs) == 0 {
+		return nil, io.EOF
+	}
+	msg := p.in.msgs[0]
+	p.in.msgs = p.in.msgs[1:]
+	return msg, nil
+}
 
 func (p *pipe) Close() error {
 	p.out.close()
@@ -54,48 +83,9 @@ func (p *pipe) Close() error {
 	return nil
 }
 
-// A queue holds the messages of one direction, without bound.
-type queue struct {
-	mu     sync.Mutex
-	more   *sync.Cond
-	msgs   [][]byte
-	closed bool
-}
-
-func newQueue() *queue {
-	q := &queue{}
-	q.more = sync.NewCond(&q.mu)
-	return q
-}
-
-func (q *queue) put(msg []byte) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
-		return ErrClosed
-	}
-	q.msgs = append(q.msgs, msg)
-	q.more.Signal()
-	return nil
-}
-
-func (q *queue) take() ([]byte, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for len(q.msgs) == 0 && !q.closed {
-		q.more.Wait()
-	}
-	if len(q.msgs) == 0 {
-		return nil, io.EOF
-	}
-	msg := q.msgs[0]
-	q.msgs = q.msgs[1:]
-	return msg, nil
-}
-
 func (q *queue) close() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.L.Lock()
+	defer q.L.Unlock()
 	q.closed = true
-	q.more.Broadcast()
+	q.Broadcast()
 }

@@ -87,14 +87,10 @@ func (d *Derived) isExact() bool { return d.file != "" }
 
 // check returns an error if a schema does not match its Go type.
 func (d *Derived) check(s *jsonschema.Schema, t reflect.Type, dir jsonschema.Direction) error {
-	match := jsonschema.Compatible
-	if d.isExact() {
-		match = jsonschema.Exact
-	}
 	if s == nil {
 		return d.mismatch(fmt.Errorf("%v has no %v schema", t, dir))
 	}
-	return d.mismatch(s.CheckType(t, dir, match))
+	return d.mismatch(s.CheckType(t, dir, d.isExact()))
 }
 
 // mismatch returns the error of a schema that does not match its Go type. In derived code, it means

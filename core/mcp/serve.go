@@ -138,7 +138,7 @@ func (s *Server) openSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 // newSession returns a session that handles the messages of a connection.
 func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	session := &Session{server: s, ending: make(chan struct{})}
-	o.Handle, o.OnNotification, o.Ordered = session.handle, session.handleNotification, s.ordered
+	o.Handle, o.Ordered = session.handle, s.ordered
 	o.OnShutdown, o.Logger = session.end, s.o.Logger
 	session.agreed.Store(&agreement{})
 	session.conn = jsonrpc.NewConn(t, o)

@@ -24,7 +24,7 @@ type input struct {
 }
 
 // A Property is a property of an object schema.
-type Property struct{ jsonschema.Property }
+type Property = jsonschema.Property
 
 // readInput reads the schema of a tool.
 func readInput(schema json.RawMessage) input {
@@ -34,72 +34,17 @@ func readInput(schema json.RawMessage) input {
 }
 
 // ReadProperties returns the properties of an object schema, in order. The schema may be invalid.
-func ReadProperties(schema json.RawMessage) []*Property {
-	var all []*Property
-	for _, p := range jsonschema.ReadProperties(schema) {
-		all = append(all, &Property{*p})
-	}
-	return all
-}
-
-// IsList reports whether the property may be a list.
-func (p *Property) IsList() bool { return slices.Contains(p.Kinds, "array") }
-
-// Parse returns an argument as JSON. A text is JSON if the schema accepts that, and otherwise a
-// string. Quotes are part of a string, unless the schema has no type. Several texts are a list. The
-// error says why the schema does not accept the argument; the JSON is valid all the same.
-func (p *Property) Parse(texts ...string) (json.RawMessage, error) {
-	isList := len(texts) > 1 || p.IsList() && strictjson.First([]byte(texts[0])) != '['
-	mayBeText := slices.Contains(p.Kinds, "string") || isList && p.Items != nil && slices.Contains(p.Items.Kinds, "string")
-	read := func(asJSON bool) json.RawMessage {
-		var values [][]byte
-		for _, text := range texts {
-			value := []byte(text)
-			if !asJSON || strictjson.Check(value) != nil || mayBeText && strictjson.First(value) == '"' {
-				value = strictjson.AppendString(nil, text)
-			}
-			values = append(values, value)
-		}
-		if !isList {
-			return values[0]
-		}
-		return slices.Concat([]byte("["), bytes.Join(values, []byte(",")), []byte("]"))
-	}
-	value, text := read(true), read(false)
-	switch {
-	case p.Schema == nil && mayBeText:
-		return text, nil // the server validates it
-	case p.Schema == nil:
-		return value, nil
-	}
-	err := p.Schema.Validate(value)
-	if err == nil {
-		return value, nil
-	}
-	if textErr := p.Schema.Validate(text); textErr == nil || mayBeText {
-		return text, textErr
-	}
-	return value, err
-}
-
-// usage returns the property as on a command line, in brackets if it is optional.
-func (p *Property) usage() string {
-	text := terminal.Line(p.Name) + "=" + p.typeText()
-	if !p.Required {
-		return "[" + text + "]"
-	}
-	return text
-}
+func ReadProperties(schema json.RawMessage) []*Property { return jsonschema.ReadProperties(schema) }
 
 // typeText returns the type of a property, or its values if it is an enum.
-func (p *Property) typeText() string {
+func typeText(p *Property) string {
 	if p.Items != nil && slices.Equal(p.Kinds, []string{"array"}) {
 		return elementText(p.Items) + "…"
 	}
-	return elementText(&p.Property)
+	return elementText(p)
 }
 
-func elementText(p *jsonschema.Property) string {
+func elementText(p *Property) string {
 	var choices []string
 	for _, value := range p.Enum {
 		choices = append(choices, shownValue(value))
@@ -126,37 +71,25 @@ func shownValue(raw json.RawMessage) string {
 	return terminal.Plain(string(raw))
 }
 
-// arguments returns all arguments as on a command line.
-func (in *input) arguments() string {
+// arguments returns all arguments as on a command line. Optional ones are in brackets.
+func (in input) arguments() string {
 	var all []string
 	for _, p := range in.properties {
-		all = append(all, p.usage())
+		text := terminal.Line(p.Name) + "=" + typeText(p)
+		if !p.Required {
+			text = "[" + text + "]"
+		}
+		all = append(all, text)
 	}
 	return strings.Join(all, " ")
 }
 
 // find returns the property with this name, or nil.
-func (in *input) find(name string) *Property {
+func (in input) find(name string) *Property {
 	if i := slices.IndexFunc(in.properties, func(p *Property) bool { return p.Name == name }); i >= 0 {
 		return in.properties[i]
 	}
 	return nil
-}
-
-// texts returns the values of arguments such as name=value, by name.
-func (in *input) texts(args []string) (map[string][]string, error) {
-	all := map[string][]string{}
-	for _, arg := range args {
-		name, text, ok := strings.Cut(arg, "=")
-		switch {
-		case !ok || name == "" || !utf8.ValidString(arg):
-			return nil, terminal.Usagef("%q is not an argument; write name=value", arg)
-		case in.find(name) == nil && !in.open:
-			return nil, terminal.Usagef("unknown argument %q; the arguments are %s", name, cmp.Or(in.arguments(), "none"))
-		}
-		all[name] = append(all[name], text)
-	}
-	return all, nil
 }
 
 const maxStdin = 64 << 20 // bytes of arguments on standard input
@@ -178,9 +111,16 @@ func parseArguments(tool *mcp.Tool, args []string, stdin io.Reader) (json.RawMes
 		}
 		args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-" })
 	}
-	texts, err := in.texts(args)
-	if err != nil {
-		return nil, err
+	texts := map[string][]string{}
+	for _, arg := range args {
+		name, text, ok := strings.Cut(arg, "=")
+		switch {
+		case !ok || name == "" || !utf8.ValidString(arg):
+			return nil, terminal.Usagef("%q is not an argument; write name=value", arg)
+		case in.find(name) == nil && !in.open:
+			return nil, terminal.Usagef("unknown argument %q; the arguments are %s", name, in.arguments())
+		}
+		texts[name] = append(texts[name], text)
 	}
 	for name, texts := range texts {
 		given[name], _ = cmp.Or(in.find(name), &Property{}).Parse(texts...) // the whole object is validated below

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/client"
-	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
@@ -23,72 +22,71 @@ import (
 // A list is one of the lists of a server.
 type list struct {
 	method, field string
-	decode        func(json.RawMessage) (component, error)
+	key           string // the member of an entry that identifies it
 }
+
+var (
+	toolList     = list{"tools/list", "tools", "name"}
+	resourceList = list{"resources/list", "resources", "uri"}
+	templateList = list{"resources/templates/list", "resourceTemplates", "uriTemplate"}
+	promptList   = list{"prompts/list", "prompts", "name"}
+)
 
 // A component is an entry of a list.
 type component struct {
-	name        string // or URI
-	mimeType    string
-	description string
-	input       input
-}
+	id string // its name or URI
 
-// newList returns the list of a method. describe converts its entries.
-func newList[T any](method, field string, describe func(T) component) list {
-	return list{method, field, func(raw json.RawMessage) (component, error) {
-		var entry T
-		err := json.Unmarshal(raw, &entry)
-		return describe(entry), err
-	}}
-}
-
-func toolList() list { return newList("tools/list", "tools", describeTool) }
-
-func describeTool(t mcp.Tool) component {
-	return component{name: t.Name, description: t.Description, input: readInput(t.InputSchema)}
-}
-
-func resourceList() list {
-	return newList("resources/list", "resources", func(r mcp.Resource) component {
-		return component{name: r.URI, mimeType: r.MIMEType, description: cmp.Or(r.Description, r.Name)}
-	})
-}
-
-func templateList() list {
-	return newList("resources/templates/list", "resourceTemplates", func(r mcp.ResourceTemplate) component {
-		return component{name: r.URITemplate, mimeType: r.MIMEType, description: cmp.Or(r.Description, r.Name)}
-	})
-}
-
-func promptList() list {
-	return newList("prompts/list", "prompts", func(p mcp.Prompt) component {
-		c := component{name: p.Name, description: p.Description}
-		for _, a := range p.Arguments { // their values are texts
-			c.input.properties = append(c.input.properties, &Property{jsonschema.Property{Name: a.Name, Kinds: []string{"text"}, Required: a.Required}})
-		}
-		return c
-	})
+	Name        string               `json:"name"`
+	MIMEType    string               `json:"mimeType"`
+	Description string               `json:"description"`
+	InputSchema json.RawMessage      `json:"inputSchema"` // of a tool or, from Arguments, a prompt
+	Arguments   []mcp.PromptArgument `json:"arguments"`
 }
 
 // components decodes the entries of a list, without those that are invalid.
 func (l list) components(entries []json.RawMessage) []component {
 	var all []component
 	for _, raw := range entries {
-		if c, err := l.decode(raw); err == nil {
-			all = append(all, c)
+		var c component
+		if err := strictjson.Unmarshal(raw, &c); err != nil {
+			continue
 		}
+		if c.id, _ = strictjson.Unquote(strictjson.Member(raw, l.key)); c.id != c.Name {
+			c.Description = cmp.Or(c.Description, c.Name)
+		}
+		if l == promptList {
+			c.InputSchema = promptSchema(c.Arguments)
+		}
+		all = append(all, c)
 	}
 	return all
 }
 
+func describeTool(t mcp.Tool) component {
+	return component{id: t.Name, Description: t.Description, InputSchema: t.InputSchema}
+}
+
+// promptSchema returns the schema of the arguments of a prompt, whose values are strings.
+func promptSchema(arguments []mcp.PromptArgument) json.RawMessage {
+	var properties []byte
+	required := []string{}
+	for _, a := range arguments {
+		properties = strictjson.AppendMember(properties, a.Name, []byte(`{"type":"string"}`))
+		if a.Required {
+			required = append(required, a.Name)
+		}
+	}
+	list, _ := strictjson.Marshal(required) // strings can be encoded
+	return fmt.Appendf(nil, `{"type":"object","properties":{%s},"required":%s,"additionalProperties":false}`, properties, list)
+}
+
 // usage returns the component as a user types it.
 func (c component) usage() string {
-	text := terminal.Line(c.name)
-	if c.mimeType != "" {
-		text += " (" + terminal.Line(c.mimeType) + ")"
+	text := terminal.Line(c.id)
+	if c.MIMEType != "" {
+		text += " (" + terminal.Line(c.MIMEType) + ")"
 	}
-	return strings.TrimSpace(text + " " + c.input.arguments())
+	return strings.TrimSpace(text + " " + readInput(c.InputSchema).arguments())
 }
 
 // entries returns the entries of a list, as the server sends them, without tools that must not be
@@ -102,7 +100,7 @@ func (s *session) entries(ctx context.Context, l list) ([]json.RawMessage, error
 	}
 	return slices.DeleteFunc(entries, func(raw json.RawMessage) bool {
 		name, _ := strictjson.Unquote(strictjson.Member(raw, "name"))
-		return s.server.refuse(name) != nil
+		return s.server.Refuse(name) != nil
 	}), err
 }
 
@@ -147,21 +145,12 @@ overwritten. If the tool asks a question, answer it on the terminal. Ctrl-C canc
 		Example: "call add a=2 b=3\n" + `call add --json - <<< '{"a": 2, "b": 3}'`,
 	}, MinimumArgs("add"), func(ctx context.Context, s *session, args []string) error {
 		err := s.call(ctx, env.In, args[0], args[1:])
-		if s.asker == nil && needsAnswer(err) {
+		if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Code == mcp.MissingCapability && s.asker == nil &&
+			strictjson.Member(strictjson.Member(e.Data, "requiredCapabilities"), "elicitation") != nil {
 			err = fmt.Errorf("%w; run this command in a terminal to answer the tool's question", err)
 		}
 		return err
 	})
-}
-
-// needsAnswer reports whether a tool failed because it can only ask clients that declare
-// elicitation.
-func needsAnswer(err error) bool {
-	e, ok := errors.AsType[*jsonrpc.Error](err)
-	if !ok || e.Code != mcp.MissingCapability {
-		return false
-	}
-	return strictjson.Member(strictjson.Member(e.Data, "requiredCapabilities"), "elicitation") != nil
 }
 
 func (s *session) call(ctx context.Context, stdin io.Reader, name string, args []string) error {
@@ -169,7 +158,7 @@ func (s *session) call(ctx context.Context, stdin io.Reader, name string, args [
 	if err != nil {
 		return err
 	}
-	if err := s.server.refuse(name); err != nil {
+	if err := s.server.Refuse(name); err != nil {
 		return err
 	}
 	arguments, err := parseArguments(tool, args, stdin)
@@ -225,7 +214,7 @@ func (p *Printer) result(r *mcp.ToolResult, raw json.RawMessage) error {
 	if hasText || r.StructuredContent == nil {
 		return nil
 	}
-	return p.structured(r.StructuredContent)
+	return p.Text(string(terminal.IndentJSON(r.StructuredContent)))
 }
 
 func newRead(env Env) *cobra.Command {
@@ -262,31 +251,34 @@ func newPrompt(env Env) *cobra.Command {
 		Long:    "Get a prompt, and print its messages. Arguments are name=value pairs.",
 		Example: "prompt review code='x := 1'",
 	}, MinimumArgs("review"), func(ctx context.Context, s *session, args []string) error {
-		return s.prompt(ctx, args[0], args[1:])
+		return s.prompt(ctx, env.In, args[0], args[1:])
 	})
 }
 
-func (s *session) prompt(ctx context.Context, name string, args []string) error {
-	entries, err := s.entries(ctx, promptList())
+func (s *session) prompt(ctx context.Context, stdin io.Reader, name string, args []string) error {
+	entries, err := s.entries(ctx, promptList)
 	if err != nil {
 		return err
 	}
 	var names []string
 	var prompt *component
-	for _, c := range promptList().components(entries) {
-		if names = append(names, c.name); c.name == name {
+	for _, c := range promptList.components(entries) {
+		if names = append(names, c.id); c.id == name {
 			prompt = &c
 		}
 	}
 	if prompt == nil {
 		return &client.NotFoundError{Kind: "prompt", Name: name, Available: names}
 	}
-	arguments, err := prompt.parseTexts(args)
+	raw, err := parseArguments(&mcp.Tool{Name: name, InputSchema: prompt.InputSchema}, args, stdin)
 	if err != nil {
 		return err
 	}
+	var arguments map[string]string
+	if err := strictjson.Unmarshal(raw, &arguments); err != nil {
+		return err
+	}
 	s.progress.Begin("getting " + terminal.Plain(name))
-	var raw json.RawMessage
 	result, err := s.GetPrompt(ctx, name, arguments, client.KeepResult(&raw))
 	s.progress.End()
 	switch {
@@ -305,24 +297,4 @@ func (s *session) prompt(ctx context.Context, name string, args []string) error 
 		}
 	}
 	return nil
-}
-
-// parseTexts parses the arguments of a prompt.
-func (c component) parseTexts(args []string) (map[string]string, error) {
-	texts, err := c.input.texts(args)
-	if err != nil {
-		return nil, err
-	}
-	given := map[string]string{}
-	for _, p := range c.input.properties {
-		switch values := texts[p.Name]; {
-		case len(values) > 1:
-			return nil, terminal.Usagef("%s is given twice", p.Name)
-		case len(values) == 1:
-			given[p.Name] = values[0]
-		case p.Required:
-			return nil, terminal.Usagef("missing argument %s; usage: %s", terminal.Plain(p.Name), c.usage())
-		}
-	}
-	return given, nil
 }

@@ -249,7 +249,7 @@ func TestLists(t *testing.T) {
 	for args, want := range map[string]string{
 		"tools":              "echo text=string [n=integer] [x=number] [on=boolean] [pick=up|down|3] [tags=string…] [sizes=integer…] [more=object] [any=any] [level=low|high]\n    Does echo.\nfail\n",
 		"resources":          "note://1\n    one\n",
-		"prompts":            "greet who=text [how=text]\n    Greets.\n",
+		"prompts":            "greet who=string [how=string]\n    Greets.\n",
 		"read note://1":      "first note\n",
 		"prompt greet who=x": "user:\nHello x\n",
 	} {

@@ -13,8 +13,6 @@ import (
 	"github.com/petrock/petrock/core/terminal"
 )
 
-const completionTimeout = 2 * time.Second
-
 // complete completes the arguments of a command. It connects to the server, which must be in this
 // process.
 func (c *command) complete(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
@@ -22,26 +20,16 @@ func (c *command) complete(cmd *cobra.Command, args []string, prefix string) ([]
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
 	defer cancel()
 	return Complete(cmd.Name(), args, prefix, func(method, field string) []json.RawMessage {
-		found := make(chan []json.RawMessage, 1)
-		go func() {
-			defer close(found)
-			connected, end, err := server.Connect(ctx, client.Options{Info: c.Info, ConnectTimeout: completionTimeout, Timeout: completionTimeout})
-			if err != nil {
-				return
-			}
-			defer end()
-			entries, _ := connected.Entries(ctx, method, field)
-			found <- entries
-		}()
-		select {
-		case entries := <-found:
-			return entries
-		case <-ctx.Done():
+		connected, end, err := server.Connect(ctx, client.Options{Info: c.Info})
+		if err != nil {
 			return nil
 		}
+		defer end()
+		entries, _ := connected.Entries(ctx, method, field)
+		return entries
 	})
 }
 
@@ -51,16 +39,16 @@ func (c *command) complete(cmd *cobra.Command, args []string, prefix string) ([]
 // terminal.
 func Complete(command string, args []string, prefix string, entries func(method, field string) []json.RawMessage) ([]string, cobra.ShellCompDirective) {
 	directive := cobra.ShellCompDirectiveNoFileComp
-	l, ok := map[string]list{"call": toolList(), "read": resourceList(), "prompt": promptList()}[command]
+	l, ok := map[string]list{"call": toolList, "read": resourceList, "prompt": promptList}[command]
 	if !ok {
 		return nil, directive
 	}
 	var all []string
 	for _, one := range l.components(entries(l.method, l.field)) {
 		if len(args) == 0 {
-			all = append(all, one.name+"\t"+one.description)
-		} else if one.name == args[0] {
-			all = one.input.suggest(args[1:], prefix)
+			all = append(all, one.id+"\t"+one.Description)
+		} else if one.id == args[0] {
+			all = readInput(one.InputSchema).suggest(args[1:], prefix)
 			break
 		}
 	}
@@ -82,12 +70,12 @@ func Complete(command string, args []string, prefix string, entries func(method,
 }
 
 // suggest returns names of arguments that are not given yet, or values of the argument being typed.
-func (in *input) suggest(given []string, prefix string) []string {
+func (in input) suggest(given []string, prefix string) []string {
 	name, _, hasValue := strings.Cut(prefix, "=")
 	var all []string
 	for _, p := range in.properties {
 		if hasValue && p.Name == name {
-			return p.suggestValues()
+			return suggestValues(p)
 		}
 		isGiven := func(arg string) bool { return strings.HasPrefix(arg, p.Name+"=") }
 		if !hasValue && (p.IsList() || !slices.ContainsFunc(given, isGiven)) {
@@ -97,7 +85,7 @@ func (in *input) suggest(given []string, prefix string) []string {
 	return all
 }
 
-func (p *Property) suggestValues() []string {
+func suggestValues(p *Property) []string {
 	values := p.Enum
 	if p.IsList() && p.Items != nil {
 		values = p.Items.Enum

@@ -71,24 +71,17 @@ type Server struct {
 	Refuse func(tool string) error
 }
 
-func (s *Server) refuse(tool string) error {
-	if s.Refuse == nil {
-		return nil
-	}
-	return s.Refuse(tool)
-}
-
 // Commands returns the commands tools, call, resources, read, prompts and prompt.
 func Commands(env Env) []*cobra.Command {
 	return []*cobra.Command{
 		newListCommand(env, "tools", "List the tools",
-			"List the tools with their arguments. Optional arguments are in brackets.", toolList()),
+			"List the tools with their arguments. Optional arguments are in brackets.", toolList),
 		newCall(env),
 		newListCommand(env, "resources", "List the resources",
-			"List the resources and the resource templates. The URIs of templates have variables such as {id}.", resourceList(), templateList()),
+			"List the resources and the resource templates. The URIs of templates have variables such as {id}.", resourceList, templateList),
 		newRead(env),
 		newListCommand(env, "prompts", "List the prompts",
-			"List the prompts with their arguments. Optional arguments are in brackets.", promptList()),
+			"List the prompts with their arguments. Optional arguments are in brackets.", promptList),
 		newPrompt(env),
 	}
 }
@@ -176,6 +169,9 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 		}
 		ctx, stop := Interruptible(cmd.Context())
 		defer stop()
+		if server.Refuse == nil {
+			server.Refuse = func(string) error { return nil }
+		}
 		if server.Prepare != nil {
 			if err := server.Prepare(ctx); err != nil {
 				return err

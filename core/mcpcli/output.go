@@ -2,13 +2,13 @@ package mcpcli
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"mime"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -56,7 +56,7 @@ func (p *Printer) Tools(server string, tools []mcp.Tool) error {
 func (p *Printer) components(server string, all []component) error {
 	for _, c := range all {
 		text := strings.TrimSpace(server + " " + c.usage())
-		if about := terminal.Line(c.description); about != "" {
+		if about := terminal.Line(c.Description); about != "" {
 			text += "\n    " + about
 		}
 		if err := p.Text(text); err != nil {
@@ -87,54 +87,46 @@ func (p *Printer) content(block mcp.Content) error {
 	if err != nil {
 		return err
 	}
-	return p.structured(raw)
+	return p.Text(string(terminal.IndentJSON(raw)))
 }
 
 func (p *Printer) resource(c mcp.ResourceContents) error {
 	if c.Blob == nil {
 		return p.Text(c.Text)
 	}
-	return p.file(lastSegment(c.URI), c.MIMEType, c.Blob)
-}
-
-func (p *Printer) structured(raw json.RawMessage) error {
-	return p.Text(string(terminal.IndentJSON(raw)))
+	uri, _, _ := strings.Cut(c.URI, "?")
+	return p.file(path.Base(uri), c.MIMEType, c.Blob)
 }
 
 func (p *Printer) file(name, mimeType string, data []byte) error {
-	path, err := save(p.dir, name, mimeType, data)
+	file, err := save(p.dir, name, mimeType, data)
 	if err != nil {
-		return err
+		return fmt.Errorf("save a file of the server: %w", err)
 	}
-	return p.Text(fmt.Sprintf("%s (%s, %d bytes)", path, cmp.Or(terminal.Plain(mimeType), "unknown type"), len(data)))
+	return p.Text(fmt.Sprintf("%s (%s, %d bytes)", file, cmp.Or(terminal.Plain(mimeType), "unknown type"), len(data)))
 }
-
-const maxSameName = 10_000 // files of one name in a folder
 
 // save writes data to a new file in a folder, which it creates if needed, and returns the path. The
 // file's name is derived from name and the MIME type. save does not overwrite files, and does not
 // follow links out of the folder: fileName has no separators, and O_EXCL refuses links.
 func save(dir, name, mimeType string, data []byte) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("save a file of the server: %w", err)
+		return "", err
 	}
 	stem, extension := fileName(name, mimeType)
-	for n := 1; n <= maxSameName; n++ {
-		file := stem + extension
-		if n > 1 {
-			file = fmt.Sprintf("%s-%d%s", stem, n, extension)
-		}
-		f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	file := filepath.Join(dir, stem+extension)
+	for n := 2; ; n++ {
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrExist) {
+			file = filepath.Join(dir, fmt.Sprintf("%s-%d%s", stem, n, extension))
 			continue
 		}
 		if err != nil {
-			return "", fmt.Errorf("save a file of the server: %w", err)
+			return "", err
 		}
 		_, err = f.Write(data)
-		return filepath.Join(dir, file), errors.Join(err, f.Close())
+		return file, errors.Join(err, f.Close())
 	}
-	return "", fmt.Errorf("save a file of the server: %s has %d files named %s%s; choose another folder with --out", dir, maxSameName, stem, extension)
 }
 
 // fileName returns a file name that is valid on every system, and its extension.
@@ -177,12 +169,4 @@ func extensionOf(mimeType string) string {
 		return extension
 	}
 	return ".bin"
-}
-
-func lastSegment(uri string) string {
-	if at := strings.IndexAny(uri, "?#"); at >= 0 {
-		uri = uri[:at]
-	}
-	uri = strings.TrimRight(uri, "/")
-	return uri[strings.LastIndexAny(uri, "/:")+1:]
 }

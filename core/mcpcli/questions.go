@@ -135,7 +135,7 @@ func (a *Asker) askField(ctx context.Context, p *Property) (json.RawMessage, err
 	if about := cmp.Or(terminal.Line(p.Description), terminal.Line(p.Title)); about != "" {
 		question += ", " + about
 	}
-	question += " (" + p.typeText() + ")"
+	question += " (" + typeText(p) + ")"
 	if p.Default != nil {
 		question += " [" + shownValue(p.Default) + "]"
 	} else if !p.Required {
@@ -162,10 +162,7 @@ func (a *Asker) askField(ctx context.Context, p *Property) (json.RawMessage, err
 }
 
 func (a *Asker) showChoices(p *Property) {
-	choices := &p.Property
-	if p.Items != nil {
-		choices = p.Items
-	}
+	choices := cmp.Or(p.Items, p)
 	for i, title := range choices.EnumTitles {
 		if i >= len(choices.Enum) {
 			return

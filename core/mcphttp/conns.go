@@ -3,6 +3,7 @@ package mcphttp
 import (
 	"errors"
 	"maps"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -10,7 +11,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -20,9 +20,10 @@ import (
 // a connection.
 type conns struct {
 	net.Listener
-	o     ServeOptions
-	start time.Time // times are nanoseconds since start, which clock changes do not affect
-	done  chan struct{}
+	o      ServeOptions
+	limits [phaseClosed + 1]time.Duration // of the phases
+	start  time.Time                      // times are relative to start, so that clock changes do not affect them
+	done   chan struct{}
 
 	mu   sync.Mutex
 	open map[*conn]struct{}
@@ -35,26 +36,24 @@ const healthConns = 16
 // several megabytes, which a client that only sends would fill.
 const readBuffer = 128 << 10
 
-// A phase is what a connection waits for.
-type phase int32
-
+// The phases of a connection: what it waits for.
 const (
-	phaseIdle    phase = iota // the next request
+	phaseIdle    int32 = iota // the next request
 	phaseHeader               // the header of a request
 	phaseBody                 // the body of a request
 	phaseHandler              // the server's own handler
+	phaseWrite                // the client, to read a part of the response
+	phaseClosed               // the server's own handler; the client has closed its side
 )
 
 // A conn is a connection of conns.
 type conn struct {
 	net.Conn
-	all          *conns
-	overLimit    bool         // for health checks only
-	phase        atomic.Int32 // a phase, stored after since
-	since        atomic.Int64 // when the phase began
-	writeStart   atomic.Int64 // when the write in progress began; 0 without one
-	clientClosed atomic.Int64 // when the client closed its side; 0 if open
-	served       atomic.Bool  // a request was admitted
+	all       *conns
+	overLimit bool         // for health checks only
+	phase     atomic.Int32 // stored after since
+	since     atomic.Int64 // when the phase began
+	served    atomic.Bool  // a request was admitted
 }
 
 type connKey struct{}
@@ -67,17 +66,27 @@ func connOf(r *http.Request) *conn {
 
 func newConns(l net.Listener, o ServeOptions) *conns {
 	all := &conns{Listener: l, o: o, start: time.Now(), done: make(chan struct{}), open: map[*conn]struct{}{}}
+	all.limits = [...]time.Duration{
+		phaseIdle:    o.Idle,
+		phaseHeader:  o.HeaderTimeout,
+		phaseBody:    o.BodyTimeout,
+		phaseHandler: math.MaxInt64,
+		phaseWrite:   o.WriteTimeout,
+		phaseClosed:  o.WriteTimeout, // the client may still read
+	}
 	go all.sweep()
 	return all
 }
 
-// setState is called by a server when the state of a connection changes.
-func setState(c net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateActive:
-		c.(*conn).yieldIfPipelined()
-	case http.StateIdle:
-		c.(*conn).setPhase(phaseIdle)
+// setState is called by a server when the state of a connection changes. When the header of a
+// request has been read but was already buffered, the client pipelines its requests, and the
+// goroutine would run until it is preempted. So it yields.
+func setState(changed net.Conn, state http.ConnState) {
+	switch c := changed.(*conn); {
+	case state == http.StateIdle:
+		c.setPhase(phaseIdle)
+	case state == http.StateActive && c.phase.Load() == phaseIdle:
+		runtime.Gosched()
 	}
 }
 
@@ -85,12 +94,6 @@ func setState(c net.Conn, state http.ConnState) {
 func (all *conns) Accept() (net.Conn, error) {
 	for {
 		accepted, err := all.Listener.Accept()
-		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-			if all.evict() {
-				time.Sleep(time.Millisecond) // until the descriptor is closed
-				continue
-			}
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -110,9 +113,7 @@ func (all *conns) add(accepted net.Conn) *conn {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if len(all.open) >= all.o.MaxConns {
-		all.mu.Unlock()
 		all.evict()
-		all.mu.Lock()
 	}
 	if len(all.open) >= all.o.MaxConns+healthConns {
 		return nil
@@ -125,101 +126,83 @@ func (all *conns) add(accepted net.Conn) *conn {
 // A connection is evicted first if none of its requests was admitted within unservedLimit, or if a
 // write takes longer than stalledLimit.
 const (
-	unservedLimit = int64(100 * time.Millisecond)
-	stalledLimit  = int64(time.Second)
+	unservedLimit = 100 * time.Millisecond
+	stalledLimit  = time.Second
 )
 
-// evict closes a connection that waits for its client, or reports false if none does. It prefers
-// connections of clients that seem hostile, then idle ones, then new ones, then those in the middle
-// of a request. Of equals it closes the one that has waited longest.
-func (all *conns) evict() bool {
-	now := all.now()
+// evict closes a connection that waits for its client, if there is one. It prefers connections of
+// clients that seem hostile, then idle ones, then new ones, then those in the middle of a request.
+// Of equals it closes the one that has waited longest. mu is held.
+func (all *conns) evict() {
 	var found *conn
 	var lowest int
-	var oldest int64
-	all.mu.Lock()
+	var longest time.Duration
 	for c := range all.open {
-		rank, since := 3, c.since.Load()
-		writing := c.writeStart.Load()
-		switch current := phase(c.phase.Load()); {
-		case writing != 0 && now-writing > stalledLimit:
-			rank, since = 0, writing
-		case current == phaseHandler:
+		rank := 3
+		current, waited := c.state()
+		switch {
+		case current == phaseWrite && waited > stalledLimit:
+			rank = 0
+		case current >= phaseHandler:
 			continue
-		case !c.served.Load() && now-since > unservedLimit:
+		case !c.served.Load() && waited > unservedLimit:
 			rank = 0
 		case current == phaseIdle:
 			rank = 1
 		case !c.served.Load():
 			rank = 2
 		}
-		if found == nil || rank < lowest || rank == lowest && since < oldest {
-			found, lowest, oldest = c, rank, since
+		if found == nil || rank < lowest || rank == lowest && waited > longest {
+			found, lowest, longest = c, rank, waited
 		}
 	}
-	all.mu.Unlock()
-	if found == nil {
-		return false
+	if found != nil {
+		delete(all.open, found)
+		go found.abort("too many connections") // it locks mu
 	}
-	found.abort("too many connections")
-	return true
 }
-
-func (all *conns) now() int64 { return int64(time.Since(all.start)) + 1 } // 0 means never
 
 // sweep closes connections of slow clients until done is closed.
 func (all *conns) sweep() {
-	tick := time.NewTicker(min(time.Second, max(min(all.o.HeaderTimeout, all.o.BodyTimeout, all.o.WriteTimeout, all.o.Idle)/4, time.Millisecond)))
+	tick := time.NewTicker(min(time.Second, max(slices.Min(all.limits[:])/4, time.Millisecond)))
 	defer tick.Stop()
 	for {
 		select {
 		case <-all.done:
 			return
 		case <-tick.C:
-			now := all.now()
 			all.mu.Lock()
 			open := slices.Collect(maps.Keys(all.open))
 			all.mu.Unlock()
 			for _, c := range open {
-				c.enforceTimeouts(now)
+				c.enforceTimeout()
 			}
 		}
 	}
 }
 
-func (c *conn) enforceTimeouts(now int64) {
-	if closedAt := c.clientClosed.Load(); closedAt != 0 && now-closedAt >= int64(c.all.o.WriteTimeout) {
-		c.Close() // a call that still runs does not need the connection
-		return
-	}
-	if writing := c.writeStart.Load(); writing != 0 {
-		if now-writing >= int64(c.all.o.WriteTimeout) {
-			c.abort("write timeout")
-		}
-		return
-	}
-	current := phase(c.phase.Load()) // load before since: setPhase stores them in the other order
-	waited := time.Duration(now - c.since.Load())
-	switch {
-	case current == phaseIdle && waited >= c.all.o.Idle, current == phaseHeader && waited >= c.all.o.HeaderTimeout:
-		c.Close()
-	case current == phaseBody && waited >= c.all.o.BodyTimeout:
+func (c *conn) enforceTimeout() {
+	switch current, waited := c.state(); {
+	case waited < c.all.limits[current]:
+	case current == phaseBody:
 		_ = c.SetReadDeadline(time.Unix(1, 0)) // the handler responds with status 408
+	case current == phaseWrite:
+		c.abort("write timeout")
+	default:
+		c.Close() // in phaseClosed, the call that still runs does not need the connection
 	}
 }
 
-func (c *conn) setPhase(next phase) {
-	c.since.Store(c.all.now())
-	c.phase.Store(int32(next))
+// state returns the phase of the connection, and for how long it has been in it.
+func (c *conn) state() (current int32, waited time.Duration) {
+	current = c.phase.Load() // load before since: setPhase stores them in the other order
+	return current, time.Since(c.all.start) - time.Duration(c.since.Load())
 }
 
-// yieldIfPipelined is called when the header of a request has been read. If the header was already
-// buffered, the client pipelines its requests, and the goroutine would run until it is preempted.
-// So it yields.
-func (c *conn) yieldIfPipelined() {
-	if phase(c.phase.Load()) == phaseIdle {
-		runtime.Gosched()
-	}
+// setPhase sets the phase, and returns the previous one.
+func (c *conn) setPhase(next int32) (previous int32) {
+	c.since.Store(int64(time.Since(c.all.start)))
+	return c.phase.Swap(next)
 }
 
 // Read implements [io.Reader]. It records when a request starts and when the client disconnects,
@@ -227,9 +210,8 @@ func (c *conn) yieldIfPipelined() {
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.clientClosed.Store(c.all.now())
-	}
-	if n > 0 && phase(c.phase.Load()) == phaseIdle {
+		c.setPhase(phaseClosed)
+	} else if n > 0 && c.phase.Load() == phaseIdle {
 		c.setPhase(phaseHeader)
 	}
 	return n, err
@@ -237,8 +219,8 @@ func (c *conn) Read(p []byte) (int, error) {
 
 // Write implements [io.Writer]. The sweep aborts a write that takes too long.
 func (c *conn) Write(p []byte) (int, error) {
-	c.writeStart.Store(c.all.now())
-	defer c.writeStart.Store(0)
+	previous := c.setPhase(phaseWrite)
+	defer c.phase.CompareAndSwap(phaseWrite, previous) // unless the client closes its side meanwhile
 	return c.Conn.Write(p)
 }
 

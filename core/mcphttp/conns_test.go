@@ -146,3 +146,37 @@ func TestSlowSecondHeader(t *testing.T) {
 		}
 	})
 }
+
+// A closeNotifier is a connection that reports when the server closes it.
+type closeNotifier struct {
+	net.Conn
+	closed chan struct{}
+}
+
+func (c closeNotifier) Close() error {
+	select {
+	case <-c.closed:
+	default:
+		close(c.closed)
+	}
+	return c.Conn.Close()
+}
+
+// The connection of a client that has disconnected is closed after the write timeout, even if its
+// call still runs.
+func TestClosedByClient(t *testing.T) {
+	runWithClock(t, busy{}, ServeOptions{WriteTimeout: 5 * time.Second}, func(t *testing.T, listener pipes, _ func() error) {
+		client, server := net.Pipe()
+		accepted := closeNotifier{server, make(chan struct{})}
+		listener.conns <- accepted
+		io.WriteString(client, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		synctest.Wait()
+		began := time.Now()
+		client.Close()
+		<-accepted.closed
+		if took := time.Since(began); took < 5*time.Second || took > 7*time.Second {
+			t.Errorf("the connection is closed after %v", took)
+		}
+		time.Sleep(time.Minute)
+	})
+}

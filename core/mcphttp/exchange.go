@@ -19,28 +19,22 @@ import (
 // JSON. If the call sends other messages before its answer or takes long, the response becomes a
 // stream.
 type exchange struct {
-	h        *Handler
-	w        http.ResponseWriter // once stream is set, only writeStream writes to it
-	r        *http.Request
-	client   string // for quotas
-	held     int64  // bytes of the handler's memory quota
-	msg      jsonrpc.Message
-	version  string   // the header MCP-Protocol-Version
-	session  *session // nil for a stateless request
-	isBatch  bool
-	scratch  *scratch // of a call, from the handler's pool; nil before it starts
-	returned bool     // the handler of the call returned normally
-
-	startsSession  bool
-	isSubscription bool
+	h       *Handler
+	w       http.ResponseWriter // once stream is set, only Handler.writeStream writes to it
+	r       *http.Request
+	client  string  // for quotas
+	memory  account // of the message, of a large answer and, without a session, of what Reserve counts
+	msg     jsonrpc.Message
+	version string   // the header MCP-Protocol-Version
+	session *session // nil for a stateless request
+	scratch *scratch // of a call, from the handler's pool; nil before it starts
 
 	sessionReleased sync.Once
 
 	mu       sync.Mutex
 	answered bool // the answer has been written, or added to the stream
 	stream   *stream
-	reader   *reader
-	written  chan struct{} // closed when writeStream has returned
+	writing  sync.WaitGroup // waits for Handler.writeStream
 }
 
 // A scratch is what a call borrows: the buffer of its response, and the timer that turns the
@@ -63,35 +57,14 @@ func newScratch() any {
 	return s
 }
 
-func (s *scratch) stop() { s.stopped = s.stopped || s.timer.Stop() }
-
-// borrowScratch also starts the timer.
-func (e *exchange) borrowScratch() {
+// Buffer implements [jsonrpc.Responder]. It is called when a call starts, and starts the timer.
+func (e *exchange) Buffer() []byte {
 	s := e.h.scratch.Get().(*scratch)
 	s.user.Store(e)
 	s.stopped = false
 	s.timer.Reset(e.h.o.KeepAlive)
 	e.scratch = s
-}
-
-// returnScratch puts the scratch back into the pool, unless its timer has expired: it may still use
-// the exchange.
-func (e *exchange) returnScratch() {
-	s := e.scratch
-	if s == nil {
-		return
-	}
-	e.scratch = nil
-	if s.stop(); s.stopped {
-		s.user.Store(nil)
-		e.h.scratch.Put(s)
-	}
-}
-
-// Buffer implements [jsonrpc.Responder]. It is called when a call starts.
-func (e *exchange) Buffer() []byte {
-	e.borrowScratch()
-	return e.scratch.buffer[:0]
+	return s.buffer[:0]
 }
 
 // startStream turns the response into a stream, unless it already is one or is complete.
@@ -130,28 +103,22 @@ func (e *exchange) ensureStream() {
 	}
 }
 
-// openStream makes the response a stream. mu is held.
+// openStream makes the response a stream, and writes it to the client. If the reader is dismissed
+// before the call is answered, the connection is closed and the call continues. mu is held.
 func (e *exchange) openStream() {
-	e.setSessionID()
+	var from *reader
 	if e.session != nil {
-		e.reader = e.session.streams.open(true, false)
+		from = e.session.streams.open(true, false)
 	} else {
-		e.reader = e.h.newStreams(e.client).open(false, e.isSubscription)
+		from = newStreams(e.h.o.ReplayBuffer, &e.memory).open(false, e.msg.Method() == methodListen)
 	}
-	e.stream = e.reader.stream
-	e.written = make(chan struct{})
-	go e.writeStream()
-}
-
-// writeStream writes the stream to the client. If the reader is dismissed before the call is
-// answered, writeStream closes the connection and the call continues.
-func (e *exchange) writeStream() {
-	defer close(e.written)
-	defer e.releaseSession()
-	writeStreamHeader(e.w)
-	if e.h.writeStream(e.w, e.r, e.reader) == readerDismissed {
-		hangUp(e.w, e.r)
-	}
+	e.stream = from.stream
+	e.writing.Go(func() {
+		defer e.releaseSession()
+		if e.h.writeStream(e.w, e.r, from) == readerDismissed {
+			hangUp(e.w, e.r)
+		}
+	})
 }
 
 // releaseSession releases the session once the client has its answer or no longer waits for it. A
@@ -218,7 +185,7 @@ func (e *exchange) Respond(msg []byte, err error) {
 	}
 	e.answered = true // Send refuses further messages
 	if s := e.scratch; s != nil {
-		s.stop()
+		s.stopped = s.timer.Stop()
 		if cap(msg) <= maxBuffer {
 			s.buffer = msg
 		}
@@ -234,91 +201,63 @@ func (e *exchange) Respond(msg []byte, err error) {
 }
 
 // writeAnswer writes a response that is not a stream. If the client's memory quota is used up, it
-// writes an error instead of a large response. mu is held.
+// writes an error instead of a large response, but one response may exceed the quota. mu is held.
 func (e *exchange) writeAnswer(msg []byte, err error) {
-	if len(msg) > maxUnflushed {
-		if err := e.h.memoryQuota.takeOversized(e.client, int64(len(msg))); err != nil {
-			err = fmt.Errorf("send a response of %d bytes: %w", len(msg), err)
-			refused := overLimit(e.msg.ID(), err)
-			if refused.status == http.StatusServiceUnavailable {
-				// Proxies may repeat requests that got 503, but this one has been executed.
-				refused.status = http.StatusInternalServerError
-			}
+	large := len(msg) > maxUnflushed
+	if large {
+		if err := e.memory.take(int64(len(msg)), 1); err != nil {
+			refused := overLimit(e.msg.ID(), fmt.Errorf("send a response of %d bytes: %w", len(msg), err))
+			refused.status = http.StatusTooManyRequests // not 503: proxies may repeat the request, which has been executed
 			e.h.refuse(e.w, e.r, refused)
 			return
 		}
-		e.held += int64(len(msg))
+		e.w.Header().Set("Content-Length", strconv.Itoa(len(msg)))
 	}
-	e.h.write(e.w, e.setStatusHeaders(err), msg)
+	status := e.setStatusHeaders(err)
+	e.w.Header()["Content-Type"] = jsonContentType
+	e.w.WriteHeader(status)
+	if !large {
+		_, _ = e.w.Write(msg)
+		return
+	}
+	control := http.NewResponseController(e.w)
+	_ = e.h.send(e.w, control, msg)
+	_ = control.SetWriteDeadline(time.Time{})
 }
 
-// waitWritten waits until the response has been written, and returns the scratch.
-func (e *exchange) waitWritten() {
-	e.mu.Lock()
-	written := e.written
-	e.mu.Unlock()
-	if written != nil {
-		<-written
-	}
-	e.returnScratch()
-}
+// jsonContentType is shared by all responses, which saves an allocation for each.
+var jsonContentType = []string{"application/json"}
+
+// maxUnflushed is the largest response that net/http buffers until the handler returns. For such a
+// response, net/http sets the Content-Length, and Write does not block.
+const maxUnflushed = 2 << 10
 
 // Reserve implements [transport.Responder]. The session holds the memory until it ends; without a
 // session, this exchange does.
 func (e *exchange) Reserve(n int) error {
 	if e.session == nil {
-		return e.hold(int64(n))
+		return e.memory.take(int64(n), int64(n))
 	}
-	return e.session.hold(e.h.memoryQuota, int64(n))
+	return e.session.memory.take(int64(n), int64(n))
 }
 
-func (e *exchange) hold(n int64) error {
-	err := e.h.memoryQuota.take(e.client, n)
-	if err == nil {
-		e.held += n
-	}
-	return err
-}
-
-func (e *exchange) releaseMemory() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.held > 0 {
-		e.h.memoryQuota.release(e.client, e.held)
-	}
-	if e.stream != nil && e.session == nil {
-		e.stream.all.close()
-	}
-}
-
-// completeResponse is deferred. It completes the response even if the handler of the call ended the
-// goroutine with runtime.Goexit.
-func (e *exchange) completeResponse() {
-	e.waitWritten()
-	switch {
-	case e.returned || !e.answered:
-	case e.stream != nil:
-		hangUp(e.w, e.r)
-	default:
-		_ = http.NewResponseController(e.w).Flush()
-		if e.w.Header()["Content-Length"] == nil { // see maxUnflushed
-			hangUp(e.w, e.r)
-		}
-	}
-}
-
-func (e *exchange) setSessionID() {
-	if e.startsSession {
-		e.w.Header()["Mcp-Session-Id"] = []string{e.session.id}
+// complete waits until the response has been written. It puts the scratch back into the pool, unless
+// its timer has expired: it may still use the exchange.
+func (e *exchange) complete() {
+	e.writing.Wait()
+	if s := e.scratch; s != nil && (s.stopped || s.timer.Stop()) {
+		s.user.Store(nil)
+		e.scratch = nil
+		e.h.scratch.Put(s)
 	}
 }
 
 // setStatusHeaders sets the headers that belong to the status of an answer, and returns the status.
 func (e *exchange) setStatusHeaders(err error) int {
 	if err == nil {
-		e.setSessionID()
 		return http.StatusOK
 	}
+	e.w.Header().Del("Mcp-Session-Id") // initialize failed
 	if scope, ok := errors.AsType[*mcp.ScopeError](err); ok {
 		if e.h.o.Challenge != nil {
 			e.w.Header().Set("WWW-Authenticate", e.h.o.Challenge(scope.Needed))
@@ -327,11 +266,11 @@ func (e *exchange) setStatusHeaders(err error) int {
 	}
 	if limit, ok := errors.AsType[*limitError](err); ok {
 		e.w.Header().Set("Retry-After", "1")
-		return limit.status()
+		return limit.status
 	}
 	stateless, ok := errors.AsType[*transport.StatelessError](err)
 	switch {
-	case e.isBatch: // the batch itself is invalid
+	case e.msg.IsBatch(): // the batch itself is invalid
 		return http.StatusBadRequest
 	case !ok:
 		return http.StatusOK
@@ -342,24 +281,3 @@ func (e *exchange) setStatusHeaders(err error) int {
 	}
 	return http.StatusOK
 }
-
-// jsonContentType is shared by all responses, which saves an allocation for each.
-var jsonContentType = []string{"application/json"}
-
-func (h *Handler) write(w http.ResponseWriter, status int, msg []byte) {
-	w.Header()["Content-Type"] = jsonContentType
-	if len(msg) <= maxUnflushed {
-		w.WriteHeader(status)
-		_, _ = w.Write(msg)
-		return
-	}
-	w.Header().Set("Content-Length", strconv.Itoa(len(msg)))
-	w.WriteHeader(status)
-	control := http.NewResponseController(w)
-	_ = h.send(w, control, msg)
-	_ = control.SetWriteDeadline(time.Time{})
-}
-
-// maxUnflushed is the largest response that net/http buffers until the handler returns. For such a
-// response, net/http sets the Content-Length, and Write does not block.
-const maxUnflushed = 2 << 10

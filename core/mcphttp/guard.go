@@ -44,14 +44,14 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// request is ambiguous: do not read another request from the connection.
 		header.Set("Connection", "close")
 	}
-	if err := g.origins.admit(header, r, g.at); err != nil {
-		g.refuse(w, r, http.StatusForbidden, g.advise(err))
+	if reason, option := g.origins.admit(header, r, g.at); reason != "" {
+		g.refuse(w, r, http.StatusForbidden, reason+g.remedy(option))
 		return
 	}
 	if c != nil && c.overLimit {
 		header.Set("Connection", "close")
 		if !g.Health || !isHealthPath(r.URL.Path) {
-			g.refuseUnavailable(w, r, fmt.Sprintf("the server has reached its limit of %d connections", g.MaxConns))
+			g.refuse(w, r, http.StatusServiceUnavailable, fmt.Sprintf("the server has reached its limit of %d connections; retry later", g.MaxConns))
 			return
 		}
 	}
@@ -80,24 +80,29 @@ func setNoStore(header http.Header) {
 }
 
 func (g *guard) serveOtherPath(w http.ResponseWriter, r *http.Request) {
-	page := g.Extra[r.URL.Path]
+	page, path := g.Extra[r.URL.Path], r.URL.Path
 	switch {
 	case page != nil:
 		if !preflight(w, r) {
 			page.ServeHTTP(w, r)
 		}
-	case g.Health && isHealthPath(r.URL.Path):
+	case g.Health && isHealthPath(path):
 		g.serveHealth(w, r)
 	default:
-		g.refuse(w, r, http.StatusNotFound, g.advise(&PathError{r.URL.Path, g.Path}))
+		reason := fmt.Sprintf("%s does not exist; the endpoint is %s", clip(path), g.Path)
+		if isHealthPath(path) {
+			reason += g.remedy("Health")
+		}
+		g.refuse(w, r, http.StatusNotFound, reason)
 	}
 }
 
-func (g *guard) advise(err error) string {
-	if remedy := g.Remedy(err); remedy != "" {
-		return err.Error() + "; " + remedy
+// remedy returns how to allow a request, as the end of an error message.
+func (g *guard) remedy(option string) string {
+	if g.Remedy == nil {
+		return ""
 	}
-	return err.Error()
+	return "; " + g.Remedy(option)
 }
 
 func isHealthPath(path string) bool { return path == HealthPath || path == ReadyPath }
@@ -149,7 +154,7 @@ func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) *http.Reque
 		}
 		if err != nil {
 			g.Logger.Error("authenticate", "error", err)
-			g.refuseUnavailable(w, r, "check credentials: temporary failure")
+			g.refuse(w, r, http.StatusServiceUnavailable, "check credentials: temporary failure; retry later")
 			return nil
 		}
 		if id != nil {
@@ -191,18 +196,9 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, messa
 	if g.BehindProxy {
 		client = ForwardedClient(r)
 	}
-	logRefusal(g.Logger, r, client, status, message)
 	setNoStore(w.Header())
 	w.Header().Set("Connection", "close") // makes repeated attempts expensive for the client
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	w.Write(jsonrpc.AppendError(nil, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", message)))
-}
-
-// refuseUnavailable refuses a request that the client may retry.
-func (g *guard) refuseUnavailable(w http.ResponseWriter, r *http.Request, message string) {
-	w.Header().Set("Retry-After", "5")
-	g.refuse(w, r, http.StatusServiceUnavailable, message+"; retry later")
+	refuse(g.Logger, w, r, client, invalid(status, jsonrpc.ID{}, "%s", message))
 }
 
 // maxShown limits the bytes of client input in errors and log lines.
@@ -219,7 +215,7 @@ type timedBody struct {
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
-		b.conn.setPhase(phaseHandler)
+		b.conn.phase.CompareAndSwap(phaseBody, phaseHandler) // unless the client has closed its side
 	}
 	return n, err
 }

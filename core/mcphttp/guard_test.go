@@ -91,7 +91,7 @@ func newService(t testing.TB, h endable, access Options) service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return service{h, h.Shutdown, origins}
+	return service{h, h.Shutdown, origins, nil}
 }
 
 // newTestGuard returns a guard of an echo.
@@ -261,28 +261,16 @@ func TestGuard(t *testing.T) {
 func TestRemedies(t *testing.T) {
 	var logged bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	remedy := func(err error) string {
-		switch e := err.(type) {
-		case *HostError:
-			return "start with --allow-host"
-		case *OriginError:
-			return "start with --allow-origin"
-		case *PathError:
-			if e.Path == HealthPath {
-				return "start with --healthz"
-			}
-		}
-		return ""
-	}
+	remedy := func(option string) string { return "set " + option }
 	d := newTestGuard(t, loopback(), Options{}, ServeOptions{Remedy: remedy, Logger: logger})
 	for _, test := range []struct {
 		request, header string
 		says            string
 	}{
 		{"POST /mcp/", "Accept: a", "the endpoint is /mcp"},
-		{"GET /healthz", "Accept: a", "/healthz does not exist; the endpoint is /mcp; start with --healthz"},
-		{"POST /mcp", "Host: evil.example.com", `host "evil.example.com" is not allowed; start with --allow-host`},
-		{"POST /mcp", "Origin: https://evil.example.com", `origin "https://evil.example.com" is not allowed; start with --allow-origin`},
+		{"GET /healthz", "Accept: a", "/healthz does not exist; the endpoint is /mcp; set Health"},
+		{"POST /mcp", "Host: evil.example.com", `host "evil.example.com" is not allowed; set Hosts`},
+		{"POST /mcp", "Origin: https://evil.example.com", `origin "https://evil.example.com" is not allowed; set Origins`},
 		{"POST /mcp", "Origin: " + strings.Repeat("a", 5000), strings.Repeat("a", maxShown) + `…" is not`},
 	} {
 		var refused struct{ Error struct{ Message string } }

@@ -174,12 +174,6 @@ func (o Options) WithDefaults() Options {
 	o.ReplayBuffer = orDefault(o.ReplayBuffer, 256<<10)
 	o.KeepAlive = orDefault(o.KeepAlive, 15*time.Second)
 	o.WriteTimeout = orDefault(o.WriteTimeout, 30*time.Second)
-	if o.Client == nil {
-		o.Client = remoteHost
-	}
-	if o.Started == nil {
-		o.Started = func() bool { return true }
-	}
 	return o
 }
 
@@ -196,32 +190,28 @@ func orDefault[N int | int64 | time.Duration](n, fallback N) N {
 	return fallback
 }
 
-func remoteHost(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
-}
-
 // client identifies the client of a request, for quotas.
 func (h *Handler) client(r *http.Request) string {
 	if id := auth.From(r.Context()); id != nil {
 		return id.Principal()
 	}
-	return h.o.Client(r)
+	if h.o.Client != nil {
+		return h.o.Client(r)
+	}
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	return cmp.Or(host, r.RemoteAddr)
 }
 
 // ServeHTTP implements [http.Handler]. It checks Host and Origin first, because it may be served by
 // any [http.Server].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	err := h.originsErr
-	if err == nil {
-		addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-		err = h.origins.admit(w.Header(), r, site{addr, auth.From(r.Context()) != nil})
+	if h.originsErr != nil {
+		h.refuse(w, r, invalid(http.StatusForbidden, jsonrpc.ID{}, "%v", h.originsErr))
+		return
 	}
-	if err != nil {
-		h.refuse(w, r, invalid(http.StatusForbidden, jsonrpc.ID{}, "%v", err))
+	addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if reason, _ := h.origins.admit(w.Header(), r, site{addr, auth.From(r.Context()) != nil}); reason != "" {
+		h.refuse(w, r, invalid(http.StatusForbidden, jsonrpc.ID{}, "%s", reason))
 		return
 	}
 	if !preflight(w, r) {
@@ -263,25 +253,22 @@ func invalid(status int, id jsonrpc.ID, format string, args ...any) *refusal {
 // overLimit returns the refusal for a [*limitError].
 func overLimit(id jsonrpc.ID, err error) *refusal {
 	limit, _ := errors.AsType[*limitError](err)
-	return &refusal{limit.status(), id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err)}
-}
-
-// unavailable returns the refusal for errStarting or errClosing.
-func unavailable(id jsonrpc.ID, err error) *refusal {
-	return &refusal{http.StatusServiceUnavailable, id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err)}
+	return &refusal{limit.status, id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err)}
 }
 
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, why *refusal) {
+	refuse(h.log, w, r, h.client(r), why)
+}
+
+// refuse answers and logs a request that is refused before it becomes a call.
+func refuse(log *slog.Logger, w http.ResponseWriter, r *http.Request, client string, why *refusal) {
 	if why.status == http.StatusServiceUnavailable || why.status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
-	logRefusal(h.log, r, h.client(r), why.status, why.err.Message)
-	h.write(w, why.status, jsonrpc.AppendError(nil, why.id, why.err))
-}
-
-// logRefusal logs a request that was refused before it became a call.
-func logRefusal(log *slog.Logger, r *http.Request, client string, status int, why string) {
-	log.Info("refused", "method", r.Method, "path", clip(r.URL.Path), "status", status, "error", clip(why), "caller", callerOf(r, cmp.Or(client, r.RemoteAddr)))
+	log.Info("refused", "method", r.Method, "path", clip(r.URL.Path), "status", why.status, "error", clip(why.err.Message), "caller", callerOf(r, cmp.Or(client, r.RemoteAddr)))
+	w.Header()["Content-Type"] = jsonContentType
+	w.WriteHeader(why.status)
+	_, _ = w.Write(jsonrpc.AppendError(nil, why.id, why.err))
 }
 
 // Shutdown refuses further calls, and ends all sessions and streams. It waits until calls in flight
@@ -304,16 +291,12 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 		}
 	}
 	all.Wait()
-	written := h.callQuota.whenUnused() // the responses
-	select {
-	case <-written:
-		return nil
-	case <-ctx.Done():
+	for h.callQuota.isUsed() { // responses are being written
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Millisecond):
+		}
 	}
-	select {
-	case <-written:
-		return nil
-	default:
-		return context.Cause(ctx)
-	}
+	return nil
 }

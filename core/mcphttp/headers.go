@@ -17,15 +17,14 @@ import (
 // CheckRequest implements [transport.Responder]. Headers that repeat parts of a request must match them,
 // so that proxies can rely on the headers.
 func (e *exchange) CheckRequest(c transport.Request) error {
-	version := c.Version
 	switch {
 	case e.version == "":
 		return jsonrpc.Errorf(mcp.HeaderMismatch, "header MCP-Protocol-Version is missing; send MCP-Protocol-Version: %s", mcp.Latest)
-	case version == "":
+	case c.Version == "":
 		return nil // the session refuses a request without a revision
-	case e.version != version:
-		return jsonrpc.Errorf(mcp.HeaderMismatch, "header MCP-Protocol-Version is %q, but the request has revision %q", clip(e.version), clip(version))
-	case mcp.Revision(version) != mcp.Latest:
+	case e.version != c.Version:
+		return jsonrpc.Errorf(mcp.HeaderMismatch, "header MCP-Protocol-Version is %q, but the request has revision %q", clip(e.version), clip(c.Version))
+	case mcp.Revision(c.Version) != mcp.Latest:
 		return nil // the session refuses an unsupported revision
 	}
 	header := e.r.Header

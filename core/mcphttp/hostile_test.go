@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -143,21 +142,6 @@ func TestHTTPDeleted(t *testing.T) {
 		}
 		if w := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)); w.Code != 404 {
 			t.Fatalf("behind DELETE a request gives %d", w.Code)
-		}
-	}
-}
-
-// A tool that calls runtime.Goexit ends only its call.
-func TestHTTPGoexit(t *testing.T) {
-	s := newTestSite(t, newToolServer(t, mcp.Options{}, "quits", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
-		mcp.Progress(ctx, 1, 0, "")
-		runtime.Goexit()
-		return nil, nil
-	}), mcphttp.Options{})
-	id := s.begin(mcp.LatestHandshake)
-	for _, meta := range []string{withProgress, ""} {
-		if a := s.post(id, callOf("1", "quits", meta), "Connection: close"); !strings.Contains(a.body, "internal error") {
-			t.Errorf("with %q it gives %s", meta, a.body)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package mcphttp
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -10,8 +11,7 @@ import (
 // An originPolicy admits or refuses requests by their Host and Origin headers.
 type originPolicy struct {
 	hosts      map[string]bool // names of this machine and listed ones, in lower case, with or without a port
-	listed     map[string]bool // origins, in lower case
-	all        bool            // allow all origins
+	listed     map[string]bool // origins, in lower case; "*" allows all
 	sameOrigin bool            // refuse other ports of this machine
 }
 
@@ -30,18 +30,12 @@ func newOriginPolicy(o Options) (*originPolicy, error) {
 		p.hosts[strings.ToLower(host)] = true
 	}
 	for _, origin := range o.Origins {
-		switch {
-		case origin == "*":
-			p.all = true
-		case origin == "null":
-			p.listed[origin] = true
-		default:
-			u, err := url.Parse(origin)
-			if err != nil || u.Scheme == "" || u.Host == "" || !strings.EqualFold(u.Scheme+"://"+u.Host, origin) {
-				return nil, &OptionError{"Origins", origin, "must be a scheme and a host, with or without a port, such as https://app.example.com or http://localhost:5173"}
-			}
-			p.listed[withoutDefaultPort(strings.ToLower(origin))] = true
+		u, err := url.Parse(origin)
+		isOrigin := err == nil && u.Scheme != "" && u.Host != "" && strings.EqualFold(u.Scheme+"://"+u.Host, origin)
+		if origin != "*" && origin != "null" && !isOrigin {
+			return nil, &OptionError{"Origins", origin, "must be a scheme and a host, with or without a port, such as https://app.example.com or http://localhost:5173"}
 		}
+		p.listed[withoutDefaultPort(strings.ToLower(origin))] = true
 	}
 	return p, nil
 }
@@ -52,23 +46,23 @@ type site struct {
 	authenticated bool     // callers are authenticated
 }
 
-// admit returns a [*HostError] or [*OriginError] for a request that must be refused. If an admitted
-// request has an Origin, admit adds CORS headers to the header of the response.
-func (p *originPolicy) admit(header http.Header, r *http.Request, at site) error {
+// admit returns why a request must be refused, and the option that would allow it, or "". If an
+// admitted request has an Origin, admit adds CORS headers to the header of the response.
+func (p *originPolicy) admit(header http.Header, r *http.Request, at site) (reason, option string) {
 	if !p.allowsHost(r.Host, at) {
-		return &HostError{r.Host}
+		return fmt.Sprintf("host %q is not allowed", clip(r.Host)), "Hosts"
 	}
 	sent := r.Header["Origin"]
 	if len(sent) == 0 {
-		return nil
+		return "", ""
 	}
 	if len(sent) > 1 || !p.allowsOrigin(sent[0], r.Host, at) {
-		return &OriginError{sent[0]}
+		return fmt.Sprintf("origin %q is not allowed", clip(sent[0])), "Origins"
 	}
 	header["Access-Control-Allow-Origin"] = sent
 	header["Access-Control-Expose-Headers"] = []string{"Mcp-Session-Id, WWW-Authenticate, Retry-After"}
 	header["Vary"] = []string{"Origin"}
-	return nil
+	return "", ""
 }
 
 // allowsHost reports whether a Host header is allowed. On addresses other than loopback any name is
@@ -98,7 +92,7 @@ func (p *originPolicy) knowsHost(host string, at site) bool {
 // rebinding).
 func (p *originPolicy) allowsOrigin(origin, host string, at site) bool {
 	origin = strings.ToLower(origin)
-	if p.all || p.listed[origin] {
+	if p.listed["*"] || p.listed[origin] {
 		return true
 	}
 	scheme, hostPort, ok := strings.Cut(origin, "://")
@@ -147,15 +141,12 @@ func isName(text string) bool {
 	return text != "" && !strings.ContainsAny(text, ":[]")
 }
 
+var defaultPorts = map[string]string{"http": ":80", "https": ":443"}
+
 // withoutDefaultPort returns an origin as browsers send it.
 func withoutDefaultPort(origin string) string {
-	if strings.HasPrefix(origin, "https://") {
-		return strings.TrimSuffix(origin, ":443")
-	}
-	if strings.HasPrefix(origin, "http://") {
-		return strings.TrimSuffix(origin, ":80")
-	}
-	return origin
+	scheme, _, _ := strings.Cut(origin, "://")
+	return strings.TrimSuffix(origin, defaultPorts[scheme])
 }
 
 // preflight answers a CORS preflight request, and reports whether r is one. The origin of r must

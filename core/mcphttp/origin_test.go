@@ -27,7 +27,6 @@ func TestBadOptions(t *testing.T) {
 		{Options{Hosts: []string{"pc.local:http"}}, "mcp.example.com"},
 		{Options{Hosts: []string{""}}, "mcp.example.com"},
 		{ServeOptions{Path: "mcp"}, "must begin with /"},
-		{ServeOptions{Path: "/healthz", Health: true}, "is the path of the health check"},
 	} {
 		err := test.options.Check()
 		if _, ok := errors.AsType[*OptionError](err); !ok || !strings.Contains(err.Error(), test.want) {

@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/strictjson"
@@ -18,65 +20,49 @@ import (
 // post serves a message of a client. Its response is the answer or, if the message needs none,
 // empty.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
-	e := &exchange{h: h, w: w, r: r, client: h.client(r)}
-	defer e.releaseMemory()
-	if refused := e.read(); refused != nil {
+	client := h.client(r)
+	e := &exchange{h: h, w: w, r: r, client: client, memory: account{quota: h.memoryQuota, client: client}}
+	defer e.memory.close()
+	if refused := checkMediaTypes(r.Header); refused != nil {
 		return refused
 	}
+	raw, refused := e.readBody()
+	if refused != nil {
+		w.Header().Set("Connection", "close") // the rest of the body is unread
+		return refused
+	}
+	e.msg.Parse(raw)
 	requests := int64(e.msg.Requests())
-	switch err := h.callQuota.take(e.client, requests); {
-	case requests == 0:
-		requests = 1
-		h.callQuota.takeUnlimited(e.client, 1) // calls in flight may wait for this message
-	case err != nil:
+	count := max(1, requests) // a message that is not a request is never refused: calls may wait for it
+	if err := h.callQuota.take(e.client, count, requests); err != nil {
 		return overLimit(e.msg.ID(), err)
 	}
-	defer h.callQuota.release(e.client, requests)
-	if err := h.checkAvailable(r); err != nil && e.msg.Requests() > 0 {
+	defer h.callQuota.release(e.client, count)
+	if why := h.unavailable(r); why != nil && requests > 0 {
 		w.Header().Set("Connection", "close")
-		return unavailable(e.msg.ID(), err)
+		return overLimit(e.msg.ID(), why)
 	}
-	defer e.completeResponse()
-	refused := h.route(e, &e.msg)
-	e.returned = true
-	return refused
+	defer e.complete()
+	return h.route(e)
 }
 
-// checkAvailable returns errStarting or errClosing if the server cannot answer calls.
-func (h *Handler) checkAvailable(r *http.Request) error {
+// unavailable returns errStarting or errClosing if the server cannot answer calls.
+func (h *Handler) unavailable(r *http.Request) *limitError {
 	switch {
 	case h.closing.Load():
 		return errClosing
-	case !h.o.Started() && r.Header["Mcp-Session-Id"] == nil: // a session is from before the start
+	case h.o.Started != nil && !h.o.Started() && r.Header["Mcp-Session-Id"] == nil: // a session is from before the start
 		return errStarting
 	}
 	return nil
 }
 
-// read reads the message.
-func (e *exchange) read() *refusal {
-	if refused := checkMediaTypes(e.r.Header); refused != nil {
-		return refused
-	}
-	raw, refused := e.readBody()
-	if refused != nil {
-		e.w.Header().Set("Connection", "close") // the rest of the body is unread
-		return refused
-	}
-	e.msg.Parse(raw)
-	return nil
-}
-
 func checkMediaTypes(header http.Header) *refusal {
-	kind, accept := header["Content-Type"], header["Accept"]
-	if len(kind) == 1 && kind[0] == "application/json" && len(accept) == 1 && accept[0] == "application/json, text/event-stream" {
-		return nil // nearly all clients send these
-	}
 	media, _, _ := strings.Cut(header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
 		return invalid(http.StatusUnsupportedMediaType, jsonrpc.ID{}, "Content-Type must be application/json")
 	}
-	if len(accept) == 0 || accepts(accept, "application/json") && accepts(accept, "text/event-stream") {
+	if accept := header["Accept"]; len(accept) == 0 || accepts(accept, "application/json") && accepts(accept, "text/event-stream") {
 		return nil
 	}
 	return invalid(http.StatusNotAcceptable, jsonrpc.ID{}, "Accept must include application/json and text/event-stream")
@@ -108,7 +94,7 @@ func (e *exchange) readBody() (raw []byte, refused *refusal) {
 	}
 	size := e.r.ContentLength
 	if size < 0 {
-		size = 512
+		size = limit // it is not known
 	}
 	raw = make([]byte, 0, min(size, firstRead)+1) // one more, to read EOF without growing
 	for {
@@ -124,11 +110,9 @@ func (e *exchange) readBody() (raw []byte, refused *refusal) {
 		case err != nil:
 			return nil, invalid(http.StatusBadRequest, jsonrpc.ID{}, "read the request body: it is incomplete")
 		case len(raw) == cap(raw):
-			larger := min(2*int64(cap(raw)), limit+1)
-			if e.r.ContentLength >= 0 {
-				larger = min(larger, e.r.ContentLength+1)
-			}
-			if err := e.hold(larger - int64(cap(raw))); err != nil {
+			larger := min(2*int64(cap(raw)), size+1)
+			more := larger - int64(cap(raw))
+			if err := e.memory.take(more, more); err != nil {
 				return nil, overLimit(jsonrpc.ID{}, err)
 			}
 			raw = append(make([]byte, 0, larger), raw...)
@@ -142,7 +126,8 @@ func tooLarge(limit int64) *refusal {
 
 // route serves a message. A request that names a stateless revision, in a header or in its _meta,
 // is stateless; any other belongs to a session.
-func (h *Handler) route(e *exchange, m *jsonrpc.Message) *refusal {
+func (h *Handler) route(e *exchange) (refused *refusal) {
+	m := &e.msg
 	version, id, err := sessionHeaders(e.r.Header)
 	if err != nil {
 		return &refusal{http.StatusBadRequest, m.ID(), err}
@@ -161,12 +146,19 @@ func (h *Handler) route(e *exchange, m *jsonrpc.Message) *refusal {
 		m.IsRequest() && (id == "" || m.Method() == "initialize") && namesRevision(m.Params()):
 		return h.serveStateless(e, m)
 	case m.Method() == "initialize" && m.IsRequest():
-		return h.serveInitialize(e, m)
+		e.session, refused = h.startSession(e)
 	case id == "":
 		return invalid(http.StatusBadRequest, m.ID(), "header Mcp-Session-Id is missing; send initialize and repeat the Mcp-Session-Id of its response, "+
 			"or send revision %s in MCP-Protocol-Version and in params._meta of every request", mcp.Latest)
+	default:
+		if e.session = h.findSession(id, e.r); e.session == nil {
+			refused = noSession(m.ID())
+		}
 	}
-	return h.serveInSession(e, m, id)
+	if refused == nil {
+		e.serveInSession()
+	}
+	return refused
 }
 
 // sessionHeaders returns the values of MCP-Protocol-Version and Mcp-Session-Id, or "" for those
@@ -183,13 +175,10 @@ func sessionHeaders(header http.Header) (version, id string, err *jsonrpc.Error)
 // singleValue returns the value of a header, or "" if it is missing. It reports false if the header
 // was sent several times.
 func singleValue(values []string) (string, bool) {
-	switch len(values) {
-	case 0:
+	if len(values) == 0 {
 		return "", true
-	case 1:
-		return values[0], true
 	}
-	return "", false
+	return values[0], len(values) == 1
 }
 
 // namesRevision reports whether the _meta of params names a revision.
@@ -197,21 +186,22 @@ func namesRevision(params json.RawMessage) bool {
 	return strictjson.Member(strictjson.Member(params, "_meta"), mcp.MetaVersion) != nil
 }
 
+const methodListen = "subscriptions/listen"
+
 // serveStateless serves a message of a revision without sessions.
 func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) *refusal {
 	switch {
-	case m.Method() == "subscriptions/listen" && m.IsRequest():
-		if err := h.streamQuota.take(e.client, 1); err != nil {
+	case m.Method() == methodListen && m.IsRequest():
+		if err := h.streamQuota.take(e.client, 1, 1); err != nil {
 			return overLimit(m.ID(), err)
 		}
 		defer h.streamQuota.release(e.client, 1)
-		e.isSubscription = true
 		// post took one call and releases it on return; a subscription must not count as a call
 		// meanwhile.
 		h.callQuota.release(e.client, 1)
-		defer h.callQuota.takeUnlimited(e.client, 1)
+		defer h.callQuota.take(e.client, 1, 0)
 		h.stateless.Receive(e.r.Context(), m, e)
-		e.waitWritten()
+		e.writing.Wait()
 	case m.IsRequest():
 		h.stateless.Receive(e.r.Context(), m, e)
 	case m.IsBatch():
@@ -224,40 +214,34 @@ func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) *refusal {
 	return nil
 }
 
-// serveInitialize starts a session.
-func (h *Handler) serveInitialize(e *exchange, m *jsonrpc.Message) *refusal {
+// startSession starts the session of an initialize request.
+func (h *Handler) startSession(e *exchange) (*session, *refusal) {
 	if err := h.takeSession(e.client); err != nil {
-		return overLimit(m.ID(), err)
+		return nil, overLimit(e.msg.ID(), err)
 	}
-	s := h.newSession(e.r, e.client)
+	s := &session{id: rand.Text(), principal: auth.From(e.r.Context()).Principal(), client: e.client}
+	s.memory.quota, s.memory.client = h.memoryQuota, e.client
+	s.streams = newStreams(h.o.ReplayBuffer, &s.memory)
+	s.Session = h.open(func(msg []byte) error { return s.streams.standalone.add(msg) })
 	if !h.registerSession(s) {
 		h.endSessionNow(s)
-		return unavailable(m.ID(), errClosing)
+		return nil, overLimit(e.msg.ID(), errClosing)
 	}
-	e.session, e.startsSession = s, true
-	defer e.releaseSession()
-	s.Receive(context.WithoutCancel(e.r.Context()), m, e)
-	if s.Revision() == "" && s.markEnding() { // initialize failed
-		h.endSessionNow(s)
-	}
-	return nil
+	e.w.Header()["Mcp-Session-Id"] = []string{s.id}
+	return s, nil
 }
 
-// serveInSession serves a message of the session with an id.
-func (h *Handler) serveInSession(e *exchange, m *jsonrpc.Message, id string) *refusal {
-	s := h.findSession(id, e.r)
-	if s == nil {
-		return noSession(m.ID())
-	}
-	e.session = s
+// serveInSession serves a message of the session.
+func (e *exchange) serveInSession() {
 	defer e.releaseSession()
-	e.isBatch = m.IsBatch()
-	if e.isBatch {
-		e.borrowScratch()
+	if e.msg.IsBatch() {
+		_ = e.Buffer() // for the timer
 	}
-	s.Receive(context.WithoutCancel(e.r.Context()), m, e) // the client may reconnect for the answer
-	e.Respond(nil, nil)                                   // unless the message has been answered
-	return nil
+	e.session.Receive(context.WithoutCancel(e.r.Context()), &e.msg, e) // the client may reconnect for the answer
+	e.Respond(nil, nil)                                                // unless the message has been answered
+	if e.session.Revision() == "" {                                    // initialize failed
+		e.h.endSessionNow(e.session)
+	}
 }
 
 func noSession(id jsonrpc.ID) *refusal {

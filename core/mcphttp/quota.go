@@ -17,7 +17,6 @@ type quota struct {
 	mu     sync.Mutex
 	used   int64
 	usedBy map[string]int64 // by client
-	unused chan struct{}    // closed when nothing is used; nil if nothing waits for that
 }
 
 // newQuota returns a quota of which each client may use a share, in percent, but at least minimum.
@@ -25,93 +24,78 @@ func newQuota(unit string, total int64, share int, minimum int64) *quota {
 	return &quota{unit: unit, total: total, perClient: min(total, max(total*int64(share)/100, minimum)), usedBy: map[string]int64{}}
 }
 
-// take reserves n for a client, or returns a [*limitError].
-func (q *quota) take(client string, n int64) error {
+// take reserves n for a client if at least room is left, or returns a [*limitError]. With a room
+// that is less than n, the item may exceed the limits; with 0 it always succeeds.
+func (q *quota) take(client string, n, room int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
-	case q.used+n > q.total:
-		return &limitError{q.unit, q.total, false}
-	case q.usedBy[client]+n > q.perClient:
-		return &limitError{q.unit, q.perClient, true}
+	case room > 0 && q.used+room > q.total:
+		return q.exceeded("the server", q.total, http.StatusServiceUnavailable)
+	case room > 0 && q.usedBy[client]+room > q.perClient:
+		return q.exceeded("this client", q.perClient, http.StatusTooManyRequests)
 	}
-	q.count(client, n)
-	return nil
-}
-
-// takeOversized is take for an item that may exceed the limits, as long as the client uses at most
-// a quarter of its share for other items, and the total is not exceeded yet.
-func (q *quota) takeOversized(client string, n int64) error {
-	err := q.take(client, n)
-	if err == nil {
-		return nil
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.usedBy[client] > q.perClient/4 || q.used > q.total {
-		return err
-	}
-	q.count(client, n)
-	return nil
-}
-
-func (q *quota) release(client string, n int64) { q.takeUnlimited(client, -n) }
-
-// takeUnlimited reserves n even above the limits, and reports whether a limit is now exceeded.
-func (q *quota) takeUnlimited(client string, n int64) (exceeded bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.count(client, n)
-	return q.usedBy[client] > q.perClient || q.used > q.total
-}
-
-// whenUnused returns a channel that is closed once nothing is used. It may be called once.
-func (q *quota) whenUnused() <-chan struct{} {
-	unused := make(chan struct{})
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.used == 0 {
-		close(unused)
-	} else {
-		q.unused = unused
-	}
-	return unused
-}
-
-// count adds n to the use of a client. mu is held.
-func (q *quota) count(client string, n int64) {
-	if q.used += n; q.used == 0 && q.unused != nil {
-		close(q.unused)
-		q.unused = nil
-	}
-	if used := q.usedBy[client] + n; used != 0 {
-		q.usedBy[client] = used
-	} else {
+	q.used += n
+	if q.usedBy[client] += n; q.usedBy[client] == 0 {
 		delete(q.usedBy, client)
 	}
+	return nil
 }
 
-// A limitError means that a quota is used up.
+func (q *quota) release(client string, n int64) { _ = q.take(client, -n, 0) }
+
+func (q *quota) isUsed() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.used > 0
+}
+
+// An account is what a session or a request uses of a quota until it ends.
+type account struct {
+	quota  *quota
+	client string
+
+	mu     sync.Mutex
+	held   int64
+	closed bool
+}
+
+// take is that of the quota. A negative n releases.
+func (a *account) take(n, room int64) error {
+	err := a.quota.take(a.client, n, room)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case err != nil:
+	case a.closed:
+		a.quota.release(a.client, n)
+	default:
+		a.held += n
+	}
+	return err
+}
+
+// close releases everything.
+func (a *account) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	if a.held != 0 {
+		a.quota.release(a.client, a.held)
+	}
+}
+
+// A limitError means that the server cannot do more for a client (status 429) or for all (503).
 type limitError struct {
-	unit      string
-	limit     int64
-	perClient bool // the limit of one client, not of the server
+	message string
+	status  int
 }
 
-func (e *limitError) Error() string {
-	holder := "the server"
-	if e.perClient {
-		holder = "this client"
-	}
-	return fmt.Sprintf("%s has reached its limit of %d %s; retry later", holder, e.limit, e.unit)
+func (q *quota) exceeded(holder string, limit int64, status int) error {
+	return &limitError{fmt.Sprintf("%s has reached its limit of %d %s; retry later", holder, limit, q.unit), status}
 }
 
-func (e *limitError) status() int {
-	if e.perClient {
-		return http.StatusTooManyRequests
-	}
-	return http.StatusServiceUnavailable
-}
+func (e *limitError) Error() string { return e.message }
 
 // Unwrap returns the error as a [*jsonrpc.Error].
-func (e *limitError) Unwrap() error { return jsonrpc.Errorf(jsonrpc.InternalError, "%s", e.Error()) }
+func (e *limitError) Unwrap() error { return jsonrpc.Errorf(jsonrpc.InternalError, "%s", e.message) }

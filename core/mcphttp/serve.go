@@ -23,23 +23,20 @@ import (
 // Unlike an [http.Server] of your own, Serve authenticates callers, limits connections, and
 // disconnects slow clients.
 func Serve(ctx context.Context, h *Handler, o ServeOptions) error {
-	if h.originsErr != nil {
-		o.close()
-		return h.originsErr
-	}
-	return serve(ctx, service{http.HandlerFunc(h.serveAdmitted), h.Shutdown, h.origins}, o)
+	return serve(ctx, service{http.HandlerFunc(h.serveAdmitted), h.Shutdown, h.origins, h.originsErr}, o)
 }
 
 // A service is what Serve serves: a handler of requests that the guard has admitted.
 type service struct {
 	http.Handler
-	shutdown func(ctx context.Context) error
-	origins  *originPolicy
+	shutdown   func(ctx context.Context) error
+	origins    *originPolicy
+	originsErr error // the origins or hosts are invalid
 }
 
 func serve(ctx context.Context, s service, o ServeOptions) error {
 	defer o.close()
-	if err := o.Check(); err != nil {
+	if err := cmp.Or(s.originsErr, o.Check()); err != nil {
 		return err
 	}
 	o = o.WithDefaults()
@@ -49,7 +46,7 @@ func serve(ctx context.Context, s service, o ServeOptions) error {
 			return err
 		}
 		defer o.close()
-		if err := o.checkProtected(); err != nil {
+		if err := o.Check(); err != nil {
 			return err
 		}
 	}
@@ -115,7 +112,7 @@ type ServeOptions struct {
 	Listener net.Listener            // used instead of Addr, for example for a Unix socket; Serve closes it
 	Path     string                  // path of the handler (default /mcp)
 	Extra    map[string]http.Handler // handlers of other paths, without authentication; paths must match exactly
-	Health   bool                    // serve /healthz and /readyz, without authentication
+	Health   bool                    // serve /healthz and /readyz too, without authentication
 
 	// Readiness returns why the server cannot answer calls, for /readyz, and which calls it cannot
 	// answer while it answers others. Everyone can read the reasons. It must not block. Optional.
@@ -140,10 +137,9 @@ type ServeOptions struct {
 	// that it is not ready. Meanwhile it closes each connection after a response (default 0).
 	Drain time.Duration
 
-	// Remedy returns the remedy for a refused request, such as a flag that would allow it. Serve
-	// appends it to the error message. err is a [*HostError], [*OriginError] or [*PathError].
-	// Optional.
-	Remedy func(err error) string
+	// Remedy returns how to allow a request that was refused for lack of an option: Hosts, Origins or
+	// Health. Serve appends it to the error message. Optional.
+	Remedy func(option string) string
 
 	Logger *slog.Logger        // gets errors and, at level info, refused requests (default: none)
 	Ready  func(addr net.Addr) // called when the server listens
@@ -171,23 +167,6 @@ func (e *OptionError) Error() string {
 	return fmt.Sprintf("invalid %s %q: %s", e.Option, e.Value, e.Reason)
 }
 
-// A HostError means that a request was refused because of its Host header.
-type HostError struct{ Host string }
-
-func (e *HostError) Error() string { return fmt.Sprintf("host %q is not allowed", clip(e.Host)) }
-
-// An OriginError means that a request was refused because of its Origin header.
-type OriginError struct{ Origin string }
-
-func (e *OriginError) Error() string { return fmt.Sprintf("origin %q is not allowed", clip(e.Origin)) }
-
-// A PathError means that a request was refused because of its path.
-type PathError struct{ Path, Endpoint string }
-
-func (e *PathError) Error() string {
-	return fmt.Sprintf("%s does not exist; the endpoint is %s", clip(e.Path), e.Endpoint)
-}
-
 // An UnprotectedError means that [Serve] would accept other machines without authentication. To
 // avoid it, set Gates or BehindProxy, or listen on a loopback address.
 type UnprotectedError struct{ Addr string }
@@ -200,35 +179,17 @@ func (e *UnprotectedError) Error() string {
 // refuse the options.
 func (o ServeOptions) Check() error {
 	o = o.WithDefaults()
-	if _, port, err := net.SplitHostPort(o.Addr); err != nil || port == "" {
-		return &OptionError{"Addr", o.Addr, "must be host:port, such as " + DefaultAddr}
-	} else if n, err := strconv.Atoi(port); n < 0 || n > 65535 || errors.Is(err, strconv.ErrRange) {
-		return &OptionError{"Addr", o.Addr, "the port must be from 0 to 65535, such as " + DefaultAddr}
-	}
-	if !strings.HasPrefix(o.Path, "/") {
+	_, port, err := net.SplitHostPort(o.Addr)
+	n, portErr := strconv.Atoi(port)
+	switch {
+	case err != nil || port == "" || n < 0 || n > 65535 || errors.Is(portErr, strconv.ErrRange):
+		return &OptionError{"Addr", o.Addr, "must be host:port, and the port must be from 0 to 65535, such as " + DefaultAddr}
+	case !strings.HasPrefix(o.Path, "/"):
 		return &OptionError{"Path", o.Path, "must begin with /"}
+	case o.Listener != nil && !o.BehindProxy && len(o.Gates) == 0 && !IsLocal(o.Listener.Addr()):
+		return &UnprotectedError{o.Listener.Addr().String()}
 	}
-	if o.Health && isHealthPath(o.Path) {
-		return &OptionError{"Path", o.Path, "is the path of the health check"}
-	}
-	for path := range o.Extra {
-		if !strings.HasPrefix(path, "/") {
-			return &OptionError{"Extra", path, "must begin with /"}
-		}
-		if path == o.Path || o.Health && isHealthPath(path) {
-			return &OptionError{"Extra", path, "is the path of another handler"}
-		}
-	}
-	return o.checkProtected()
-}
-
-// checkProtected returns an [*UnprotectedError] if other machines could call without
-// authentication.
-func (o ServeOptions) checkProtected() error {
-	if o.Listener == nil || o.BehindProxy || len(o.Gates) > 0 || IsLocal(o.Listener.Addr()) {
-		return nil
-	}
-	return &UnprotectedError{o.Listener.Addr().String()}
+	return nil
 }
 
 func (o ServeOptions) close() {
@@ -254,9 +215,6 @@ func (o ServeOptions) WithDefaults() ServeOptions {
 	if o.Readiness == nil {
 		o.Readiness = func() (_, _ []string) { return nil, nil }
 	}
-	if o.Remedy == nil {
-		o.Remedy = func(error) string { return "" }
-	}
 	return o
 }
 
@@ -264,12 +222,7 @@ func (o ServeOptions) WithDefaults() ServeOptions {
 // host name has several addresses, Listen uses one of them. Unlike in package net, "" means
 // [DefaultAddr].
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
-	addr = cmp.Or(addr, DefaultAddr)
-	to, err := net.ResolveTCPAddr("tcp", addr)
-	if err != nil {
-		return nil, &net.OpError{Op: "listen", Net: "tcp " + addr, Err: err}
-	}
-	return new(net.ListenConfig).Listen(ctx, "tcp", to.String())
+	return new(net.ListenConfig).Listen(ctx, "tcp", cmp.Or(addr, DefaultAddr))
 }
 
 // IsLocal reports whether only programs on this machine can connect to addr: whether it is a
@@ -282,10 +235,6 @@ func IsLocal(addr net.Addr) bool {
 // ForwardedClient returns the last address in X-Forwarded-For, which the proxy in front of the server
 // appended. It is for [Options].Client. Clients can forge the addresses before it.
 func ForwardedClient(r *http.Request) string {
-	lines := r.Header["X-Forwarded-For"]
-	if len(lines) == 0 {
-		return ""
-	}
-	line := lines[len(lines)-1]
-	return strings.TrimSpace(line[strings.LastIndexByte(line, ',')+1:])
+	all := strings.Join(r.Header["X-Forwarded-For"], ",")
+	return strings.TrimSpace(all[strings.LastIndexByte(all, ',')+1:])
 }

@@ -1,11 +1,9 @@
 package mcphttp
 
 import (
-	"crypto/rand"
 	"errors"
 	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,44 +19,12 @@ type session struct {
 	id        string
 	principal string // owner
 	client    string // for quotas
+	memory    account
 	streams   *streams
 	ending    atomic.Bool
 	requests  atomic.Int64 // requests that use the session
 	lastUsed  atomic.Int64 // when the last request ended, in Unix nanoseconds
 	left      atomic.Bool  // the client has closed its stream, and not used the session since
-
-	mu    sync.Mutex
-	held  int64 // bytes of the handler's memory quota
-	ended bool
-}
-
-func (h *Handler) newSession(r *http.Request, client string) *session {
-	s := &session{id: rand.Text(), principal: auth.From(r.Context()).Principal(), client: client, streams: h.newStreams(client)}
-	s.Session = h.open(func(msg []byte) error { return s.streams.standalone.add(msg) })
-	return s
-}
-
-// hold takes n bytes of the memory quota until the session ends, or releases -n bytes.
-func (s *session) hold(memory *quota, n int64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended {
-		return nil
-	}
-	if n < 0 {
-		memory.release(s.client, -n)
-	} else if err := memory.take(s.client, n); err != nil {
-		return err
-	}
-	s.held += n
-	return nil
-}
-
-func (s *session) releaseMemory(memory *quota) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ended = true
-	memory.release(s.client, s.held)
 }
 
 func (s *session) release() {
@@ -67,8 +33,8 @@ func (s *session) release() {
 }
 
 var (
-	errStarting = errors.New("the server is starting; retry later")
-	errClosing  = errors.New("the server is shutting down")
+	errStarting = &limitError{"the server is starting; retry later", http.StatusServiceUnavailable}
+	errClosing  = &limitError{"the server is shutting down", http.StatusServiceUnavailable}
 )
 
 // registerSession makes a session available to requests, with the caller as its first user. It
@@ -99,16 +65,23 @@ func (h *Handler) endSession(s *session, cancel <-chan struct{}) {
 	h.mu.Lock()
 	delete(h.sessions, s.id)
 	h.mu.Unlock()
-	s.streams.close()
-	s.releaseMemory(h.memoryQuota)
+	s.memory.close()
 	h.sessionQuota.release(s.client, 1)
 }
 
-// endSessionNow cancels the calls of a session and ends it, without waiting for them.
+// atOnce is closed, for endSession.
+var atOnce = func() chan struct{} {
+	done := make(chan struct{})
+	close(done)
+	return done
+}()
+
+// endSessionNow cancels the calls of a session and ends it, without waiting for them, unless it is
+// already ending.
 func (h *Handler) endSessionNow(s *session) {
-	cancel := make(chan struct{})
-	close(cancel)
-	go h.endSession(s, cancel)
+	if s.markEnding() {
+		go h.endSession(s, atOnce)
+	}
 }
 
 // findSession returns the session with an id if the caller of r owns it, or nil. The session must
@@ -134,18 +107,16 @@ const minIdle = 5 * time.Second
 // first ends the session that has been idle longest.
 func (h *Handler) takeSession(client string) error {
 	for {
-		limit, exceeded := errors.AsType[*limitError](h.sessionQuota.take(client, 1))
+		limit, exceeded := errors.AsType[*limitError](h.sessionQuota.take(client, 1, 1))
 		if !exceeded {
 			return nil
 		}
-		s := h.longestIdle(func(s *session) bool { return s.client == client || !limit.perClient })
+		s := h.longestIdle(func(s *session) bool { return s.client == client || limit.status == http.StatusServiceUnavailable })
 		if s == nil {
 			return limit
 		}
-		h.log.Info("session replaced: too many sessions", "session", s.id[:8], "limit", limit.limit, "unused", time.Since(time.Unix(0, s.lastUsed.Load())).Round(time.Second))
-		cancel := make(chan struct{})
-		close(cancel)
-		h.endSession(s, cancel)
+		h.log.Info("session replaced: too many sessions", "session", s.id[:8], "reason", limit, "unused", time.Since(time.Unix(0, s.lastUsed.Load())).Round(time.Second))
+		h.endSession(s, atOnce)
 	}
 }
 
@@ -173,22 +144,18 @@ func (h *Handler) sweepInterval() time.Duration { return max(h.o.SessionIdle/4, 
 // every request would have to reset one.
 func (h *Handler) sweep() {
 	cutoff := time.Now().Add(-h.o.SessionIdle).UnixNano()
-	var idle []*session
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	for _, s := range h.sessions {
 		if s.requests.Load() > 0 || s.lastUsed.Load() > cutoff {
 			s.streams.dropFinishedBefore(cutoff)
-		} else if s.markEnding() {
-			idle = append(idle, s)
+		} else {
+			h.endSessionNow(s)
 		}
 	}
 	h.sweeping = len(h.sessions) > 0
 	if h.sweeping {
 		time.AfterFunc(h.sweepInterval(), h.sweep)
-	}
-	h.mu.Unlock()
-	for _, s := range idle {
-		h.endSessionNow(s)
 	}
 }
 
@@ -199,9 +166,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request) *refusal {
 		return refused
 	}
 	defer s.release()
-	if s.markEnding() {
-		h.endSessionNow(s)
-	}
+	h.endSessionNow(s)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -218,7 +183,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
 		return invalid(http.StatusNotAcceptable, jsonrpc.ID{}, "Accept must include text/event-stream: GET returns a stream")
 	}
 	client := h.client(r)
-	if err := h.streamQuota.take(client, 1); err != nil {
+	if err := h.streamQuota.take(client, 1, 1); err != nil {
 		return overLimit(jsonrpc.ID{}, err)
 	}
 	defer h.streamQuota.release(client, 1)
@@ -235,7 +200,6 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	ctx, stop := auth.UntilExpiry(r.Context())
 	defer stop()
-	writeStreamHeader(w)
 	h.writeStream(w, r.WithContext(ctx), reader)
 	s.left.Store(r.Context().Err() != nil)
 	return nil

@@ -11,7 +11,7 @@ import (
 func TestSlowReaders(t *testing.T) {
 	msg := []byte(`"` + strings.Repeat("x", 1000) + `"`)
 	for lossless, want := range map[bool]readerState{false: readerDone, true: readerLost} {
-		s := newStreams(10_000, func(int) bool { return false }).open(false, lossless).stream
+		s := newStreams(10_000, &account{quota: newQuota("bytes held", 1<<20, 100, 1)}).open(false, lossless).stream
 		r := s.read(0)
 		var err error
 		for range 100 {

@@ -3,6 +3,7 @@ package mcphttp
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,49 +15,38 @@ import (
 // streams are the streams of one session: one for each call, and one for messages that belong to no
 // call. They share a lock and a size limit for the events kept for replay.
 type streams struct {
-	limit int
-	hold  func(n int) (exceeded bool) // takes n bytes of the memory quota; n may be negative
+	limit  int64
+	memory *account // of the session, or of the request without one
 
 	standalone *stream // for messages that belong to no call
 
 	mu        sync.Mutex
-	size      int
+	size      int64
 	overQuota bool      // the memory quota is exceeded
 	last      int       // number of the newest stream
-	resumable []*stream // the standalone stream, then those of calls, oldest first
+	list      []*stream // the standalone stream, then those of calls, oldest first
 }
 
-func newStreams(limit int, hold func(n int) (exceeded bool)) *streams {
-	all := &streams{limit: limit, hold: hold}
+func newStreams(limit int64, memory *account) *streams {
+	all := &streams{limit: limit, memory: memory}
 	all.standalone = &stream{all: all, name: "0"}
-	all.resumable = []*stream{all.standalone}
+	all.list = []*stream{all.standalone}
 	return all
 }
 
-func (h *Handler) newStreams(client string) *streams {
-	return newStreams(int(h.o.ReplayBuffer), func(n int) bool { return h.memoryQuota.takeUnlimited(client, int64(n)) })
-}
-
 // account counts n more bytes of events. mu is held.
-func (all *streams) account(n int) {
+func (all *streams) account(n int64) {
 	all.size += n
-	all.overQuota = all.hold(n)
+	_ = all.memory.take(n, 0)
+	all.overQuota = all.memory.take(0, 1) != nil
 }
 
 // budget returns how many bytes of events may be kept. mu is held.
-func (all *streams) budget() int {
+func (all *streams) budget() int64 {
 	if all.overQuota {
 		return 0
 	}
 	return all.limit
-}
-
-// close releases the memory quota of the streams. Readers may continue.
-func (all *streams) close() {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	all.hold(-all.size)
-	all.hold = func(int) bool { return false }
 }
 
 // A stream is a sequence of messages to a client. It outlives its connection, so that the client
@@ -69,7 +59,7 @@ type stream struct {
 	first     int  // the number of events[0]
 	sent      int  // the number after the last event that was sent
 	delivered bool // a client got the whole stream
-	bytes     int
+	bytes     int64
 	finished  int64 // when the stream ended, in Unix nanoseconds; 0 if it is open
 	reader    *reader
 }
@@ -81,7 +71,7 @@ type event struct {
 }
 
 // cost is the number of bytes that an event counts toward the size limit.
-func (e event) cost() int { return len(e.data) + 64 }
+func (e event) cost() int64 { return int64(len(e.data)) + 64 }
 
 // open opens the stream of a call and returns its reader. A stream that is not resumable ends with
 // its connection. If the client reads too slowly, a lossless stream ends; any other drops events
@@ -93,8 +83,8 @@ func (all *streams) open(resumable, lossless bool) *reader {
 	if resumable {
 		all.last++
 		s.name = strconv.FormatInt(int64(all.last), 36)
-		all.resumable = append(all.resumable, s)
 	}
+	all.list = append(all.list, s)
 	return s.read(0)
 }
 
@@ -102,20 +92,15 @@ func (s *stream) isResumable() bool { return s.name != "" }
 
 var errSlow = errors.New("the client reads too slowly")
 
-func (s *stream) add(msg []byte) error {
-	return s.appendEvent(event{data: oneLine(msg)}, false)
-}
+func (s *stream) add(msg []byte) error { return s.appendEvent(event{data: oneLine(msg)}) }
 
 // addEmpty appends an event without data that the client can resume from.
-func (s *stream) addEmpty(retry time.Duration) {
-	_ = s.appendEvent(event{retry: retry}, false)
-}
+func (s *stream) addEmpty(retry time.Duration) { _ = s.appendEvent(event{retry: retry}) }
 
 // finish appends the last message, if it is not nil, and ends the stream.
 func (s *stream) finish(msg []byte) {
 	if msg != nil {
-		_ = s.appendEvent(event{data: oneLine(msg)}, true)
-		return
+		_ = s.add(msg)
 	}
 	s.all.mu.Lock()
 	defer s.all.mu.Unlock()
@@ -133,7 +118,7 @@ func oneLine(msg []byte) []byte {
 	return msg
 }
 
-func (s *stream) appendEvent(e event, last bool) error {
+func (s *stream) appendEvent(e event) error {
 	s.all.mu.Lock()
 	defer s.all.mu.Unlock()
 	if s.finished != 0 {
@@ -142,9 +127,6 @@ func (s *stream) appendEvent(e event, last bool) error {
 	s.events = append(s.events, e)
 	s.bytes += e.cost()
 	s.all.account(e.cost())
-	if last {
-		s.finished = time.Now().UnixNano()
-	}
 	err := s.trim()
 	s.wake()
 	return err
@@ -157,7 +139,7 @@ func (s *stream) trim() error {
 	s.all.shrink(func(old *stream) bool { return old != s && old.delivered })
 	s.all.shrink(func(old *stream) bool { return old != s })
 	for s.all.size > s.all.budget() {
-		largest, droppable := s.all.largest(s)
+		largest, droppable := s.all.largest()
 		if droppable <= s.all.budget() {
 			break
 		}
@@ -179,7 +161,7 @@ func (all *streams) shrink(match func(*stream) bool) {
 // dropFinished drops streams of finished calls for which match reports true, the oldest first. It
 // keeps streams that have a reader. mu is held.
 func (all *streams) dropFinished(match func(*stream) bool) {
-	all.resumable = slices.DeleteFunc(all.resumable, func(s *stream) bool {
+	all.list = slices.DeleteFunc(all.list, func(s *stream) bool {
 		drop := s.finished != 0 && s.reader == nil && s != all.standalone && match(s)
 		if drop {
 			all.account(-s.bytes)
@@ -189,13 +171,10 @@ func (all *streams) dropFinished(match func(*stream) bool) {
 }
 
 // largest returns the stream with the most droppable bytes, and the droppable bytes of all streams.
-// It includes extra, which may be a transient stream. mu is held.
-func (all *streams) largest(extra *stream) (largest *stream, droppable int) {
-	largest = extra
-	if !extra.isResumable() {
-		droppable = extra.droppable()
-	}
-	for _, s := range all.resumable {
+// mu is held.
+func (all *streams) largest() (largest *stream, droppable int64) {
+	largest = all.standalone
+	for _, s := range all.list {
 		droppable += s.droppable()
 		if s.droppable() > largest.droppable() {
 			largest = s
@@ -205,7 +184,7 @@ func (all *streams) largest(extra *stream) (largest *stream, droppable int) {
 }
 
 // droppable returns the cost of all events but the latest. mu is held.
-func (s *stream) droppable() int {
+func (s *stream) droppable() int64 {
 	if len(s.events) == 0 {
 		return 0
 	}
@@ -233,7 +212,7 @@ func (s *stream) end() {
 func (all *streams) endAll() {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	for _, s := range all.resumable {
+	for _, s := range all.list {
 		s.end()
 	}
 }
@@ -255,11 +234,11 @@ func (all *streams) resumeAfter(id string) (*reader, bool) {
 	}
 	name, number, _ := strings.Cut(id, "-")
 	n, err := strconv.Atoi(number)
-	at := slices.IndexFunc(all.resumable, func(s *stream) bool { return s.name == name })
-	if err != nil || at < 0 || n < 0 || n >= all.resumable[at].next() {
+	at := slices.IndexFunc(all.list, func(s *stream) bool { return s.name == name })
+	if err != nil || at < 0 || n < 0 || n >= all.list[at].next() {
 		return nil, false
 	}
-	return all.resumable[at].read(n + 1), true
+	return all.list[at].read(n + 1), true
 }
 
 // next returns the number of the next event. mu is held.
@@ -267,11 +246,10 @@ func (s *stream) next() int { return s.first + len(s.events) }
 
 // A reader sends a stream over one connection. A new reader of a stream replaces the old one.
 type reader struct {
-	stream    *stream
-	next      int           // the number of the next event
-	wakeup    chan struct{} // wakes the reader up for new events
-	dismissed bool          // must stop before the event with the number stopAt
-	stopAt    int
+	stream *stream
+	next   int           // the number of the next event
+	wakeup chan struct{} // wakes the reader up for new events
+	stopAt int           // must stop before the event with this number
 }
 
 // A readerState is the state of a reader after appendPending, or the reason why writeStream
@@ -289,7 +267,7 @@ const (
 // read returns a new reader that starts with the event of a number. mu is held.
 func (s *stream) read(from int) *reader {
 	s.dismissLocked(0)
-	s.reader = &reader{stream: s, next: from, wakeup: make(chan struct{}, 1)}
+	s.reader = &reader{stream: s, next: from, wakeup: make(chan struct{}, 1), stopAt: math.MaxInt}
 	return s.reader
 }
 
@@ -314,7 +292,7 @@ func (s *stream) dismiss() {
 // dismissLocked stops the reader before the event with a number. mu is held.
 func (s *stream) dismissLocked(before int) {
 	if s.reader != nil {
-		s.reader.dismissed, s.reader.stopAt = true, before
+		s.reader.stopAt = before
 		s.wake()
 		s.reader = nil
 	}
@@ -345,10 +323,7 @@ func (r *reader) appendPending(dst []byte) ([]byte, readerState) {
 		}
 		r.next = s.first // the client was disconnected for too long, or reads too slowly
 	}
-	end := s.next()
-	if r.dismissed {
-		end = min(end, r.stopAt)
-	}
+	end := min(s.next(), r.stopAt)
 	for ; r.next < end && len(dst) < writeSize; r.next++ {
 		dst = s.encodeEvent(dst, r.next)
 	}
@@ -359,7 +334,7 @@ func (r *reader) appendPending(dst []byte) ([]byte, readerState) {
 	switch {
 	case r.next < end:
 		return dst, readerWaits
-	case r.dismissed:
+	case r.next >= r.stopAt:
 		return dst, readerDismissed
 	case s.finished != 0:
 		return dst, readerDone
@@ -378,19 +353,16 @@ func (s *stream) encodeEvent(dst []byte, n int) []byte {
 	return fmt.Appendf(dst, "data: %s\n\n", e.data)
 }
 
-func writeStreamHeader(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-cache")
-	w.Header().Set("X-Accel-Buffering", "no")
-	w.WriteHeader(http.StatusOK)
-	_ = http.NewResponseController(w).Flush()
-}
-
 // writeStream writes a stream to a client until the stream ends, the client disconnects or the
 // reader is dismissed.
 func (h *Handler) writeStream(w http.ResponseWriter, r *http.Request, from *reader) (state readerState) {
 	defer func() { from.release(state == readerDone) }()
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)
+	_ = control.Flush()
 	defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
 	quiet := time.NewTimer(h.o.KeepAlive)
 	defer quiet.Stop()

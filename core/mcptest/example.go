@@ -1,6 +1,7 @@
 package mcptest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -57,29 +58,23 @@ func (c *Client) CheckPrompt(t testing.TB, name string, e Example) {
 // CheckResource reads the URI of an example. It fails t if the result differs.
 func (c *Client) CheckResource(t testing.TB, e Example) {
 	t.Helper()
-	var result struct {
-		Contents []mcp.ResourceContents `json:"contents"`
-	}
-	err := c.Call("resources/read", map[string]any{"uri": e.Input}, &result)
+	uri := fmt.Sprint(e.Input)
+	all, err := c.client.ReadResource(c.t.Context(), uri)
 	var texts []string
-	for _, contents := range result.Contents {
+	for _, contents := range all {
 		texts = append(texts, contents.Text)
 	}
-	e.check(t, fmt.Sprint(e.Input), strings.Join(texts, "\n"), err, sameText)
+	e.check(t, uri, strings.Join(texts, "\n"), err, sameText)
 }
 
 // call returns the call of an example, for messages: add({"a":2,"b":3}).
 func (e Example) call(name string) string {
-	const maxInput = 200 // bytes
 	input, isText := e.Input.(string)
 	if e.Input != nil && !isText {
 		encoded, _ := strictjson.Marshal(e.Input) // the call reports the error
 		input = string(encoded)
 	}
-	if len(input) > maxInput {
-		input = strings.ToValidUTF8(input[:maxInput], "") + "…"
-	}
-	return name + "(" + input + ")"
+	return name + "(" + strictjson.Clip(input, 200) + ")"
 }
 
 // check fails t if a call has another result than the example.
@@ -99,12 +94,11 @@ func (e Example) check(t testing.TB, call, got string, err error, same func(got,
 	case e.Error != "" && !strings.Contains(err.Error(), e.Error):
 		t.Errorf("%s fails: %v\nwant an error that contains %q", call, err, e.Error)
 	case e.Error == "" && err != nil:
-		if want != "" {
-			want = "\nwant " + want
-		}
-		t.Errorf("%s fails: %v%s", call, err, want)
+		t.Errorf("%s fails: %v\nwant %s", call, err, cmp.Or(want, "no error"))
+	case e.Error == "" && want != "" && !same(got, want) && len(got)+len(want) > 120:
+		t.Errorf("%s:\ngot  %s\nwant %s", call, got, want)
 	case e.Error == "" && want != "" && !same(got, want):
-		t.Errorf("%s%s", call, difference(got, want))
+		t.Errorf("%s = %s, want %s", call, got, want)
 	}
 }
 
@@ -129,42 +123,4 @@ func sameJSON(got, want string) bool {
 		return got == want
 	}
 	return constant.Validate([]byte(got)) == nil
-}
-
-// difference describes how two results differ. Of long results, it shows the first difference too.
-func difference(got, want string) string {
-	const short = 120
-	if len(got)+len(want) < short {
-		return fmt.Sprintf(" = %s, want %s", got, want)
-	}
-	a, b := normalize(got), normalize(want)
-	same := 0 // bytes
-	for same < min(len(a), len(b)) && a[same] == b[same] {
-		same++
-	}
-	return fmt.Sprintf(": the first difference: got %s, want %s\ngot  %s\nwant %s", excerpt(a, same), excerpt(b, same), got, want)
-}
-
-// normalize returns JSON with sorted keys, without space. It returns another text unchanged.
-func normalize(text string) string {
-	var value any
-	if json.Unmarshal([]byte(text), &value) == nil {
-		raw, _ := strictjson.Marshal(value) // decoded from JSON, so it can be encoded
-		text = string(raw)
-	}
-	return text
-}
-
-// excerpt returns the part of a text around a byte.
-func excerpt(text string, at int) string {
-	const before, after = 40, 100
-	first, last := max(0, at-before), min(len(text), at+after)
-	part := strings.ToValidUTF8(text[first:last], "")
-	if first > 0 {
-		part = "… " + part
-	}
-	if last < len(text) {
-		part += " …"
-	}
-	return part
 }

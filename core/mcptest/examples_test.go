@@ -1,9 +1,11 @@
 package mcptest_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -72,33 +74,37 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// A long result that differs begins with the first difference.
-func TestFirstDifference(t *testing.T) {
+// A long result is shown above the expected one.
+func TestLongDifference(t *testing.T) {
 	long := strings.Repeat("x", 200)
-	for _, test := range []struct{ got, want, why string }{
-		{`{"a":"` + long + `","b":[1,{"c":"one"}],"d":2}`, `{"a":"` + long + `","b":[1,{"c":"two"}],"d":3}`, `,"b":[1,{"c":"one"}],"d":2}, want … x`},
-		{`{"a":"` + long + `"}`, `{"b":null,"a":"` + long + `"}`, `xxx","b":null}` + "\ngot  {"},
-		{`{"a":"` + long + `"}`, `{"a":"b` + long + `"}`, `got {"a":"xxx`},
-		{`{"a":"` + long + `end"}`, `{"a":"` + long + `END"}`, `xxxend"}, want … xxx`},
-		{long + "\n# One\nend", long + "\n# Two\nend", "xxx\n# One\nend, want … xxx"},
-	} {
-		client := mcptest.Serve(t, func(s *mcp.Server) error {
-			return mcp.AddResource(s, mcp.Resource{URI: "note://long", Name: "long"}, func(context.Context) (string, error) { return test.got, nil })
-		})
-		f := &failing{TB: t}
-		client.CheckResource(f, mcptest.Example{Input: "note://long", Output: test.want})
-		if !strings.Contains(f.why, test.why) {
-			t.Errorf("got %q, want %q", f.why, test.why)
-		}
+	client := mcptest.Serve(t, func(s *mcp.Server) error {
+		return mcp.AddResource(s, mcp.Resource{URI: "note://long", Name: "long"}, func(context.Context) (string, error) { return long, nil })
+	})
+	f := &failing{TB: t}
+	client.CheckResource(f, mcptest.Example{Input: "note://long", Output: long + "y"})
+	if want := "note://long:\ngot  " + long + "\nwant " + long + "y"; f.why != want {
+		t.Errorf("got %q, want %q", f.why, want)
 	}
 }
 
-// A panic fails an example that accepts any result.
+// A logged test keeps its output.
+type logged struct {
+	testing.TB
+	output bytes.Buffer
+}
+
+func (l *logged) Output() io.Writer { return &l.output }
+
+// A panic fails an example that accepts any result, and its position is logged.
 func TestExamplePanics(t *testing.T) {
-	client := mcptest.Serve(t, offer)
+	log := &logged{TB: t}
+	client := mcptest.Serve(log, offer)
 	f := &failing{TB: t}
 	client.CheckTool(f, "fall", mcptest.Example{Input: `{}`})
-	if want := "fall({}) fails: internal error in tools/call: panic: no floor (mcptest/examples_test.go:30)"; !strings.Contains(f.why, want) {
-		t.Errorf("CheckTool fails with %q, want %q in it", f.why, want)
+	if want := "fall({}) fails: internal error in tools/call\nwant no error"; f.why != want {
+		t.Errorf("CheckTool fails with %q, want %q", f.why, want)
+	}
+	if want := `panic="no floor" position=mcptest/examples_test.go:32`; !strings.Contains(log.output.String(), want) {
+		t.Errorf("the log is %q, want %q in it", log.output.String(), want)
 	}
 }

@@ -25,7 +25,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"path"
 	"slices"
@@ -52,7 +51,6 @@ type Client struct {
 	t      testing.TB
 	server *mcp.Server
 	client *client.Client
-	panics *panicLog // empty unless Serve created the server
 
 	mu       sync.Mutex
 	received []Notification // that Next has not returned
@@ -60,17 +58,23 @@ type Client struct {
 }
 
 // Serve creates a server, calls each of register with it, and connects to it. An error of register
-// fails the test. The server logs to the output of the test.
+// fails the test. The server logs to the output of the test. Of a panic, it logs the position
+// instead of the stack.
 func Serve(t testing.TB, register ...func(*mcp.Server) error) *Client {
 	t.Helper()
-	panics := &panicLog{Handler: slog.NewTextHandler(t.Output(), nil)}
-	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{Logger: slog.New(panics)})
+	log := slog.NewTextHandler(t.Output(), &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == "stack" {
+			return slog.String("position", origin(a.Value.String()))
+		}
+		return a
+	}})
+	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "0"}, mcp.Options{Logger: slog.New(log)})
 	for _, r := range register {
 		if err := r(s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return connect(t.Context(), t, s, Options{}, panics)
+	return Connect(t, s)
 }
 
 // Connect connects to s.
@@ -83,7 +87,7 @@ func Connect(t testing.TB, s *mcp.Server) *Client {
 // has gained since.
 func (c *Client) Reconnect() *Client {
 	c.t.Helper()
-	return connect(c.t.Context(), c.t, c.server, Options{}, c.panics)
+	return Connect(c.t, c.server)
 }
 
 // As returns another client of the same server, whose calls have an identity, like those of an
@@ -91,23 +95,23 @@ func (c *Client) Reconnect() *Client {
 // []string{"notes:read"}}).
 func (c *Client) As(id *auth.Identity) *Client {
 	c.t.Helper()
-	return connect(auth.With(c.t.Context(), id), c.t, c.server, Options{}, c.panics)
+	return connect(auth.With(c.t.Context(), id), c.t, c.server, Options{})
 }
 
 // ConnectWith connects to s with the given options.
 func ConnectWith(t testing.TB, s *mcp.Server, o Options) *Client {
 	t.Helper()
-	return connect(t.Context(), t, s, o, &panicLog{})
+	return connect(t.Context(), t, s, o)
 }
 
-func connect(ctx context.Context, t testing.TB, s *mcp.Server, o Options, panics *panicLog) *Client {
+func connect(ctx context.Context, t testing.TB, s *mcp.Server, o Options) *Client {
 	t.Helper()
 	o.Revision = cmp.Or(o.Revision, mcp.LatestHandshake)
 	o.Timeout = cmp.Or(o.Timeout, time.Hour) // go test has its own timeout
 	if o.Info.Name == "" {
 		o.Info = mcp.Implementation{Name: "mcptest", Version: "1"}
 	}
-	c := &Client{t: t, server: s, panics: panics, arrived: make(chan struct{})}
+	c := &Client{t: t, server: s, arrived: make(chan struct{})}
 	forward := o.Notification
 	o.Notification = func(ctx context.Context, method string, params json.RawMessage) {
 		c.mu.Lock()
@@ -134,22 +138,14 @@ func connect(ctx context.Context, t testing.TB, s *mcp.Server, o Options, panics
 }
 
 // Call sends a request and decodes its result into result, which may be nil. An error response is a
-// [*jsonrpc.Error]. If [Serve] created the server, the error of a call that panicked has the
-// position of the panic.
+// [*jsonrpc.Error].
 func (c *Client) Call(method string, params, result any) error {
 	return c.CallContext(c.t.Context(), method, params, result)
 }
 
 // CallContext is [Client.Call] with a context. When ctx ends, it cancels the request.
 func (c *Client) CallContext(ctx context.Context, method string, params, result any) error {
-	return c.addPanic(c.client.Request(ctx, method, params, result))
-}
-
-func (c *Client) addPanic(err error) error {
-	if text := c.panics.take(); text != "" && err != nil {
-		return fmt.Errorf("%w: %s", err, text)
-	}
-	return err
+	return c.client.Request(ctx, method, params, result)
 }
 
 // CallTool calls a tool. arguments is a Go value or a string of JSON; nil omits them. A protocol
@@ -207,7 +203,7 @@ func (c *Client) Prompts() []mcp.Prompt {
 func noError[T any](c *Client, method string, call func(context.Context) (T, error)) T {
 	c.t.Helper()
 	v, err := call(c.t.Context())
-	if err := c.addPanic(err); err != nil {
+	if err != nil {
 		c.t.Fatalf("%s: %v", method, err)
 	}
 	return v
@@ -249,42 +245,6 @@ func (c *Client) Received() []Notification {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.received)
-}
-
-// A panicLog is a log handler that keeps the last panic, for the error of the call that panicked.
-type panicLog struct {
-	slog.Handler
-	mu   sync.Mutex
-	last string
-}
-
-func (l *panicLog) Handle(ctx context.Context, r slog.Record) error {
-	value, at := "", ""
-	r.Attrs(func(a slog.Attr) bool {
-		switch a.Key {
-		case "panic":
-			value = a.Value.String()
-		case "stack":
-			at = origin(a.Value.String())
-		}
-		return true
-	})
-	if at == "" {
-		return l.Handler.Handle(ctx, r)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last = fmt.Sprintf("panic: %s (%s)", value, at)
-	return nil
-}
-
-// take returns and clears the last panic, or returns "".
-func (l *panicLog) take() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	text := l.last
-	l.last = ""
-	return text
 }
 
 // origin returns the position of a panic in a stack trace, such as tools/add.go:18. It is the first

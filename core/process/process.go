@@ -38,13 +38,13 @@ type Process struct {
 
 	cmd    *exec.Cmd
 	grace  time.Duration // for each step of Close
-	stderr *tail
+	stderr *Tail
 	exited chan struct{}
 }
 
 // Start starts a program, which is looked up in PATH. When it exits, its children are killed.
 func Start(c Command) (*Process, error) {
-	p := &Process{grace: c.Grace, stderr: &tail{to: c.Stderr}, exited: make(chan struct{})}
+	p := &Process{grace: c.Grace, stderr: &Tail{to: c.Stderr}, exited: make(chan struct{})}
 	if p.grace <= 0 {
 		p.grace = 2 * time.Second
 	}
@@ -142,14 +142,11 @@ func (p *Process) ExitState() string {
 // PID returns the id of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done returns a channel that is closed when the process has exited.
-func (p *Process) Done() <-chan struct{} { return p.exited }
-
 // Stderr returns the last 8 KiB of the standard error.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
-// A tail is a writer that keeps the last 8 KiB, and passes everything on.
-type tail struct {
+// A Tail is a writer that keeps the last 8 KiB, and passes everything on.
+type Tail struct {
 	to io.Writer // optional
 
 	mu        sync.Mutex
@@ -158,7 +155,7 @@ type tail struct {
 }
 
 // Write never fails.
-func (t *tail) Write(p []byte) (int, error) {
+func (t *Tail) Write(p []byte) (int, error) {
 	const limit = 8 << 10
 	t.mu.Lock()
 	t.text = append(t.text, p...)
@@ -173,7 +170,7 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 // String returns the text that was kept.
-func (t *tail) String() string {
+func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text := strings.TrimSpace(strings.ToValidUTF8(string(t.text), "\ufffd"))

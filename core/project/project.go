@@ -89,8 +89,8 @@ func CheckMerged(file string, text []byte) error {
 }
 
 // Source returns the folder of the project with the name of a program. The project contains the
-// working directory or, failing that, the executable of this process. If there is none, the error
-// is [ErrNone].
+// working directory or, if that is in no project or in another one, the executable of this process. If
+// there is none, the error is [ErrNone].
 func Source(program string) (string, error) {
 	var dirs []string
 	if dir, err := os.Getwd(); err == nil {
@@ -99,47 +99,32 @@ func Source(program string) (string, error) {
 	if executable, err := os.Executable(); err == nil {
 		dirs = append(dirs, filepath.Dir(executable))
 	}
-	var missing, failed []error
+	var missing []error
 	for _, dir := range dirs {
 		found, err := Find(dir)
 		switch {
 		case err == nil && found.Name == program:
 			return found.Root, nil
 		case err == nil:
-			missing = append(missing, &otherError{found})
+			missing = append(missing, fmt.Errorf("%w of %s: %s is the project %s", ErrNone, program, found.Root, found.Name))
 		case errors.Is(err, ErrNone):
 			missing = append(missing, err)
 		default:
-			failed = append(failed, err)
+			return "", err
 		}
-	}
-	if len(failed) > 0 {
-		return "", errors.Join(failed...)
 	}
 	return "", errors.Join(missing...)
 }
-
-// An otherError reports that a folder is in another project.
-type otherError struct{ project *Project }
-
-func (e *otherError) Error() string {
-	return fmt.Sprintf("%s is the project %s", e.project.Root, e.project.Name)
-}
-
-func (e *otherError) Is(target error) bool { return target == ErrNone }
 
 // Variable returns the name of an environment variable of a program: Variable("my-server", "data")
 // is MY_SERVER_DATA.
 func Variable(program, setting string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z':
-			return r - 'a' + 'A'
-		case 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+		if 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
 			return r
 		}
 		return '_'
-	}, program+"_"+setting)
+	}, strings.ToUpper(program+"_"+setting))
 }
 
 // LookupSetting returns the value of an environment variable of a program; see [Variable]. If a

@@ -1,12 +1,13 @@
 package serve
 
 import (
-	"bytes"
+	"bufio"
+	"cmp"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -61,21 +62,18 @@ func check(out io.Writer, target string, strict bool, timeout time.Duration) err
 		return fmt.Errorf("check %s: %w", u, err)
 	}
 	fmt.Fprintln(out, terminal.Plain(strings.TrimSpace(string(body))))
-	switch code, _, _ := strings.Cut(status, " "); code {
-	case "200":
+	switch {
+	case strings.HasPrefix(status, "200"):
 		return nil
-	case "404":
-		return fmt.Errorf("check %s: %s; start the server with --healthz", u, status)
+	case strings.HasPrefix(status, "404"):
+		status += "; start the server with --healthz"
 	}
 	return fmt.Errorf("check %s: %s", u, status)
 }
 
 // get returns the status and the body of a page. [http.Client] would make every server larger by 5 %.
 func get(u *url.URL, timeout time.Duration) (status string, body []byte, err error) {
-	port := u.Port()
-	if port == "" {
-		port = u.Scheme // a name that the dialer knows
-	}
+	port := cmp.Or(u.Port(), u.Scheme) // the dialer knows the names http and https
 	dialer := &net.Dialer{Timeout: timeout}
 	dial := dialer.Dial
 	if u.Scheme == "https" {
@@ -90,12 +88,10 @@ func get(u *url.URL, timeout time.Duration) (status string, body []byte, err err
 	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.0\r\nHost: %s\r\n\r\n", u.RequestURI(), u.Host); err != nil {
 		return "", nil, err
 	}
-	answer, err := io.ReadAll(io.LimitReader(conn, 64<<10))
-	head, body, _ := bytes.Cut(answer, []byte("\r\n\r\n"))
-	line, _, _ := strings.Cut(string(head), "\r\n")
-	version, status, ok := strings.Cut(line, " ")
-	if err == nil && (!ok || !strings.HasPrefix(version, "HTTP/1.")) {
-		err = errors.New("the answer is not HTTP")
+	response, err := http.ReadResponse(bufio.NewReader(io.LimitReader(conn, 64<<10)), nil)
+	if err != nil {
+		return "", nil, err
 	}
-	return status, body, err
+	body, err = io.ReadAll(response.Body)
+	return response.Status, body, err
 }

@@ -221,13 +221,13 @@ func (s *httpServer) check(cmd *cobra.Command) error {
 	case s.listen.Grace == 0:
 		s.listen.Grace = time.Nanosecond // 0 would be the default
 	}
-	s.listen.Remedy = remedy
+	s.listen.Remedy = func(option string) string { return "the operator can allow it with " + optionFlags[option] }
 	if s.publicURL != "" {
-		host, err := hostOf(s.publicURL)
-		if err != nil {
-			return &terminal.UsageError{Err: err}
+		u, err := url.Parse(s.publicURL)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return terminal.Usagef("--public-url %q is not a URL such as https://mcp.example.com/mcp", s.publicURL)
 		}
-		s.handler.Hosts = append(s.handler.Hosts, host)
+		s.handler.Hosts = append(s.handler.Hosts, u.Host)
 	}
 	if err := cmp.Or(s.handler.Check(), s.listen.Check()); err != nil {
 		return &terminal.UsageError{Err: s.explain(err)}
@@ -235,48 +235,23 @@ func (s *httpServer) check(cmd *cobra.Command) error {
 	return nil
 }
 
-func remedy(err error) string {
-	switch e := err.(type) {
-	case *mcphttp.HostError:
-		return "the operator can allow it with --allow-host"
-	case *mcphttp.OriginError:
-		return "the operator can allow it with --allow-origin"
-	case *mcphttp.PathError:
-		if e.Path == mcphttp.HealthPath || e.Path == mcphttp.ReadyPath {
-			return "the operator can enable it with --healthz"
-		}
-	}
-	return ""
-}
+// optionFlags are the flags of options of package mcphttp.
+var optionFlags = map[string]string{"Addr": "--addr", "Hosts": "--allow-host", "Origins": "--allow-origin", "Health": "--healthz"}
 
 // explain adds the flag or the remedy to an error of package mcphttp.
 func (s *httpServer) explain(err error) error {
 	if option, ok := errors.AsType[*mcphttp.OptionError](err); ok {
-		flags := map[string]string{"Addr": "--addr", "Hosts": "--allow-host", "Origins": "--allow-origin"}
-		if flag := flags[option.Option]; flag != "" { // check has refused negative sizes and times
-			return fmt.Errorf("%s %q: %s", flag, option.Value, option.Reason)
-		}
+		return fmt.Errorf("%s %q: %s", optionFlags[option.Option], option.Value, option.Reason)
 	}
 	if _, ok := errors.AsType[*mcphttp.UnprotectedError](err); ok {
 		remedies := append([]string{"set " + s.keyVariable() + " to a key (generate one with openssl rand -hex 32)"}, s.hints...)
 		remedies = append(remedies, "use --behind-proxy if a proxy handles TLS and authentication", "or listen on "+mcphttp.DefaultAddr)
 		return fmt.Errorf("%w; %s", err, strings.Join(remedies, ", "))
 	}
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%w; choose another port with --addr, or 0 for a free one", err)
-	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("%w; choose a port above 1023 with --addr", err)
+	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, syscall.EACCES) {
+		return fmt.Errorf("%w; choose another port above 1023 with --addr, or 0 for a free one", err)
 	}
 	return err
-}
-
-func hostOf(publicURL string) (string, error) {
-	u, err := url.Parse(publicURL)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("--public-url %q is not a URL such as https://mcp.example.com/mcp", publicURL)
-	}
-	return u.Host, nil
 }
 
 func (s *httpServer) addKeys() error {
@@ -404,11 +379,8 @@ func (s *sizeFlag) Set(text string) error {
 		}
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || n <= 0 {
-		return errors.New("a size is a number of bytes above 0, such as 1048576, 64KiB or 1MiB")
-	}
-	if n > math.MaxInt>>shift {
-		return errors.New("too large")
+	if err != nil || n <= 0 || n > math.MaxInt>>shift {
+		return errors.New("a size is a number of bytes above 0 that is not too large, such as 1048576, 64KiB or 1MiB")
 	}
 	*s = sizeFlag(n << shift)
 	return nil

@@ -103,7 +103,7 @@ func TestCommandLine(t *testing.T) {
 		{"resources --text", 0, "note://1", ""},
 		{"read note://1 --text", 0, "first note\n", ""},
 		{"read note://2 --text", 1, "", "note://2"},
-		{"prompts --text", 0, "greet who=text", ""},
+		{"prompts --text", 0, "greet who=string", ""},
 		{"prompt greet who=you --text", 0, "Hello you", ""},
 		{"__complete call a", 0, "add\tAdds two numbers.\nask\n", ""},
 		{"__complete call add a=1 ", 0, "", ""},
@@ -205,14 +205,14 @@ func TestOpen(t *testing.T) {
 	a, b, bad := fakeExtension{"a", nil, &did}, fakeExtension{"b", nil, &did}, fakeExtension{"bad", errors.New("no room"), &did}
 	var logged bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&logged, nil))
-	end, err := openAll(t.Context(), nil, log, []Extension{a, b})
+	end, err := (&program{extensions: []Extension{a, b}}).addComponents(t.Context(), nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := end(); err == nil || err.Error() != "closing b\nclosing a" {
 		t.Errorf("closing gives %v", err)
 	}
-	if _, err := openAll(t.Context(), nil, log, []Extension{a, bad, b}); err == nil || err.Error() != "no room\nclosing a" {
+	if _, err := (&program{extensions: []Extension{a, bad, b}}).addComponents(t.Context(), nil, log); err == nil || err.Error() != "no room\nclosing a" {
 		t.Errorf("opening gives %v", err)
 	}
 	if got := strings.Join(did, ", "); got != "open a, open b, close b, close a, open a, open bad, close a" {

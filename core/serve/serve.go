@@ -242,20 +242,15 @@ func (p *program) newServer(log *slog.Logger, logArguments bool) (*mcp.Server, e
 	return mcp.NewServer(mcp.Implementation{Name: p.Name, Version: p.Version}, mcp.Options{Instructions: p.Instructions, StateKey: key, Logger: log, CallLog: log, LogArguments: logArguments}), nil
 }
 
-// addComponents adds the tools, resources, prompts and extensions to the server. end closes the
-// extensions.
+// addComponents adds the tools, resources, prompts and extensions to the server, and opens the
+// extensions in order. end closes them in reverse order. If one cannot be opened, addComponents
+// closes those before it.
 func (p *program) addComponents(ctx context.Context, server *mcp.Server, log *slog.Logger) (end func() error, err error) {
 	if p.register != nil {
 		if err := p.register(ctx, server); err != nil {
 			return nil, err
 		}
 	}
-	return openAll(ctx, server, log, p.extensions)
-}
-
-// openAll opens extensions in order. end closes them in reverse order. If one cannot be opened,
-// openAll closes those before it.
-func openAll(ctx context.Context, s *mcp.Server, log *slog.Logger, extensions []Extension) (end func() error, err error) {
 	var ends []func() error
 	end = func() error {
 		var errs []error
@@ -264,8 +259,8 @@ func openAll(ctx context.Context, s *mcp.Server, log *slog.Logger, extensions []
 		}
 		return errors.Join(errs...)
 	}
-	for _, e := range extensions {
-		endOne, err := e.Open(ctx, s, log)
+	for _, e := range p.extensions {
+		endOne, err := e.Open(ctx, server, log)
 		if err != nil {
 			return nil, errors.Join(err, end())
 		}

@@ -102,7 +102,7 @@ func (d *Decoder) value(data []byte, at int, v reflect.Value) (end int, err erro
 	case reflect.Array:
 		return d.list(data, at, v)
 	case reflect.Slice:
-		if elem := v.Type().Elem(); elem.Kind() != reflect.Uint8 || hasUnmarshaler(elem) {
+		if elem := v.Type().Elem(); elem.Kind() != reflect.Uint8 || implementsOne[json.Unmarshaler, encoding.TextUnmarshaler](elem) {
 			return d.list(data, at, v)
 		}
 	}
@@ -110,9 +110,10 @@ func (d *Decoder) value(data []byte, at int, v reflect.Value) (end int, err erro
 	return end, decodeScalar(data[at:end], v)
 }
 
-func hasUnmarshaler(t reflect.Type) bool {
+// implementsOne reports whether a pointer to t implements A or B.
+func implementsOne[A, B any](t reflect.Type) bool {
 	p := reflect.PointerTo(t)
-	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+	return p.Implements(reflect.TypeFor[A]()) || p.Implements(reflect.TypeFor[B]())
 }
 
 func (d *Decoder) structure(data []byte, at int, v reflect.Value) (int, error) {
@@ -183,22 +184,14 @@ func decodeKey(text string, k reflect.Value) error {
 	if u, ok := k.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return asTypeError(u.UnmarshalText([]byte(text)))
 	}
-	switch {
-	case k.Kind() == reflect.String:
+	if k.Kind() == reflect.String {
 		k.SetString(text)
 		return nil
-	case k.CanInt():
-		if n, err := strconv.ParseInt(text, 10, k.Type().Bits()); err == nil {
-			k.SetInt(n)
-			return nil
-		}
-	case k.CanUint():
-		if n, err := strconv.ParseUint(text, 10, k.Type().Bits()); err == nil {
-			k.SetUint(n)
-			return nil
-		}
 	}
-	return &TypeError{Msg: "the key does not fit in " + k.Type().String()}
+	if !k.CanInt() && !k.CanUint() || setInteger(k, text) != nil {
+		return &TypeError{Msg: "the key does not fit in " + k.Type().String()}
+	}
+	return nil
 }
 
 // list decodes into a slice, or into an array, whose length does not change.
@@ -307,31 +300,34 @@ func decodeScalar(raw []byte, v reflect.Value) error {
 }
 
 func decodeNumber(raw []byte, v reflect.Value) (err error) {
-	if !isNumber(raw) && v.CanFloat() {
-		return typeMismatch("a number", raw)
-	}
-	if !isNumber(raw) {
-		return typeMismatch("an integer", raw)
-	}
-	bits := v.Type().Bits()
 	switch {
-	case v.CanInt():
-		var n int64
-		n, err = strconv.ParseInt(integerText(raw), 10, bits)
-		v.SetInt(n)
-	case v.CanUint():
-		var n uint64
-		n, err = strconv.ParseUint(integerText(raw), 10, bits)
-		v.SetUint(n)
-	default:
+	case !isNumber(raw) && v.CanFloat():
+		return typeMismatch("a number", raw)
+	case !isNumber(raw):
+		return typeMismatch("an integer", raw)
+	case v.CanFloat():
 		var f float64
-		f, err = strconv.ParseFloat(string(raw), bits)
+		f, err = strconv.ParseFloat(string(raw), v.Type().Bits())
 		v.SetFloat(f)
+	default:
+		err = setInteger(v, integerText(raw))
 	}
 	if err != nil {
 		return &TypeError{Msg: fmt.Sprintf("%s does not fit in %s", Clip(string(raw), 40), v.Type())}
 	}
 	return nil
+}
+
+// setInteger sets v, an integer, to the value of text.
+func setInteger(v reflect.Value, text string) error {
+	if v.CanInt() {
+		n, err := strconv.ParseInt(text, 10, v.Type().Bits())
+		v.SetInt(n)
+		return err
+	}
+	n, err := strconv.ParseUint(text, 10, v.Type().Bits())
+	v.SetUint(n)
+	return err
 }
 
 func isNumber(raw []byte) bool {
@@ -411,7 +407,6 @@ func fieldOf(v reflect.Value, index []int) reflect.Value {
 
 // keyError returns the error for the object at data[at], with all its unknown and missing keys.
 func (s *structType) keyError(data []byte, at int) error {
-	const limit = 10 // keys in the message
 	e := &TypeError{}
 	present := map[string]bool{}
 	var parts []string
@@ -429,9 +424,6 @@ func (s *structType) keyError(data []byte, at int) error {
 			e.Missing = append(e.Missing, f.Key)
 			parts = append(parts, strconv.Quote(f.Key)+" is missing")
 		}
-	}
-	if more := len(parts) - limit; more > 0 {
-		parts = append(parts[:limit], fmt.Sprintf("and %d more", more))
 	}
 	e.Msg = "field " + strings.Join(parts, ", ")
 	return e

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/bits"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -39,8 +40,8 @@ func Array(data []byte, element func(value []byte) error) error {
 // that the position is not known.
 type Ends [4]int
 
-// ObjectEnds is [Object]. It also passes the ends of each value that is an object to member. With
-// them, [MembersAt] finds the members of the value without a second pass.
+// ObjectEnds is [Object]. It also passes the ends of each value that is an object to member. With them,
+// [MembersAt] finds the members of the value without a second pass.
 func ObjectEnds(data []byte, member func(key, value []byte, ends Ends) error) error {
 	s := scanner{data: data, wantsEnds: true}
 	return s.split('{', "an object", func(key, value []byte) error { return member(key, value, s.ends) })
@@ -314,20 +315,13 @@ func scanString(data []byte, i int) (end int, escaped bool, problem string) {
 
 // escapeLen returns the length of the escape at the start of b, or 0 if it is invalid.
 func escapeLen(b []byte) int {
-	if len(b) < 2 {
-		return 0
-	}
-	switch b[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+	if len(b) >= 2 && strings.IndexByte(`"\/bfnrt`, b[1]) >= 0 {
 		return 2
-	case 'u':
-		if len(b) < 6 {
-			return 0
+	}
+	if len(b) >= 6 && b[1] == 'u' {
+		if _, ok := parseHex4(b[2:6]); ok {
+			return 6
 		}
-		if _, ok := parseHex4(b[2:6]); !ok {
-			return 0
-		}
-		return 6
 	}
 	return 0
 }
@@ -355,11 +349,9 @@ func (s *keySet) add(key []byte) bool {
 	if s.hashed == nil {
 		s.hashed = make(map[string]bool)
 	}
-	if s.hashed[string(key)] {
-		return false
-	}
+	size := len(s.hashed)
 	s.hashed[string(key)] = true
-	return true
+	return len(s.hashed) > size
 }
 
 // Members is a faster [Object] for data that [Check] accepts, such as a value from [Object]. It may

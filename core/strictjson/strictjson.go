@@ -183,32 +183,28 @@ func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, n := decodeRune(s[i:])
-			if r == utf8.RuneError && n == 1 {
-				dst = append(append(dst, s[start:i]...), `\ufffd`...)
-				start = i + 1
-			} else if r == '\u2028' || r == '\u2029' {
-				dst = append(append(dst, s[start:i]...), `\u202`...)
-				dst = append(dst, hex[r&0xf])
-				start = i + n
-			}
-			i += n
-			continue
-		}
-		if c >= ' ' && c != '"' && c != '\\' {
+		if c := s[i]; c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
 			i++
 			continue
 		}
-		dst = append(dst, s[start:i]...)
-		if short := strings.IndexByte("\"\\\n\r\t", c); short >= 0 {
+		r, n := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			var first [utf8.UTFMax]byte
+			r, n = utf8.DecodeRune(first[:copy(first[:], s[i:])])
+		}
+		i += n
+		isInvalid := r == utf8.RuneError && n == 1
+		if r >= utf8.RuneSelf && r != '\u2028' && r != '\u2029' && !isInvalid {
+			continue
+		}
+		dst = append(dst, s[start:i-n]...)
+		start = i
+		// The low byte of no character above ASCII that gets here is in the list.
+		if short := strings.IndexByte("\"\\\n\r\t", byte(r)); short >= 0 {
 			dst = append(dst, '\\', `"\nrt`[short])
 		} else {
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
+			dst = append(dst, '\\', 'u', hex[r>>12], hex[r>>8&0xf], hex[r>>4&0xf], hex[r&0xf])
 		}
-		i++
-		start = i
 	}
 	dst = append(dst, s[start:]...)
 	return append(dst, '"')
@@ -233,11 +229,6 @@ func Clip(text string, limit int) string {
 
 // clipQuoted quotes and shortens a text for an error message.
 func clipQuoted(text []byte) string { return strconv.Quote(Clip(string(text), 40)) }
-
-func decodeRune[T ~string | ~[]byte](s T) (rune, int) {
-	var first [utf8.UTFMax]byte
-	return utf8.DecodeRune(first[:copy(first[:], s)])
-}
 
 // integerText returns a JSON number without point and exponent: 300 for 3e2, -7 for -7.0. It
 // returns "" if the number is not an integer, or has too many digits for 64 bits.

@@ -77,8 +77,8 @@ func IsTerminal(stream any) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// A Progress shows the current step and its duration on a terminal. On other outputs it shows
-// nothing. Its methods are safe for concurrent use.
+// A Progress shows the current step and its duration on a terminal. On other outputs, and if TERM is
+// dumb, it shows nothing. Its methods are safe for concurrent use.
 type Progress struct {
 	Out   io.Writer // usually standard error
 	Quiet bool      // show nothing
@@ -90,17 +90,13 @@ type Progress struct {
 
 // Begin ends the current step and shows the next one. It shows the first line of its title.
 func (p *Progress) Begin(title string) {
-	if p.Quiet || !IsTerminal(p.Out) {
+	if p.Quiet || !IsTerminal(p.Out) || os.Getenv("TERM") == "dumb" {
 		return
 	}
 	title = Line(title)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.end()
-	if os.Getenv("TERM") == "dumb" {
-		fmt.Fprintf(p.Out, "%s …\n", title)
-		return
-	}
 	p.stop, p.done = make(chan struct{}), make(chan struct{})
 	go p.show(title, p.stop, p.done)
 }

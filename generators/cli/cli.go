@@ -193,8 +193,8 @@ func reportError(err error, program, command string, asJSON, detail bool, env En
 	if err == nil {
 		return terminal.ExitSuccess
 	}
-	if exit, ok := errors.AsType[*exitError](err); ok {
-		return exit.code
+	if exit, ok := errors.AsType[exitError](err); ok {
+		return int(exit)
 	}
 	status := terminal.ExitCode(err)
 	if _, reported := errors.AsType[*terminal.ReportedError](err); asJSON && !reported {

@@ -116,6 +116,16 @@ func runOperation(cmd *cobra.Command, env Env, c *projectFlags, do operation[*en
 	return err
 }
 
+// An operationOn is an operation on a part, a plan or an earlier operation, by its name or id.
+type operationOn func(e *engine.Engine, ctx context.Context, name string, o engine.Options) (*engine.Result, error)
+
+// runOn is runOperation for an argument, which is "" if there is none.
+func runOn(cmd *cobra.Command, env Env, c *projectFlags, do operationOn, args []string) error {
+	return runOperation(cmd, env, c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
+		return do(e, ctx, strings.Join(args, ""), c.Options)
+	})
+}
+
 // printReport prints a result of a command that does not change the project.
 func printReport[T fmt.Stringer](env Env, result T) error { return PrintReport(env.Out, result) }
 
@@ -208,7 +218,7 @@ func partsHelp() string {
 }
 
 // newPartCommand completes a command that adds or removes a part.
-func newPartCommand(env Env, do func(*engine.Engine, context.Context, string, engine.Options) (*engine.Result, error), cmd *cobra.Command) *cobra.Command {
+func newPartCommand(env Env, do operationOn, cmd *cobra.Command) *cobra.Command {
 	var c projectFlags
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -217,11 +227,7 @@ func newPartCommand(env Env, do func(*engine.Engine, context.Context, string, en
 		return nil
 	}
 	cmd.ValidArgsFunction = cobra.FixedCompletions(parts.Names(), cobra.ShellCompDirectiveNoFileComp)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
-			return do(e, ctx, args[0], c.Options)
-		})
-	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runOn(cmd, env, &c, do, args) }
 	c.addFlags(cmd, true)
 	return cmd
 }
@@ -275,9 +281,7 @@ the plan was edited, apply refuses and changes nothing.`,
 		Example:     examples(env, "generate tool search query --dry-run", "apply 5f0c2a9d1b7e4c33"),
 		Args:        mcpcli.ExactArgs("5f0c2a9d1b7e4c33"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
-				return e.Apply(ctx, args[0], c.Options)
-			})
+			return runOn(cmd, env, &c, (*engine.Engine).Apply, args)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -426,16 +430,14 @@ is an operation too; undo reverts it.`,
 }
 
 // newRevertCommand completes the command undo or redo.
-func newRevertCommand(env Env, do func(*engine.Engine, context.Context, string, engine.Options) (*engine.Result, error), cmd *cobra.Command) *cobra.Command {
+func newRevertCommand(env Env, do operationOn, cmd *cobra.Command) *cobra.Command {
 	var c projectFlags
 	cmd.Args, cmd.ValidArgsFunction = cobra.MaximumNArgs(1), cobra.NoFileCompletions
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if c.Keep && c.Force {
 			return terminal.Usagef("--keep and --force cannot be combined; pass one of them")
 		}
-		return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
-			return do(e, ctx, strings.Join(args, ""), c.Options)
-		})
+		return runOn(cmd, env, &c, do, args)
 	}
 	c.addFlags(cmd, true)
 	cmd.Flags().BoolVar(&c.Keep, "keep", false, "leave edited files, and "+cmd.Name()+" the rest")

@@ -56,20 +56,20 @@ func isHelpFlagSet(cmd *cobra.Command) bool {
 	return isSet
 }
 
-// handOver runs a command in the program that it belongs to. The error is an [exitError] if that
-// program fails. If this process must run the command, handOver returns false; if that is because
-// the program is unavailable, it prints why.
+// handOver runs a command in the program that it belongs to. The error is an [exitError] with its
+// exit code. If this process must run the command, handOver returns false; if that is because the
+// program is unavailable, it prints why.
 func handOver(cmd *cobra.Command, env Env) (done bool, err error) {
-	to, err := findTarget(cmd, env)
-	if to == nil || err != nil {
+	found, program, err := findTarget(cmd, env)
+	if program == "" || err != nil {
 		return false, err
 	}
-	name, fallback := "the petrock of "+to.project.Name, "the installed petrock runs this command"
-	if to.program == handover.Generators {
-		name, fallback = "the generators of "+to.project.Name, "this command runs without them"
+	name, fallback := "the petrock of "+found.Name, "the installed petrock runs this command"
+	if program == handover.Generators {
+		name, fallback = "the generators of "+found.Name, "this command runs without them"
 	}
 	quiet, _ := cmd.Flags().GetBool("json")
-	executable, err := build(cmd.Context(), env, "building the project's petrock", to.project.Root, to.program, quiet)
+	executable, err := build(cmd.Context(), env, "building the project's petrock", found.Root, program, quiet)
 	if cmd.Context().Err() != nil {
 		return false, err
 	}
@@ -84,7 +84,7 @@ func handOver(cmd *cobra.Command, env Env) (done bool, err error) {
 		printNotice(env, "%s cannot be run, so %s: %v", name, fallback, err)
 		return false, nil
 	}
-	return true, exitCode(status)
+	return true, exitError(status)
 }
 
 // build builds a program of the project and shows progress, unless quiet is set.
@@ -99,52 +99,36 @@ func printNotice(env Env, format string, args ...any) {
 	fmt.Fprintf(env.Err, "petrock: %s\n", terminal.Plain(fmt.Sprintf(format, args...)))
 }
 
-// An exitError is the exit code of a program that a command was handed over to, and that has
-// printed its errors.
-type exitError struct{ code int }
+// An exitError is the exit code, which may be 0, of a program that a command was handed over to. The
+// program has printed its errors.
+type exitError int
 
-func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// exitCode returns an [exitError], or nil for success.
-func exitCode(code int) error {
-	if code == terminal.ExitSuccess {
-		return nil
-	}
-	return &exitError{code}
-}
-
-// A target is the program that a command is handed over to.
-type target struct {
-	project *project.Project
-	program string // its folder in the project
-}
-
-// findTarget returns the target of a command whose flags are parsed, or nil if this process runs
-// it.
-func findTarget(cmd *cobra.Command, env Env) (*target, error) {
+// findTarget returns the project of a command whose flags are parsed, and its program that must run
+// the command, or "" if this process runs it.
+func findTarget(cmd *cobra.Command, env Env) (found *project.Project, program string, err error) {
 	flags := cmd.Flags()
 	dir, _ := flags.GetString("dir")
-	found, err := project.Find(joinDir(env.Dir, dir))
+	found, err = project.Find(joinDir(env.Dir, dir))
 	if err != nil {
-		return nil, nil // the command reports it
+		return nil, "", nil // the command reports it
 	}
 	_, own := cmd.Annotations[needsOwn]
 	noExec, _ := flags.GetBool("no-exec")
 	operation := handover.Operation{Root: found.Root, IsCurrent: !env.Installed, NeedsOwn: own && len(env.Own) == 0, NoExec: noExec}
-	program, err := operation.Program()
-	if unavailable, ok := errors.AsType[*handover.UnavailableError](err); ok {
-		if found.Petrock != generators.Version {
-			printNotice(env, "%s has petrock %s, but petrock %s runs this command: %v", found.Name, found.Petrock, generators.Version, unavailable)
-		}
-		return nil, nil
+	program, err = operation.Program()
+	unavailable, ok := errors.AsType[*handover.UnavailableError](err)
+	switch {
+	case ok && found.Petrock != generators.Version:
+		printNotice(env, "%s has petrock %s, but petrock %s runs this command: %v", found.Name, found.Petrock, generators.Version, unavailable)
+		return found, "", nil
+	case ok, program == handover.Petrock && flags.Changed("http"): // only the installed petrock serves HTTP
+		return found, "", nil
+	case err != nil:
+		return found, "", &terminal.UsageError{Err: err}
 	}
-	if err != nil {
-		return nil, &terminal.UsageError{Err: err}
-	}
-	if program == "" || program == handover.Petrock && flags.Changed("http") {
-		return nil, nil // only the installed petrock serves HTTP
-	}
-	return &target{found, program}, nil
+	return found, program, nil
 }
 
 // addOwnGenerators adds the project's own generators to the command generate, if the command line
@@ -217,7 +201,7 @@ func newCalls(env Env) (all []*cobra.Command) {
 				if err != nil {
 					return err
 				}
-				return exitCode(status)
+				return exitError(status)
 			},
 		})
 	}

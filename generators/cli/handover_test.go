@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/handover"
@@ -159,8 +160,14 @@ func commandsOf(cmd *cobra.Command) (all [][]string) {
 	return all
 }
 
+// A target is the program that a command is handed over to.
+type target struct {
+	project *project.Project
+	program string
+}
+
 // parse runs a command line whose commands do nothing, and returns the program that the command
-// would be handed over to.
+// would be handed over to, or nil.
 func parse(t *testing.T, env Env, args ...string) (to *target, err error) {
 	t.Helper()
 	env.args = args
@@ -168,6 +175,13 @@ func parse(t *testing.T, env Env, args ...string) (to *target, err error) {
 	addOwnGenerators(t.Context(), root, env)
 	finish(root, env)
 	root.SetOut(io.Discard)
+	find := func(cmd *cobra.Command) error {
+		found, program, err := findTarget(cmd, env)
+		if program != "" {
+			to = &target{found, program}
+		}
+		return err
+	}
 	var replaceRun func(cmd *cobra.Command)
 	replaceRun = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
@@ -176,13 +190,10 @@ func parse(t *testing.T, env Env, args ...string) (to *target, err error) {
 		if cmd.Flags().Lookup("no-exec") == nil {
 			return
 		}
-		cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-			to, err = findTarget(cmd, env)
-			return err
-		}
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return find(cmd) }
 		cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 			if isHelpFlagSet(cmd) {
-				to, err = findTarget(cmd, env)
+				err = find(cmd)
 			}
 		})
 	}

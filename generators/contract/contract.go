@@ -109,53 +109,29 @@ func Parse(text []byte) (*Contract, error) {
 // for each field of a command. Equal contracts have equal bytes.
 func (c *Contract) Encode() ([]byte, error) {
 	text, err := strictjson.Marshal(c)
+	var indented, out bytes.Buffer
+	if err == nil {
+		err = json.Indent(&indented, append(text, '\n'), "", "\t")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", File, err)
 	}
-	var out bytes.Buffer
-	out.WriteByte('{')
-	separator := ""
-	err = strictjson.Object(text, func(key, value []byte) error {
-		levels := 2 // list entries and their members
-		if string(key) == "commands" {
-			levels = 5 // commands, their members, versions, shapes and fields
+	levels := 0
+	for line := range bytes.Lines(indented.Bytes()) {
+		rest := bytes.TrimLeft(line, "\t")
+		level := len(line) - len(rest)
+		switch {
+		case level == 1 && bytes.HasPrefix(rest, []byte(`"commands"`)):
+			levels = 6 // commands, their members, versions, shapes and fields
+		case level == 1:
+			levels = 3 // list entries and their members
+		case level > levels || level == levels && (rest[0] == '}' || rest[0] == ']'):
+			out.Truncate(out.Len() - len("\n"))
+			line = rest
 		}
-		fmt.Fprintf(&out, "%s\n\t%q: ", separator, key)
-		separator = ","
-		return writeIndented(&out, value, "\n\t", levels)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", File, err)
+		out.Write(line)
 	}
-	out.WriteString("\n}\n")
 	return out.Bytes(), nil
-}
-
-// writeIndented writes a JSON value. Members of the outer levels are on separate lines.
-func writeIndented(out *bytes.Buffer, value []byte, indent string, levels int) error {
-	first := strictjson.First(value)
-	if levels == 0 || first != '{' && first != '[' || len(value) == 2 {
-		return json.Compact(out, value)
-	}
-	out.WriteByte(first)
-	separator := ""
-	member := func(key, value []byte) error {
-		out.WriteString(separator + indent + "\t")
-		separator = ","
-		if key != nil {
-			out.Write(strictjson.AppendString(nil, key))
-			out.WriteString(": ")
-		}
-		return writeIndented(out, value, indent+"\t", levels-1)
-	}
-	if first == '{' {
-		err := strictjson.Object(value, member)
-		out.WriteString(indent + "}")
-		return err
-	}
-	err := strictjson.Array(value, func(value []byte) error { return member(nil, value) })
-	out.WriteString(indent + "]")
-	return err
 }
 
 // Clone returns an independent copy.

@@ -71,15 +71,10 @@ func (c Component) addListEntry(all *contract.Contract) (err error) {
 		all.Resources[c.Name], err = strictjson.Marshal(mcp.Resource{URI: c.URI, Name: c.Name, Title: c.Title, Description: c.Description, MIMEType: c.MIMEType})
 	case c.Kind == Prompt:
 		prompt := mcp.Prompt{Name: c.Name, Title: c.Title, Description: c.Description}
-		properties, err := inference.Properties(c.Input)
-		if err != nil {
-			return err
-		}
-		for _, p := range properties {
+		for _, p := range inference.Properties(c.Input) {
 			prompt.Arguments = append(prompt.Arguments, mcp.PromptArgument{Name: p.Name, Description: p.Description, Required: p.Required})
 		}
 		all.Prompts[c.Name], err = strictjson.Marshal(prompt)
-		return err
 	}
 	return err
 }

@@ -56,7 +56,7 @@ type Component struct {
 
 	arguments   []string // fields of the input of a prompt or resource
 	ownSchema   bool     // a directive sets part of its schemas
-	hints       []hint
+	annotations *mcp.ToolAnnotations
 	scopes      []string  // OAuth scopes that a call requires
 	version     int       // of a command
 	writes      int       // older version of the events and the input of a command; 0 means version
@@ -71,19 +71,7 @@ type Component struct {
 
 // Tool returns the entry of a tool in tools/list.
 func (c Component) Tool() mcp.Tool {
-	t := mcp.Tool{Name: c.Name, Title: c.Title, Description: c.Description, InputSchema: c.Input, OutputSchema: c.Output, Scopes: c.scopes}
-	if len(c.hints) == 0 {
-		return t
-	}
-	a := &mcp.ToolAnnotations{}
-	fields := map[string]**bool{
-		"ReadOnlyHint": &a.ReadOnlyHint, "DestructiveHint": &a.DestructiveHint, "IdempotentHint": &a.IdempotentHint, "OpenWorldHint": &a.OpenWorldHint,
-	}
-	for _, h := range c.hints {
-		*fields[h.field] = new(h.value)
-	}
-	t.Annotations = a
-	return t
+	return mcp.Tool{Name: c.Name, Title: c.Title, Description: c.Description, InputSchema: c.Input, OutputSchema: c.Output, Scopes: c.scopes, Annotations: c.annotations}
 }
 
 // WithAliases returns a tool and, for each of its deprecated names, the tool under that name.
@@ -131,18 +119,11 @@ type Package struct {
 	Problems []typecheck.Diagnostic
 	Warnings []typecheck.Diagnostic
 
-	constructor constructor
+	hasNew      bool // the package has func New, the constructor of the type whose methods are components
 	completers  []completer
 	hasMap      bool // the package has func Map
 	mappers     []mapper
 	oldVersions []oldVersion // types that may be older versions of commands
-}
-
-// A constructor describes func New, which returns the type whose methods are components.
-type constructor struct {
-	exists  bool
-	context bool // takes a context
-	server  bool // takes the server, after the context
 }
 
 // A Project describes the project to derive from.
@@ -292,13 +273,15 @@ func (f *finder) visitFunc(file *typecheck.File, decl *ast.FuncDecl) {
 		return
 	case !decl.Name.IsExported(), decl.Recv != nil && receiver != f.place.receiver(), isIgnored(decl.Doc):
 		return
-	case receiver == "" && name == "New" && f.place.receiver() != "":
-		f.checkConstructor(decl)
-		return
 	case f.place.Kind == Generator && receiver == "" && !f.returnsDraft(decl):
 		return // other functions are allowed
 	case isConstrained(file):
 		f.problem(decl.Name.Pos(), constrainedProblem, name, f.place.Kind)
+		return
+	case f.function(decl) == nil:
+		return // the compiler reports a declaration with the same name
+	case receiver == "" && name == "New" && f.place.receiver() != "":
+		f.checkConstructor(decl)
 		return
 	case name == f.place.derivedFunc():
 		f.problem(decl.Name.Pos(), "%s is the name of a derived function; rename yours", name)
@@ -379,7 +362,7 @@ func (f *finder) checkClashes() {
 		}
 	}
 	at := slices.IndexFunc(f.found.Components, func(c Component) bool { _, isMethod := c.method(); return isMethod })
-	if at >= 0 && len(f.found.Problems) == 0 && f.place.Wired && !f.found.constructor.exists {
+	if at >= 0 && len(f.found.Problems) == 0 && f.place.Wired && !f.found.hasNew {
 		c := f.found.Components[at]
 		f.problemAt(c.File, c.Line, "%s is a method, and the package has no constructor of %s; write func New() (*%[2]s, error), which may take a context and the *mcp.Server", c.Func, f.place.receiver())
 	}
@@ -399,15 +382,15 @@ func declaration[N ast.Node](f *finder, pos token.Pos) N {
 	return typecheck.Enclosing[N](f.view.FileAt(pos), pos)
 }
 
-// typeDocs returns the doc comments of a type: its own, and that of the declaration if it declares
-// no other type.
-func (f *finder) typeDocs(pos token.Pos) []*ast.CommentGroup {
+// typeDoc returns the doc comment of a type: its own, or that of a declaration that declares no other
+// type. It may be nil.
+func (f *finder) typeDoc(pos token.Pos) *ast.CommentGroup {
 	spec, group := declaration[*ast.TypeSpec](f, pos), declaration[*ast.GenDecl](f, pos)
 	switch {
 	case spec == nil || spec.Name.Pos() != pos:
 		return nil
 	case len(group.Specs) == 1 && spec.Doc == nil:
-		return []*ast.CommentGroup{group.Doc}
+		return group.Doc
 	}
-	return []*ast.CommentGroup{spec.Doc}
+	return spec.Doc
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -100,8 +101,9 @@ func (f *finder) packagePos() token.Pos {
 func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 	name := spec.Name.Name
 	object, _ := f.pkg.Scope().Lookup(name).(*types.TypeName)
-	docs := f.typeDocs(spec.Name.Pos())
-	if !spec.Name.IsExported() || name == stateType || object == nil || object.IsAlias() || isIgnored(docs...) {
+	doc := f.typeDoc(spec.Name.Pos())
+	isOther := object == nil || object.Pos() != spec.Name.Pos() // the compiler reports it
+	if !spec.Name.IsExported() || name == stateType || isOther || object.IsAlias() || isIgnored(doc) {
 		return
 	}
 	named, ok := object.Type().(*types.Named)
@@ -114,9 +116,6 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 		return
 	}
 	switch {
-	case object.Pos() != spec.Name.Pos():
-		f.problem(spec.Name.Pos(), "%s is declared more than once", name)
-		return
 	case isConstrained(file):
 		f.problem(spec.Name.Pos(), constrainedProblem, name, kind)
 		return
@@ -129,18 +128,16 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 	}
 	c := Component{Kind: kind, Func: name, Feature: f.place.featureName(), File: file.Path, Line: f.fset.PositionFor(spec.Name.Pos(), false).Line, version: 1}
 	c.Name = c.Feature + "_" + gen.WireName(name)
-	for _, doc := range docs {
-		c.Description = cmp.Or(c.Description, describe(doc, name))
-	}
+	c.Description = describe(doc, name)
 	before := len(f.found.Problems)
-	f.applyDirectives(&c, directives(docs...))
+	f.applyDirectives(&c, directives(doc))
 	switch kind {
 	case Command:
 		c.EventType = c.Feature + "/" + cmp.Or(c.EventType, gen.WireName(name))
 		f.checkCommand(&c, spec.Name, named)
 	case Query:
 		if answer := method(named, "Answer"); f.checkMethod(&c, spec.Name, named, answer) && f.setSchemas(&c, spec.Name, named, answer) {
-			c.hints = []hint{{field: "ReadOnlyHint", value: true}, {field: "OpenWorldHint"}}
+			c.annotations = &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)}
 		}
 	case Worker:
 		f.checkWorker(&c, spec.Name, named)
@@ -260,7 +257,8 @@ func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
 			c.Input, c.Output = nil, nil
 			return
 		}
-		c.hints = append([]hint{{field: "ReadOnlyHint"}}, append(c.hints, hint{field: "OpenWorldHint"})...)
+		c.annotations = cmp.Or(c.annotations, &mcp.ToolAnnotations{})
+		c.annotations.ReadOnlyHint, c.annotations.OpenWorldHint = new(false), new(false)
 	}
 }
 
@@ -363,9 +361,7 @@ func (f *finder) checkState(name string) {
 	k.check(named, object.Pos()) // snapshots are JSON
 	at := f.fset.PositionFor(object.Pos(), false)
 	c := Component{Kind: Feature, Name: name, Func: stateType, Feature: name, File: at.Filename, Line: at.Line}
-	for _, doc := range f.typeDocs(object.Pos()) {
-		c.Description = cmp.Or(c.Description, gen.Capitalize(strings.TrimPrefix(commentText(doc), stateType+" is ")))
-	}
+	c.Description = gen.Capitalize(strings.TrimPrefix(commentText(f.typeDoc(object.Pos())), stateType+" is "))
 	f.found.Components = append(f.found.Components, c)
 }
 

@@ -211,13 +211,9 @@ func main() {
 		if a.Schema = string(document); err != nil {
 			a.Error = err.Error()
 		}
-		match := jsonschema.Exact
-		if own {
-			match = jsonschema.Compatible
-		}
 		compiled, err := jsonschema.Compile([]byte(derived))
 		if err == nil {
-			err = compiled.CheckType(t, d, match)
+			err = compiled.CheckType(t, d, !own)
 		}
 		if err != nil {
 			a.Misfit = err.Error()

@@ -29,51 +29,44 @@ var eventTypePattern = regexp.MustCompile(`^[a-z][a-z0-9]*/[a-z][a-z0-9_]*$`)
 
 // IsMapper reports whether a function reads events of removed commands.
 func IsMapper(decl *ast.FuncDecl) bool {
-	return slices.ContainsFunc(directives(decl.Doc), func(d directive) bool { return d.name == "map" })
+	_, ok := findDirective("map", decl.Doc)
+	return ok
 }
 
 // visitMapper adds a function with the directive map, or reports its errors. The function need not
 // be exported.
 func (f *finder) visitMapper(file *typecheck.File, decl *ast.FuncDecl) {
-	found := directives(decl.Doc)
-	at := slices.IndexFunc(found, func(d directive) bool { return d.name == "map" })
-	if at < 0 || isIgnored(decl.Doc) {
+	first, ok := findDirective("map", decl.Doc)
+	if !ok || isIgnored(decl.Doc) {
 		return
 	}
-	name, pos := decl.Name.Name, found[at].pos
-	function := f.function(decl)
-	isOther := func(d directive) bool { return d.name != "map" && d.name != "pure" }
-	switch other := slices.IndexFunc(found, isOther); {
-	case other >= 0:
-		f.problem(found[other].pos, "%s has //petrock:map, which allows no other directive; remove this one", name)
-		return
+	name := decl.Name.Name
+	switch {
 	case decl.Recv != nil:
 		f.problem(decl.Name.Pos(), "%s is a method; make it a function, or remove //petrock:map", name)
-		return
-	case function == nil:
-		f.problem(decl.Name.Pos(), "%s is declared more than once", name)
 		return
 	case isConstrained(file):
 		f.problem(decl.Name.Pos(), constrainedProblem, name, "map function")
 		return
+	case f.function(decl) == nil:
+		return // the compiler reports a declaration with the same name
 	}
-	m := mapper{function: name, pos: decl.Name.Pos(), line: f.diagnostic(pos, "")}
-	for _, d := range found {
-		if d.name != "map" {
+	m := mapper{function: name, pos: decl.Name.Pos(), line: f.diagnostic(first.pos, "")}
+	for _, d := range directives(decl.Doc) {
+		switch {
+		case d.name == "pure":
 			continue
-		}
-		if d.text == "" {
+		case d.name != "map":
+			f.problem(d.pos, "%s has //petrock:map, which allows no other directive; remove this one", name)
+			return
+		case d.text == "":
 			f.problem(d.pos, "//petrock:map needs the event types of removed commands, such as scratch/poke")
 		}
 		for eventType := range strings.FieldsSeq(d.text) {
-			switch {
-			case !eventTypePattern.MatchString(eventType):
+			if !eventTypePattern.MatchString(eventType) {
 				f.problem(d.pos, "%q is not the type of an event; write the feature and the removed command, such as scratch/poke", eventType)
-			case slices.Contains(m.types, eventType):
-				f.problem(d.pos, "duplicate event type %s; remove one", eventType)
-			default:
-				m.types = append(m.types, eventType)
 			}
+			m.types = append(m.types, eventType)
 		}
 	}
 	f.found.mappers = append(f.found.mappers, m)

@@ -79,9 +79,6 @@ func (p Place) Kinds() []Kind {
 	return []Kind{p.Kind}
 }
 
-// HasTools reports whether the server registers tools from the place.
-func (p Place) HasTools() bool { return p.Wired && (p.Kind == Tool || p.Kind == Feature) }
-
 // PlaceOf returns the place of a kind that has a fixed folder.
 func PlaceOf(kind Kind) (Place, bool) {
 	return findPlace(func(p Place) bool { return p.Kind == kind })

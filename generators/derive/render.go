@@ -129,11 +129,16 @@ func (c Component) registration() string {
 	if c.Output != nil {
 		fmt.Fprintf(&out, "OutputSchema: json.RawMessage(%s),\n", c.constant("outputSchema"))
 	}
-	var hints []string
-	for _, h := range c.hints {
-		hints = append(hints, fmt.Sprintf("%s: new(%t)", h.field, h.value))
-	}
-	if len(hints) > 0 {
+	if a := c.annotations; a != nil {
+		var hints []string
+		for _, h := range []struct {
+			field string
+			value *bool
+		}{{"ReadOnlyHint", a.ReadOnlyHint}, {"DestructiveHint", a.DestructiveHint}, {"IdempotentHint", a.IdempotentHint}, {"OpenWorldHint", a.OpenWorldHint}} {
+			if h.value != nil {
+				hints = append(hints, fmt.Sprintf("%s: new(%t)", h.field, *h.value))
+			}
+		}
 		fmt.Fprintf(&out, "Annotations: &mcp.ToolAnnotations{%s},\n", strings.Join(hints, ", "))
 	}
 	if len(c.scopes) > 0 {

@@ -257,7 +257,7 @@ func (f *finder) schemaDirective(t *types.Named) (text string, pos token.Pos, ok
 		return "", 0, false
 	}
 	var lines []string
-	for _, d := range directives(f.typeDocs(t.Obj().Pos())...) {
+	for _, d := range directives(f.typeDoc(t.Obj().Pos())) {
 		if d.name == "schema" {
 			lines = append(lines, d.text)
 			pos = cmp.Or(pos, d.pos)

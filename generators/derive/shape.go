@@ -15,10 +15,6 @@ import (
 // checkSignature checks the signature of a component and derives its schemas.
 func (f *finder) checkSignature(c *Component, decl *ast.FuncDecl) {
 	function := f.function(decl)
-	if function == nil {
-		f.problem(decl.Name.Pos(), "%s is declared more than once", decl.Name.Name)
-		return
-	}
 	want := signature{"context.Context T", "T error"}
 	if c.Kind == Generator {
 		want = signature{"gen.Project T", "gen.Draft error"}
@@ -88,13 +84,9 @@ func (f *finder) returnsDraft(decl *ast.FuncDecl) bool {
 }
 
 func (f *finder) checkConstructor(decl *ast.FuncDecl) {
-	function := f.function(decl)
-	if function == nil {
-		return // the compiler reports it
-	}
 	for _, params := range []string{"", "context.Context", "*mcp.Server", "context.Context *mcp.Server"} {
-		if f.hasSignature(function, f.pkg, signature{params, "*" + f.place.receiver() + " error"}) {
-			f.found.constructor = constructor{exists: true, context: strings.HasPrefix(params, "context"), server: strings.HasSuffix(params, "Server")}
+		if f.hasSignature(f.function(decl), f.pkg, signature{params, "*" + f.place.receiver() + " error"}) {
+			f.found.hasNew = true
 			return
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -71,26 +72,19 @@ func directives(groups ...*ast.CommentGroup) []directive {
 	return found
 }
 
-func isIgnored(groups ...*ast.CommentGroup) bool {
-	return slices.ContainsFunc(directives(groups...), func(d directive) bool { return d.name == "ignore" })
-}
-
-// A hint is a word of //petrock:hints, with the annotation that it sets.
-type hint struct {
-	word  string
-	field string // of mcp.ToolAnnotations
-	value bool
-}
-
-func hints() []hint {
-	return []hint{
-		{"read-only", "ReadOnlyHint", true},
-		{"destructive", "DestructiveHint", true},
-		{"additive", "DestructiveHint", false},
-		{"idempotent", "IdempotentHint", true},
-		{"open-world", "OpenWorldHint", true},
-		{"closed-world", "OpenWorldHint", false},
+// findDirective returns the first directive with a name.
+func findDirective(name string, groups ...*ast.CommentGroup) (d directive, ok bool) {
+	found := directives(groups...)
+	at := slices.IndexFunc(found, func(d directive) bool { return d.name == name })
+	if at < 0 {
+		return directive{}, false
 	}
+	return found[at], true
+}
+
+func isIgnored(groups ...*ast.CommentGroup) bool {
+	_, ok := findDirective("ignore", groups...)
+	return ok
 }
 
 func allowedDirectives(kind Kind) []string {
@@ -163,12 +157,12 @@ func (f *finder) applyDirectives(c *Component, found []directive) {
 		}
 	}
 	for _, d := range found {
-		if c.Retired && slices.Contains([]string{"alias", "hints", "internal", "scopes", "writes"}, d.name) {
+		switch {
+		case c.Retired && slices.Contains([]string{"alias", "hints", "internal", "scopes", "writes"}, d.name):
 			f.problem(d.pos, "//petrock:%s has no effect on a command with //petrock:retired, which is no tool and cannot be executed; remove it", d.name)
+		case c.Internal && d.name == "scopes":
+			f.problem(d.pos, "//petrock:scopes has no effect on a %s with //petrock:internal; remove one of the two directives", c.Kind)
 		}
-	}
-	if c.Internal && !c.Retired && len(c.scopes) > 0 {
-		f.problem(found[slices.IndexFunc(found, func(d directive) bool { return d.name == "scopes" })].pos, "//petrock:scopes has no effect on a %s with //petrock:internal; remove one of the two directives", c.Kind)
 	}
 }
 
@@ -183,21 +177,29 @@ func (f *finder) parseVersion(d directive, remedy string) int {
 const duplicateDirective = "duplicate //petrock:%s; remove one"
 
 func (f *finder) addHints(c *Component, d directive) {
-	words := strings.Fields(d.text)
-	for _, h := range hints() {
-		switch {
-		case !slices.Contains(words, h.word):
-		case c.Kind == Command && (h.field == "ReadOnlyHint" || h.field == "OpenWorldHint"):
-			f.problem(d.pos, "%q is not a hint for a command, which only changes state; use destructive or additive, and idempotent", h.word)
-		case slices.ContainsFunc(c.hints, func(other hint) bool { return other.field == h.field }):
-			f.problem(d.pos, "%q contradicts another hint", h.word)
-		default:
-			c.hints = append(c.hints, h)
+	c.annotations = &mcp.ToolAnnotations{}
+	for word := range strings.FieldsSeq(d.text) {
+		var hint **bool
+		switch word {
+		case "read-only":
+			hint = &c.annotations.ReadOnlyHint
+		case "destructive", "additive":
+			hint = &c.annotations.DestructiveHint
+		case "idempotent":
+			hint = &c.annotations.IdempotentHint
+		case "open-world", "closed-world":
+			hint = &c.annotations.OpenWorldHint
 		}
-		words = slices.DeleteFunc(words, func(word string) bool { return word == h.word })
-	}
-	if len(words) > 0 {
-		f.problem(d.pos, "%q is not a hint; the hints are read-only, destructive, additive, idempotent, open-world and closed-world", words[0])
+		switch {
+		case hint == nil:
+			f.problem(d.pos, "%q is not a hint; the hints are read-only, destructive, additive, idempotent, open-world and closed-world", word)
+			continue
+		case c.Kind == Command && (hint == &c.annotations.ReadOnlyHint || hint == &c.annotations.OpenWorldHint):
+			f.problem(d.pos, "%q is not a hint for a command, which only changes state; use destructive or additive, and idempotent", word)
+		case *hint != nil:
+			f.problem(d.pos, "%q contradicts another hint", word)
+		}
+		*hint = new(word != "additive" && word != "closed-world")
 	}
 }
 
@@ -263,25 +265,22 @@ type completer struct {
 //	//petrock:completes greet
 //	func completeGreet(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)
 func (f *finder) visitCompleter(decl *ast.FuncDecl, receiver string) bool {
-	found := directives(decl.Doc)
-	at := slices.IndexFunc(found, func(d directive) bool { return d.name == "completes" })
-	if at < 0 || f.place.Kind != Prompt && f.place.Kind != Resource || isIgnored(decl.Doc) {
+	d, ok := findDirective("completes", decl.Doc)
+	if !ok || f.place.Kind != Prompt && f.place.Kind != Resource || isIgnored(decl.Doc) {
 		return false
 	}
 	name := decl.Name.Name
 	switch function := f.function(decl); {
-	case len(found) > 1:
-		f.problem(found[1-min(at, 1)].pos, "%s has //petrock:completes, which allows no other directive; remove this one", name)
-	case found[at].text == "":
-		f.problem(found[at].pos, "//petrock:completes needs the name of a %s", f.place.Kind)
+	case len(directives(decl.Doc)) > 1:
+		f.problem(d.pos, "%s has //petrock:completes, which allows no other directive; remove the others", name)
+	case d.text == "":
+		f.problem(d.pos, "//petrock:completes needs the name of a %s", f.place.Kind)
 	case decl.Recv != nil && receiver != f.place.receiver():
 		f.problem(decl.Name.Pos(), "%s is a method of %s; make it a function, or a method of %s", name, receiver, f.place.receiver())
-	case function == nil:
-		f.problem(decl.Name.Pos(), "%s is declared more than once", name)
-	case !f.hasSignature(function, f.pkg, completerSignature()):
+	case function == nil || !f.hasSignature(function, f.pkg, completerSignature()):
 		f.problem(decl.Name.Pos(), "%s does not have the signature of a completer, func %[1]s%s; change it, or remove //petrock:completes", name, completerSignature())
 	default:
-		c := completer{function: name, of: found[at].text, pos: found[at].pos}
+		c := completer{function: name, of: d.text, pos: d.pos}
 		if receiver != "" {
 			c.function = receiver + "." + name
 		}

@@ -82,18 +82,13 @@ func (p Project) wire(view *typecheck.View, dir string, skipped []string) ([]byt
 		if !derived.method {
 			continue
 		}
-		var arguments []string
-		if derived.constructor.context {
+		if slices.Contains(derived.arguments, "ctx") {
 			params[0] = "ctx"
-			arguments = append(arguments, "ctx")
-		}
-		if derived.constructor.server {
-			arguments = append(arguments, "s")
 		}
 		file.Use("fmt")
 		kind, variable := strings.ToLower(place.receiver()), "new"+place.receiver()
 		step(fmt.Sprintf("%s, err := %s(%s)\nif err != nil {\nreturn fmt.Errorf(\"start the %s: %%w\", err)\n}\n",
-			variable, refer(imported, derived.pkg, "New"), strings.Join(arguments, ", "), kind), variable+".Register(s)")
+			variable, refer(imported, derived.pkg, "New"), strings.Join(derived.arguments, ", "), kind), variable+".Register(s)")
 	}
 	extend := func(pkg string, arguments ...string) {
 		function := refer(p.petrockPackage(pkg), path.Base(pkg), "New")
@@ -138,11 +133,11 @@ func register(`+params[0]+` context.Context, `+params[1]+` *`+refer(p.Core+"/mcp
 
 // declarations are the derived declarations of a package that the wiring calls.
 type declarations struct {
-	pkg         string // package name
-	function    bool   // has func Register
-	method      bool   // has a method Register
-	feature     bool   // has func Feature
-	constructor constructor
+	pkg       string   // package name
+	function  bool     // has func Register
+	method    bool     // has a method Register
+	feature   bool     // has func Feature
+	arguments []string // of func New: ctx, s, both or none
 }
 
 func declarationsIn(view *typecheck.View, place Place) declarations {
@@ -162,9 +157,11 @@ func declarationsIn(view *typecheck.View, place Place) declarations {
 		for _, decl := range file.Syntax.Decls {
 			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "New" && !file.IsTest() {
 				for _, param := range f.Type.Params.List {
-					_, pointer := param.Type.(*ast.StarExpr)
-					d.constructor.server = d.constructor.server || pointer
-					d.constructor.context = d.constructor.context || !pointer
+					argument := "ctx"
+					if _, isPointer := param.Type.(*ast.StarExpr); isPointer {
+						argument = "s"
+					}
+					d.arguments = append(d.arguments, argument)
 				}
 			}
 		}

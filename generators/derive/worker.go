@@ -26,12 +26,10 @@ var workerName = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
 
 func (f *finder) checkWorker(c *Component, name *ast.Ident, t *types.Named) {
 	c.Name = c.Feature + "/" + gen.WireName(name.Name)
-	for _, d := range directives(f.typeDocs(name.Pos())...) {
-		if d.name == "name" {
-			c.Name = c.Feature + "/" + d.text
-			if !workerName.MatchString(d.text) {
-				f.problem(d.pos, "invalid worker name %q; use lower-case letters, digits, - and _", d.text)
-			}
+	if d, ok := findDirective("name", f.typeDoc(name.Pos())); ok {
+		c.Name = c.Feature + "/" + d.text
+		if !workerName.MatchString(d.text) {
+			f.problem(d.pos, "invalid worker name %q; use lower-case letters, digits, - and _", d.text)
 		}
 	}
 	for selection := range types.NewMethodSet(types.NewPointer(t)).Methods() {
@@ -64,10 +62,10 @@ func (f *finder) isCommand(t types.Type) bool {
 	if !ok || named.TypeParams() != nil || named.Obj().Pkg() == nil || !named.Obj().Exported() || !isStruct(named) {
 		return false
 	}
-	if path.Dir(named.Obj().Pkg().Path()) != f.Checker.ImportPath(Features) || isIgnored(f.typeDocs(named.Obj().Pos())...) {
+	if path.Dir(named.Obj().Pkg().Path()) != f.Checker.ImportPath(Features) || isIgnored(f.typeDoc(named.Obj().Pos())) {
 		return false
 	}
-	isRetired := slices.ContainsFunc(directives(f.typeDocs(named.Obj().Pos())...), func(d directive) bool { return d.name == "retired" })
+	_, isRetired := findDirective("retired", f.typeDoc(named.Obj().Pos()))
 	has := func(name string) bool {
 		m := method(named, name)
 		return m != nil && f.hasSignature(m, named.Obj().Pkg(), methodSignature(name))

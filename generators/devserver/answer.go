@@ -59,30 +59,21 @@ func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error)
 	}
 	whole, ok := result.(engine.Shortener)
 	if !ok || wantsDetail(ctx) {
-		answer, _, err := render(result, true)
+		answer, _, err := render(result, false)
 		return answer, err
 	}
 	for most := 50; ; most = most * 4 / 5 {
-		answer, size, err := render(whole.Short(most), isStructured(result))
+		answer, size, err := render(whole.Short(most), true)
 		if err != nil || size <= maxAnswer || most == 1 {
 			return answer, err
 		}
 	}
 }
 
-// isStructured reports whether the short form of a result has structured content.
-func isStructured(result any) bool {
-	switch result.(type) {
-	case *engine.Listing, *engine.History, *engine.Inspection, *engine.FileText:
-		return false
-	}
-	return true
-}
-
 // render returns a tool result and its size.
-func render(result any, structured bool) (answer *mcp.ToolResult, size int, err error) {
+func render(result any, short bool) (answer *mcp.ToolResult, size int, err error) {
 	answer = &mcp.ToolResult{}
-	structuredResult := result
+	structured := result // nil for none
 	switch result := result.(type) {
 	case *engine.Fault:
 		answer = mcp.ErrorResult(result)
@@ -95,19 +86,21 @@ func render(result any, structured bool) (answer *mcp.ToolResult, size int, err 
 		}
 		answer.Content = text(summary)
 	case *engine.FileText: // lines are hard to read in JSON
-		answer.Content, structured = text(result.String()), false
+		answer.Content, structured = text(result.String()), nil
 	case *engine.Inspection:
 		answer.Content = text(result.String())
-		structuredResult = result.WithoutText()
+		if structured = nil; !short {
+			structured = result.WithoutText()
+		}
 	case *engine.Listing, *engine.History:
-		if !structured {
-			answer.Content = text(fmt.Sprint(result))
+		if short {
+			answer.Content, structured = text(fmt.Sprint(result)), nil
 		}
 	case fmt.Stringer:
 		answer.Content = text(result.String())
 	}
-	if structured {
-		answer.StructuredContent, err = strictjson.Marshal(structuredResult)
+	if structured != nil {
+		answer.StructuredContent, err = strictjson.Marshal(structured)
 	}
 	size = len(answer.StructuredContent)
 	for _, block := range answer.Content {

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,9 +12,9 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/process"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/handover"
 	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -47,9 +44,6 @@ const (
 //
 //petrock:hints open-world
 func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error) {
-	if t.options.NoExec {
-		return Answer(ctx, nil, errors.New("call is disabled by --no-exec; start petrock mcp without it"))
-	}
 	built, root, err := t.buildServer(ctx, in.Dir, "calling "+in.Name)
 	if err == nil && !built.OK {
 		err = built.refusal()
@@ -59,7 +53,7 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("call %s: timeout after %v", in.Name, callTimeout))
 	defer cancel()
-	var stderr tail
+	var stderr process.Tail
 	server, err := client.Start(ctx, client.Command{Program: built.Program, Args: []string{"mcp"}, Dir: root, Stderr: &stderr}, client.Options{
 		Info:       mcp.Implementation{Name: "petrock", Version: generators.Version},
 		Revision:   mcp.LatestHandshake, // later revisions add members to results
@@ -74,16 +68,17 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 	}
 	result, err := in.send(ctx, server)
 	server.Close() // waits for all of its standard error
-	said := shortenStacks(strings.TrimSpace(strings.ToValidUTF8(string(stderr), "\ufffd")), root)
+	said := shortenStacks(stderr.String(), root)
 	if said != "" {
 		said = "Standard error of the server:\n" + said
 	}
-	switch {
-	case err != nil && said != "":
-		return failure(ctx, fmt.Errorf("%w\n%s", err, said))
-	case err != nil:
+	if err != nil && said != "" {
+		err = fmt.Errorf("%w\n%s", err, said)
+	}
+	if err != nil {
 		return failure(ctx, err)
-	case result.IsError && said != "":
+	}
+	if result.IsError && said != "" {
 		if len(result.Content) == 0 && result.StructuredContent != nil {
 			result.Content = text(string(result.StructuredContent))
 		}
@@ -92,9 +87,12 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 	return result, nil
 }
 
-// buildServer builds the server of a project, and returns the project's folder. Derived files may
-// be stale.
+// buildServer builds the server of a project, to run it, and returns the project's folder. Derived
+// files may be stale.
 func (t *Tools) buildServer(ctx context.Context, dir, nextStep string) (built *BuildOutput, root string, err error) {
+	if t.options.NoExec {
+		return nil, "", errors.New("call and log are disabled by --no-exec; start petrock mcp without it")
+	}
 	o, done, err := t.acquire(ctx, dir)
 	if err != nil {
 		return nil, "", err
@@ -131,15 +129,6 @@ func (in CallInput) send(ctx context.Context, server *client.Client) (*mcp.ToolR
 	var raw json.RawMessage
 	err := server.Request(ctx, method, params, &raw)
 	return mcp.TextResult(string(raw)), err
-}
-
-// A tail is a writer that keeps the last 8 KiB.
-type tail []byte
-
-func (t *tail) Write(p []byte) (int, error) {
-	*t = append(*t, p...)
-	*t = (*t)[max(0, len(*t)-8<<10):]
-	return len(p), nil
 }
 
 // stackOfPanic matches the stack that a handler logs in quotes, or the stacks that a crash prints.
@@ -180,16 +169,7 @@ type BuildOutput struct {
 // Short returns the short form of the build.
 //
 //petrock:ignore
-func (b *BuildOutput) Short(most int) any {
-	c := &engine.Cutter{Most: most}
-	s := *b
-	s.Derived = c.Files(b.Derived)
-	s.Refused = c.Diagnostics(b.Refused, "error")
-	s.Diagnostics = c.Diagnostics(b.Diagnostics, "error")
-	s.Warnings = c.Diagnostics(b.Warnings, "warning")
-	s.LeftOut = c.LeftOut()
-	return &s
-}
+func (b *BuildOutput) Short(most int) any { return engine.Shorten(b, most) }
 
 // Build updates derived files and compiles the server. Run it after editing Go files without
 // petrock.
@@ -277,16 +257,9 @@ func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, e
 		return built, err
 	}
 	o.engine.Step("compiling")
-	root := o.engine.Root()
-	if err := makeFolder(root, engine.ServerDir); err != nil {
-		return nil, err
-	}
-	program, err := handover.BuildIn(ctx, root, path.Join("cmd", o.engine.Name()), filepath.Join(root, filepath.FromSlash(engine.ServerDir)))
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
+	program, err := o.engine.BuildServer(ctx)
 	if err != nil {
-		found, checkErr := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: root})
+		found, checkErr := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: o.engine.Root()})
 		if checkErr != nil {
 			return nil, checkErr
 		}
@@ -298,21 +271,4 @@ func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, e
 	}
 	built.Program, built.OK = program, len(built.Refused) == 0
 	return built, nil
-}
-
-// makeFolder creates a folder of a project if it does not exist. It refuses a link out of the
-// project.
-func makeFolder(root, folder string) error {
-	opened, err := os.OpenRoot(root)
-	if err != nil {
-		return err
-	}
-	defer opened.Close()
-	if err = opened.MkdirAll(folder, 0o755); err == nil {
-		_, err = opened.Stat(folder) // fails for a link out of the project
-	}
-	if err != nil {
-		return fmt.Errorf("create folder %s: %w; remove the file or link at this path", folder, err)
-	}
-	return nil
 }

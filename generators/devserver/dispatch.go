@@ -74,9 +74,6 @@ func (t *Tools) hasGeneratorsOf(p *openProject) bool {
 func (t *Tools) runProgram(ctx context.Context, p *openProject, program string, input []byte, args ...string) (*engine.Result, error) {
 	p.engine.Step("building " + program)
 	executable, err := handover.Build(ctx, p.engine.Root(), program)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -85,9 +82,6 @@ func (t *Tools) runProgram(ctx context.Context, p *openProject, program string, 
 		args = append(args, "--detail")
 	}
 	out, errOut, err := process.Run(ctx, process.RunOptions{Dir: p.engine.Root(), Stdin: bytes.NewReader(input), Group: true}, executable, args...)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
 	if err == nil {
 		result := &engine.Result{}
 		if err := json.Unmarshal(out, result); err != nil {

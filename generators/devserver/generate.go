@@ -27,7 +27,7 @@ func (t *Tools) registerGenerators() error {
 			Name:        "generate_component",
 			Description: "Runs any generator: takes kind and the arguments of generate_KIND.",
 			InputSchema: anyKind,
-			Annotations: t.generatorHints(),
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
 			return t.generate(ctx, "", arguments, engine.Options{})
 		}),
@@ -35,7 +35,7 @@ func (t *Tools) registerGenerators() error {
 			Name:        "plan",
 			Description: "Dry run of a generator: takes kind and the arguments of generate_KIND, verifies everything, writes nothing. detail shows diffs. Pass the plan's id to apply.",
 			InputSchema: anyKind,
-			Annotations: t.planHints(),
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false), IdempotentHint: new(true)},
 		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
 			return t.generate(ctx, "", arguments, engine.Options{DryRun: true})
 		}),
@@ -57,7 +57,7 @@ func (t *Tools) offerGenerator(ctx context.Context, g gen.Generator) bool {
 			Name:        "generate_" + g.Name,
 			Description: g.Description,
 			InputSchema: input,
-			Annotations: t.generatorHints(),
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
 			return t.generate(ctx, g.Name, arguments, engine.Options{})
 		})
@@ -66,22 +66,6 @@ func (t *Tools) offerGenerator(ctx context.Context, g gen.Generator) bool {
 		mcp.Logger(ctx).Warn("cannot register the tool of a generator; use generate_component", "kind", g.Name, "error", err)
 	}
 	return err == nil
-}
-
-func (t *Tools) generatorHints() *mcp.ToolAnnotations {
-	hints := &mcp.ToolAnnotations{DestructiveHint: new(false)}
-	if t.options.NoExec { // otherwise, generators run examples
-		hints.OpenWorldHint = new(false)
-	}
-	return hints
-}
-
-func (t *Tools) planHints() *mcp.ToolAnnotations {
-	hints := t.generatorHints()
-	if hints.IdempotentHint = new(true); t.options.NoExec {
-		hints.ReadOnlyHint = new(true)
-	}
-	return hints
 }
 
 // listedSchema returns the input schema of a generator as tools/list shows it: short, with the
@@ -93,14 +77,20 @@ func listedSchema(schema json.RawMessage, described bool) (json.RawMessage, erro
 			return nil, fmt.Errorf("the input property %s is reserved for the dev server; rename it", name)
 		}
 	}
-	all, err := shortenProperties(properties)
-	if err != nil {
-		return nil, err
+	all := []byte("{")
+	if properties != nil {
+		if err := strictjson.Object(properties, func(name, schema []byte) error {
+			short, err := shortenSchema(schema)
+			all = strictjson.AppendMember(all, string(name), short)
+			return err
+		}); err != nil {
+			return nil, err
+		}
 	}
 	all = strictjson.AppendMember(all, "dir", []byte(`{"type":"string"}`)) // the instructions describe them
 	all = strictjson.AppendMember(all, "detail", []byte(`{"type":"boolean"}`))
 	short := []byte("{")
-	err = strictjson.Object(schema, func(key, value []byte) error {
+	err := strictjson.Object(schema, func(key, value []byte) error {
 		if string(key) == "required" && described {
 			value = fmt.Appendf(nil, `%s,"description"]`, bytes.TrimSuffix(value, []byte("]")))
 		}
@@ -112,38 +102,15 @@ func listedSchema(schema json.RawMessage, described bool) (json.RawMessage, erro
 	return append(strictjson.AppendMember(short, "properties", append(all, '}')), '}'), err
 }
 
-// shortenProperties returns an object with the short schemas of properties, without its last brace.
-func shortenProperties(properties json.RawMessage) ([]byte, error) {
-	all := []byte("{")
-	if properties == nil {
-		return all, nil
-	}
-	err := strictjson.Object(properties, func(name, schema []byte) error {
-		short, err := shortenSchema(schema)
-		all = strictjson.AppendMember(all, string(name), short)
-		return err
-	})
-	return all, err
-}
-
 // shortenSchema returns a schema without format and additionalProperties, which the engine checks.
 // Of a list of objects, the description names the keys, unless it refers to another tool.
 func shortenSchema(schema json.RawMessage) (json.RawMessage, error) {
-	if strictjson.First(schema) != '{' {
-		return schema, nil // true or false
-	}
 	short := []byte("{")
 	description, _ := strictjson.Unquote(strictjson.Member(schema, "description"))
 	err := strictjson.Object(schema, func(key, value []byte) error {
 		switch string(key) {
 		case "additionalProperties", "format", "description":
 			return nil
-		case "properties":
-			all, err := shortenProperties(value)
-			if err != nil {
-				return err
-			}
-			value = append(all, '}')
 		case "items":
 			if keys := propertyNames(value); keys != nil {
 				value = []byte(`{"type":"object"}`)

@@ -52,9 +52,6 @@ const (
 //
 //petrock:hints closed-world
 func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {
-	if t.options.NoExec {
-		return Answer(ctx, nil, errors.New("log is disabled by --no-exec; start petrock mcp without it"))
-	}
 	in.Action, in.Limit = cmp.Or(in.Action, LogShow), cmp.Or(in.Limit, 20)
 	args, err := in.args()
 	if err != nil {

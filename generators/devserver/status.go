@@ -20,21 +20,21 @@ type ProjectStatusInput struct{ Common }
 
 // ProjectStatusOutput is the output of project_status.
 type ProjectStatusOutput struct {
-	OK          bool                   `json:"ok"`                    // Whether the project compiles, and petrock.sum and contract.json can be read
-	Name        string                 `json:"name"`                  // Name of the project and of its server
-	Module      string                 `json:"module"`                // Path of the Go module
-	Root        string                 `json:"root"`                  // Folder of the project
-	Petrock     string                 `json:"petrock"`               // Version of petrock that created the project
-	Packages    []string               `json:"packages,omitempty"`    // Import paths of the packages outside of core and generators
-	Components  []string               `json:"components,omitempty"`  // Kinds and names of the components
-	Parts       []engine.PartStatus    `json:"parts,omitempty"`       // Optional code of petrock: present, or archived in generators/parts
-	Stale       []string               `json:"stale,omitempty"`       // Derived files that are out of date
-	Refused     []string               `json:"refused,omitempty"`     // Errors that prevent deriving
-	Impure      []string               `json:"impure,omitempty"`      // Commands that use the clock, randomness or I/O in Apply
-	Builds      bool                   `json:"builds"`                // Whether all packages and tests compile
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compiler errors
-	PetrockCode *PetrockCode           `json:"vendored,omitempty"`    // Whether core and generators match petrock.sum
-	LeftOut     string                 `json:"leftOut,omitempty"`     // What the short form leaves out
+	OK          bool                   `json:"ok"`                           // Whether the project compiles, and petrock.sum and contract.json can be read
+	Name        string                 `json:"name"`                         // Name of the project and of its server
+	Module      string                 `json:"module"`                       // Path of the Go module
+	Root        string                 `json:"root"`                         // Folder of the project
+	Petrock     string                 `json:"petrock"`                      // Version of petrock that created the project
+	Packages    []string               `json:"packages,omitempty" short:"-"` // Import paths of the packages outside of core and generators
+	Components  []string               `json:"components,omitempty"`         // Kinds and names of the components
+	Parts       []engine.PartStatus    `json:"parts,omitempty"`              // Optional code of petrock: present, or archived in generators/parts
+	Stale       []string               `json:"stale,omitempty"`              // Derived files that are out of date
+	Refused     []string               `json:"refused,omitempty"`            // Errors that prevent deriving
+	Impure      []string               `json:"impure,omitempty"`             // Commands that use the clock, randomness or I/O in Apply
+	Builds      bool                   `json:"builds"`                       // Whether all packages and tests compile
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"`        // Compiler errors
+	PetrockCode *PetrockCode           `json:"vendored,omitempty"`           // Whether core and generators match petrock.sum
+	LeftOut     string                 `json:"leftOut,omitempty"`            // What the short form leaves out
 
 	sync string // the call that updates derived files
 }
@@ -43,30 +43,20 @@ type ProjectStatusOutput struct {
 //
 //petrock:ignore
 func (s ProjectStatusOutput) Short(most int) any {
-	c := &engine.Cutter{Most: most}
-	s.Packages = nil
-	s.Components = engine.Cut(c, s.Components, "component")
 	s.Parts = slices.DeleteFunc(slices.Clone(s.Parts), func(p engine.PartStatus) bool { return !p.Present })
-	s.Stale = engine.Cut(c, s.Stale, "stale file")
-	s.Refused = engine.Cut(c, s.Refused, "error")
-	s.Impure = engine.Cut(c, s.Impure, "impure command")
-	s.Diagnostics = c.Diagnostics(s.Diagnostics, "error")
-	if code := s.PetrockCode; code != nil {
-		if s.PetrockCode = nil; code.Problem != "" {
-			s.PetrockCode = &PetrockCode{Pristine: code.Pristine, Problem: code.Problem}
-		}
+	if s.PetrockCode != nil && s.PetrockCode.Problem == "" {
+		s.PetrockCode = nil
 	}
-	s.LeftOut = c.LeftOut()
-	return s
+	return engine.Shorten(s, most)
 }
 
 // PetrockCode describes how the folders with petrock's code differ from petrock.sum.
 type PetrockCode struct {
-	Pristine bool   `json:"pristine"`          // Whether they match
-	Problem  string `json:"problem,omitempty"` // How they differ, or why they could not be compared, with the remedy
-	Error    string `json:"error,omitempty"`   // Why they could not be compared
-	Version  string `json:"version,omitempty"` // Version of petrock in generators; empty if unknown
-	engine.Drift
+	Pristine     bool   `json:"pristine"`                    // Whether they match
+	Problem      string `json:"problem,omitempty"`           // How they differ, or why they could not be compared, with the remedy
+	Error        string `json:"error,omitempty" short:"-"`   // Why they could not be compared
+	Version      string `json:"version,omitempty" short:"-"` // Version of petrock in generators; empty if unknown
+	engine.Drift `short:"-"`
 }
 
 func comparePetrockCode(e *engine.Engine) *PetrockCode {

@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/mod/module"
 
-	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -53,7 +52,7 @@ func (e *Engine) compile(ctx context.Context, c *verified) error {
 	case err != nil:
 		return err
 	case !loads: // nothing to compare with
-		c.existing = append(c.existing, after...)
+		c.result.Diagnostics = append(c.result.Diagnostics, after...)
 		return nil
 	case len(unseen) > 0:
 		return &Refusal{
@@ -180,6 +179,5 @@ func (e *Engine) needsCompiler(c *verified, dir string, was, is *typecheck.File)
 		return true // two packages in one folder, or a folder that cannot be one
 	}
 	entries, _ := fs.ReadDir(e.root.FS(), dir) // fails if the folder is new
-	return slices.ContainsFunc(entries, func(entry fs.DirEntry) bool { return isForeign(entry.Name()) }) ||
-		slices.ContainsFunc(c.files, func(f journal.Change) bool { return path.Dir(f.Path) == dir && isForeign(path.Base(f.Path)) })
+	return slices.ContainsFunc(entries, func(entry fs.DirEntry) bool { return isForeign(entry.Name()) })
 }

@@ -104,7 +104,10 @@ func (e *Engine) madePackages(ctx context.Context) ([]*derive.Package, error) {
 	}
 	var packages []*derive.Package
 	for _, g := range own.Components {
-		if !hasOwnKind(g) {
+		if len(g.Makes) == 0 {
+			continue
+		}
+		if _, isPlace := derive.PlaceAt(path.Dir(g.Makes[0])); isPlace {
 			continue
 		}
 		pkg := &derive.Package{Place: derive.Place{Dir: path.Dir(g.Makes[0]), Kind: derive.Kind(g.Name)}}
@@ -120,15 +123,6 @@ func (e *Engine) madePackages(ctx context.Context) ([]*derive.Package, error) {
 		packages = append(packages, pkg)
 	}
 	return packages, nil
-}
-
-// hasOwnKind reports whether the components of a generator have its name as their kind.
-func hasOwnKind(g derive.Component) bool {
-	if len(g.Makes) == 0 {
-		return false
-	}
-	_, isPlace := derive.PlaceAt(path.Dir(g.Makes[0]))
-	return !isPlace
 }
 
 // madeComponent returns the component of a generator in a file, with the Go name, line and
@@ -183,14 +177,12 @@ func (e *Engine) checkKind(ctx context.Context, kind string) error {
 	if kind == "" || slices.Contains(kinds, kind) {
 		return nil
 	}
-	own, err := e.ownGenerators(ctx)
+	made, err := e.madePackages(ctx)
 	if err != nil {
 		return err
 	}
-	for _, g := range own.Components {
-		if hasOwnKind(g) {
-			kinds = append(kinds, g.Name)
-		}
+	for _, pkg := range made {
+		kinds = append(kinds, string(pkg.Kind))
 	}
 	if !slices.Contains(kinds, kind) {
 		return terminal.Usagef("%q is not a kind of component; the kinds are %s", kind, strings.Join(kinds, ", "))

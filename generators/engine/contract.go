@@ -29,31 +29,18 @@ type brokenCommand struct {
 	changes    []contract.Change // of its fields; empty if it was removed
 	unreadable string            // why a stored event cannot be decoded; else empty
 	isNewer    bool              // whether stored events, or the source before an undo, have a later version
-	stored     string            // the stored events: 3 events are stored, the first is event 24
 	file       string            // the command's file; empty if the source does not have the command
 	line       int
 	beingAdded bool   // whether the plan adds the command again after it was removed
-	onDisk     bool   // whether the source on disk has the command
 	isOlder    bool   // whether the source on disk breaks it too, or the source that an undo restores did
 	isRecorded bool   // whether the last commit, or without git the contract, keeps an undo from breaking it
-	call       string // the call that keeps its events readable
-	mappedBy   string // the function that maps its events, if it was removed; else empty
 	sharedWith string // another broken command, whose new version comes with one of this command; may be empty
-}
-
-// String describes the changes: links/create: field url was removed, href was added.
-func (b brokenCommand) String() string {
-	what := cmp.Or(contract.Describe(b.changes), b.unreadable, "the command was removed")
-	if b.stored != "" {
-		what += " (" + b.stored + ")"
-	}
-	return b.command + ": " + what
 }
 
 // remedy returns the next calls that keep or give up the stored events.
 func (e *Engine) remedy(p *plan, b brokenCommand) string {
 	accepts := []any{"accept", []string{b.command}}
-	if b.stored != "" {
+	if p.stored.describe(b.command) != "" {
 		accepts = append(accepts, "no_data", true)
 	}
 	accept := "if no stored data matters, "
@@ -74,8 +61,8 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 		return fmt.Sprintf("to accept that although they are stored, pass %s too; the server then starts only after %s log skip or log map", e.option("no_data"), e.project.Name)
 	case len(b.changes) == 0 && b.unreadable == "":
 		return e.removalRemedy(p, b)
-	case b.mappedBy != "":
-		return "edit its map function, " + b.mappedBy + ", so that it fits"
+	case p.now.mapped[b.command] != "":
+		return "edit its map function, " + p.now.mapped[b.command] + ", so that it fits"
 	case b.isNewer:
 		return "keep the type and its version; or, " + accept
 	case slices.ContainsFunc(b.changes, isVersion) && b.beingAdded:
@@ -87,7 +74,10 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 	case b.sharedWith != "":
 		return fmt.Sprintf("it contains a type that also changed in %s, whose new version comes with one of %s", b.sharedWith, b.command)
 	}
-	version := cmp.Or(b.call, e.changeCall(b))
+	version := e.changeCall(b)
+	if b.isOlder { // the source on disk has the change
+		version = e.versionCall(b.command, contract.Renamed(b.changes))
+	}
 	if b.beingAdded {
 		return fmt.Sprintf("generate it with its recorded fields first, then keep old events readable with %s; or, %s", version, accept)
 	}
@@ -97,12 +87,13 @@ func (e *Engine) remedy(p *plan, b brokenCommand) string {
 // removalRemedy returns the decisions about the events of a removed command.
 func (e *Engine) removalRemedy(p *plan, b brokenCommand) string {
 	_, name, _ := strings.Cut(b.command, "/")
+	_, isOnDisk := p.was.Commands[b.command]
 	renamed := fmt.Sprintf("if you renamed its type, put //petrock:event %s into the doc comment of the new one", name)
 	switch {
 	case p.action == actionDestroy && p.kind == string(derive.Feature):
 		return fmt.Sprintf("decide about the events of the feature: to ignore them, %s; to keep some, destroy its commands first, with a map to another feature",
 			e.Call("destroy", "kind", "feature", "name", p.name, "skip", true))
-	case !b.onDisk:
+	case !isOnDisk:
 		return fmt.Sprintf("decide about its events: to replay them, restore its type and put //petrock:retired into the doc comment; to read them as another command, write a function with //petrock:map %s; %s; to ignore them, %s",
 			b.command, renamed, e.Call("sync", "skip", []string{b.command}))
 	}
@@ -114,8 +105,14 @@ func (e *Engine) removalRemedy(p *plan, b brokenCommand) string {
 	return remedy
 }
 
+// diagnose describes the changes of a command and the remedy:
+// links/create: field url was removed, href was added; keep old events readable with …
 func (e *Engine) diagnose(p *plan, b brokenCommand) typecheck.Diagnostic {
-	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.String() + "; " + e.remedy(p, b)}
+	what := cmp.Or(b.unreadable, contract.Describe(b.changes), "the command was removed")
+	if stored := p.stored.describe(b.command); stored != "" {
+		what += " (" + stored + ")"
+	}
+	return typecheck.Diagnostic{File: b.file, Line: b.line, Message: b.command + ": " + what + "; " + e.remedy(p, b)}
 }
 
 // refuseBroken refuses a plan that makes stored events unreadable. A plan for a new version of a
@@ -127,14 +124,17 @@ func (e *Engine) refuseBroken(p *plan, broken []brokenCommand) error {
 	}
 	refusal := &Refusal{Reason: "stored events would no longer be readable:", Remedy: "Nothing was changed.", cause: causeEvents}
 	for _, b := range broken {
-		d := e.diagnose(p, b)
-		isOther := len(p.newVersionsOf) == 0 || !slices.Contains(p.newVersionsOf, b.command)
-		if isOther && slices.Contains(p.brokenBefore, b.command) {
-			continue
+		if !p.mayBreak(b.command) {
+			refusal.Diagnostics = append(refusal.Diagnostics, e.diagnose(p, b))
 		}
-		refusal.Diagnostics = append(refusal.Diagnostics, d)
 	}
 	return refusal.orNil()
+}
+
+// mayBreak reports whether a command was broken before, and a plan ignores that.
+func (p *plan) mayBreak(command string) bool {
+	ignores := p.isRevert() || p.action == actionDestroy || len(p.newVersionsOf) > 0 && !slices.Contains(p.newVersionsOf, command)
+	return ignores && slices.ContainsFunc(p.broken, func(b brokenCommand) bool { return b.command == command && b.isOlder })
 }
 
 // readContract returns the planned contract, or else the contract on disk.
@@ -151,57 +151,37 @@ func (e *Engine) readContract(p *plan) (*contract.Contract, error) {
 
 // updateContract plans the contract, and returns it.
 func (e *Engine) updateContract(ctx context.Context, p *plan) (*contract.Contract, error) {
-	before, err := e.readContract(p)
+	u, err := e.newCommandUpdate(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	after := before.Clone()
-	if err := e.contractFromSource(ctx, p, before, after); err != nil {
-		return nil, err
-	}
-	if p.Saved {
-		after.Commands = before.Commands
-	}
-	p.texts[contract.File], err = after.Encode()
-	return after, err
-}
-
-func (e *Engine) contractFromSource(ctx context.Context, p *plan, before, after *contract.Contract) error {
-	packages := p.shippedPackages()
-	complete := !slices.ContainsFunc(packages, hasProblems)
-	now, err := derive.Contract(packages)
-	if err != nil {
-		return err
-	}
-	if complete {
+	after, now := u.after, p.now
+	if u.complete {
 		after.Tools, after.Resources, after.ResourceTemplates, after.Prompts = now.Tools, now.Resources, now.ResourceTemplates, now.Prompts
 		after.Capabilities = now.Capabilities
-		p.breaks = contract.Breaking(before, after)
+		p.breaks = contract.Breaking(u.before, after)
 	} else {
-		after.Add(now) // keep entries of packages with errors
+		after.Add(now.Contract) // keep entries of packages with errors
 	}
-	if err := p.checkAccepted(now, before); err != nil {
-		return err
+	if err := u.checkAccepted(); err != nil {
+		return nil, err
 	}
 	_, statErr := e.root.Stat(contract.File)
 	_, sumErr := e.root.Stat(SumFile)
 	if isMissing(statErr) && sumErr == nil && len(now.Commands) > 0 && len(p.Accept) == 0 && !p.isRevert() && p.action != actionDestroy {
 		p.contractLost = fmt.Sprintf("%s is missing, so petrock cannot tell whether stored events are still readable; restore it from version control, or record the current fields with %s",
 			contract.File, e.Call("sync", "accept", slices.Sorted(maps.Keys(now.Commands))[:1]))
-		return nil
+	} else if err := e.updateCommands(ctx, u); err != nil {
+		return nil, err
 	}
-	if err := e.updateCommands(ctx, p, packages, now, before, after, complete); err != nil {
-		return err
+	if text, known := e.instructions(e.before.With(p.texts)); known && (p.action == actionSync || p.action == actionEdit) {
+		after.Instructions = text
 	}
-	if err := e.noteCalls(ctx, p, before); err != nil {
-		return err
+	if p.Saved {
+		after.Commands = u.before.Commands
 	}
-	if p.action == actionSync || p.action == actionEdit {
-		if text, known := e.instructions(e.before.With(p.texts)); known {
-			after.Instructions = text
-		}
-	}
-	return nil
+	p.texts[contract.File], err = after.Encode()
+	return after, err
 }
 
 // shippedPackages returns the packages that the server includes after a plan.
@@ -209,87 +189,111 @@ func (p *plan) shippedPackages() []*derive.Package {
 	return slices.DeleteFunc(slices.Concat(p.packages, p.others), func(pkg *derive.Package) bool { return !pkg.Wired })
 }
 
+// A source is packages, and what they promise.
+type source struct {
+	packages           []*derive.Package
+	*contract.Contract                   // without former versions
+	mapped             map[string]string // functions that read events of removed commands
+}
+
+func newSource(packages []*derive.Package) (source, error) {
+	promised, err := derive.Contract(packages)
+	return source{packages, promised, derive.MappedTypes(packages)}, err
+}
+
+// update returns the record of a command after its source has become this one, see
+// [contract.Command.Update].
+func (s source) update(recorded contract.Command, command string) (contract.Command, []contract.Change) {
+	return recorded.Update(s.Commands[command], derive.HasMap(s.packages, command))
+}
+
+// reads reports whether a command or a mapping reads events.
+func (s source) reads(t storedType) bool {
+	command, exists := s.Commands[t.Type]
+	if !exists {
+		return s.mapped[t.Type] != ""
+	}
+	_, isKnown := command.Versions[t.Version]
+	return isKnown || t.Version < command.Version && derive.HasMap(s.packages, t.Type)
+}
+
 // A commandUpdate compares the commands of a plan with those that are recorded.
 type commandUpdate struct {
 	*plan
-	packages       []*derive.Package
-	now            map[string]contract.Command // commands of the source, with the plan
-	mapped         map[string]string           // functions that read events of removed commands
-	complete       bool                        // whether all packages could be read
-	wasMapped      map[string]string
-	after          map[string]contract.Command // commands of the new contract
-	hasMap, hadMap func(command string) bool
-	onDisk         *contract.Contract // unlike the planned one, an undo has not changed it
+	before   *contract.Contract // the planned contract, or else the contract on disk
+	onDisk   *contract.Contract // unlike the planned one, an undo has not changed it
+	after    *contract.Contract // the new contract
+	complete bool               // whether all packages could be read
+}
+
+func (e *Engine) newCommandUpdate(ctx context.Context, p *plan) (*commandUpdate, error) {
+	before, err := e.readContract(p)
+	onDisk, diskErr := e.readContract(newPlan(p.request))
+	earlier, earlierErr := e.deriver.Packages(ctx, e.before, e.existingPlaces())
+	var wasErr, nowErr error
+	p.was, wasErr = newSource(earlier)
+	p.now, nowErr = newSource(p.shippedPackages())
+	if err := cmp.Or(err, diskErr, earlierErr, wasErr, nowErr); err != nil {
+		return nil, err
+	}
+	return &commandUpdate{plan: p, before: before, onDisk: onDisk, after: before.Clone(), complete: !slices.ContainsFunc(p.now.packages, hasProblems)}, nil
 }
 
 // isMissing reports whether the source on disk lacks a command that the contract on disk has.
 func (u *commandUpdate) isMissing(command string) bool {
 	recorded, isRecorded := u.onDisk.Commands[command]
-	return isRecorded && !recorded.IsGone() && u.was[command].Versions == nil && u.wasMapped[command] == ""
+	return isRecorded && !recorded.IsGone() && u.was.Commands[command].Versions == nil && u.was.mapped[command] == ""
 }
 
 // updateCommands updates the commands of a contract whose recorded events are still readable. It
 // notes as broken those whose recorded or stored events would not be, and those that were removed
 // without a decision about their events.
-func (e *Engine) updateCommands(ctx context.Context, p *plan, packages []*derive.Package, now, before, after *contract.Contract, complete bool) error {
-	earlier, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())
-	if err != nil {
-		return err
-	}
-	source, err := derive.Contract(earlier)
-	if err != nil {
-		return err
-	}
-	onDisk, err := e.readContract(newPlan(p.request))
-	if err != nil {
-		return err
-	}
-	u := &commandUpdate{
-		plan: p, onDisk: onDisk, packages: packages, now: now.Commands, mapped: derive.MappedTypes(packages), complete: complete,
-		wasMapped: derive.MappedTypes(earlier), after: after.Commands,
-		hasMap: func(command string) bool { return derive.HasMap(packages, command) },
-		hadMap: func(command string) bool { return derive.HasMap(earlier, command) },
-	}
-	p.was = source.Commands
-	for _, command := range slices.Sorted(maps.Keys(u.now)) {
-		recorded, known := before.Commands[command]
-		if !known || slices.Contains(p.Accept, command) {
-			u.after[command] = u.now[command]
-			continue
-		}
-		updated, changes := recorded.Update(u.now[command], u.hasMap(command))
-		if len(changes) == 0 {
-			u.after[command] = updated
-			if lost := recorded.Versions[updated.Version].LostValues(updated.Versions[updated.Version]); len(lost) > 0 {
-				u.warn(fmt.Sprintf("%s: stored events may have the value %s, which was removed; replay keeps it, and results that contain it are refused. Keep the value until no state has it, or convert old events in a new version", command, strings.Join(lost, " or ")))
-			}
-		} else {
-			isKept := true
-			if p.isRevert() { // may restore a type that was edited by hand, and refused
-				if isKept, err = e.isKept(ctx, u, command); err != nil {
-					return err
-				}
-			}
-			u.breaks(command, brokenCommand{changes: changes, beingAdded: recorded.IsGone(), isOlder: !isKept})
+func (e *Engine) updateCommands(ctx context.Context, u *commandUpdate) error {
+	for _, command := range slices.Sorted(maps.Keys(u.now.Commands)) {
+		if err := e.updateCommand(ctx, u, command); err != nil {
+			return err
 		}
 	}
-	if err := e.lookAtChanged(ctx, u, before); err != nil {
+	if err := e.lookAtChanged(ctx, u); err != nil {
 		return err
 	}
-	if !complete {
-		return nil // a command that is missing may be in a package with errors
-	}
-	for _, command := range slices.Sorted(maps.Keys(before.Commands)) {
-		if _, exists := u.now[command]; !exists {
-			if err := e.updateRemoved(ctx, u, command, before.Commands[command]); err != nil {
+	if u.complete { // otherwise, a command that is missing may be in a package with errors
+		for _, command := range slices.Sorted(maps.Keys(u.before.Commands)) {
+			if _, exists := u.now.Commands[command]; exists {
+				continue
+			}
+			if err := e.updateRemoved(ctx, u, command, u.before.Commands[command]); err != nil {
 				return err
 			}
 		}
+		if u.isRevert() {
+			e.checkReverted(ctx, u)
+		}
 	}
-	if p.isRevert() {
-		e.checkReverted(ctx, u)
+	return e.noteShared(ctx, u.plan, u.before)
+}
+
+// updateCommand updates a command that the source has.
+func (e *Engine) updateCommand(ctx context.Context, u *commandUpdate, command string) error {
+	recorded, known := u.before.Commands[command]
+	if !known || slices.Contains(u.Accept, command) {
+		u.after.Commands[command] = u.now.Commands[command]
+		return nil
 	}
-	return nil
+	updated, changes := u.now.update(recorded, command)
+	if len(changes) == 0 {
+		u.after.Commands[command] = updated
+		if lost := recorded.Versions[updated.Version].LostValues(updated.Versions[updated.Version]); len(lost) > 0 {
+			u.warn(fmt.Sprintf("%s: stored events may have the value %s, which was removed; replay keeps it, and results that contain it are refused. Keep the value until no state has it, or convert old events in a new version", command, strings.Join(lost, " or ")))
+		}
+		return nil
+	}
+	isKept, err := true, error(nil)
+	if u.isRevert() { // may restore a type that was edited by hand, and refused
+		isKept, err = e.isKept(ctx, u, command)
+	}
+	u.breaks(command, brokenCommand{changes: changes, beingAdded: recorded.IsGone(), isOlder: !isKept})
+	return err
 }
 
 // breaks notes a command as broken. It is an older fault if the source on disk broke it in the same
@@ -299,22 +303,16 @@ func (u *commandUpdate) breaks(command string, b brokenCommand) {
 		return
 	}
 	b.command = command
-	_, b.onDisk = u.was[command]
-	if u.stored != nil {
-		b.stored = u.stored.describe(command)
-	}
-	for _, pkg := range u.packages {
+	for _, pkg := range u.now.packages {
 		for _, c := range pkg.Components {
 			if c.EventType == command {
 				b.file, b.line = c.File, c.Line
 			}
 		}
 	}
-	b.isOlder = b.isOlder || b.onDisk && reflect.DeepEqual(u.was[command], u.now[command])
-	b.isNewer = b.isNewer || u.isRevert() && !b.isOlder && u.was[command].Version > u.now[command].Version
-	if b.isOlder && (len(u.newVersionsOf) > 0 || u.isRevert() || u.action == actionDestroy) {
-		u.brokenBefore = append(u.brokenBefore, command)
-	}
+	_, isOnDisk := u.was.Commands[command]
+	b.isOlder = b.isOlder || isOnDisk && reflect.DeepEqual(u.was.Commands[command], u.now.Commands[command])
+	b.isNewer = b.isNewer || u.isRevert() && !b.isOlder && u.was.Commands[command].Version > u.now.Commands[command].Version
 	u.broken = append(u.broken, b)
 }
 
@@ -324,9 +322,9 @@ func (e *Engine) updateRemoved(ctx context.Context, u *commandUpdate, command st
 	gone := contract.Command{Version: recorded.Version, Versions: recorded.Versions}
 	switch {
 	case slices.Contains(u.Accept, command):
-		delete(u.after, command)
+		delete(u.after.Commands, command)
 		return nil
-	case u.mapped[command] != "":
+	case u.now.mapped[command] != "":
 		gone.Mapped = true
 	case recorded.Skipped || slices.Contains(u.skips, command):
 		gone.Skipped = true
@@ -340,13 +338,13 @@ func (e *Engine) updateRemoved(ctx context.Context, u *commandUpdate, command st
 	default:
 		isKept, err := e.isKept(ctx, u, command)
 		if err != nil || !isKept {
-			delete(u.after, command)
+			delete(u.after.Commands, command)
 			return err
 		}
 		u.breaks(command, brokenCommand{})
 		return nil
 	}
-	u.after[command] = gone
+	u.after.Commands[command] = gone
 	return nil
 }
 
@@ -374,7 +372,7 @@ func (e *Engine) checkReverted(ctx context.Context, u *commandUpdate) {
 	}
 	for i, b := range u.broken {
 		recorded, isRecorded := committed.Commands[b.command]
-		_, changes := recorded.Update(u.now[b.command], u.hasMap(b.command))
+		_, changes := u.now.update(recorded, b.command)
 		u.broken[i].isRecorded = isRecorded && len(changes) > 0
 	}
 	if !known && u.stored != nil && u.stored.Looked {
@@ -382,32 +380,31 @@ func (e *Engine) checkReverted(ctx context.Context, u *commandUpdate) {
 	}
 	for _, command := range slices.Sorted(maps.Keys(committed.Commands)) {
 		recorded := committed.Commands[command]
-		now, exists := u.now[command]
-		decided := u.after[command]
+		_, exists := u.now.Commands[command]
+		decided := u.after.Commands[command]
 		switch {
 		case exists:
-			if _, changes := recorded.Update(now, u.hasMap(command)); len(changes) > 0 {
+			if _, changes := u.now.update(recorded, command); len(changes) > 0 {
 				u.breaks(command, brokenCommand{changes: changes})
 			}
 		case !recorded.IsGone() && !decided.IsGone():
 			u.breaks(command, brokenCommand{})
 		case recorded.IsGone() && !decided.IsGone():
-			u.after[command] = recorded
+			u.after.Commands[command] = recorded
 		}
 	}
 }
 
 // checkAccepted refuses names of commands that are in neither the source nor the contract, and
 // commands to skip that the source still has.
-func (p *plan) checkAccepted(now, before *contract.Contract) error {
-	for _, command := range slices.Concat(p.Accept, p.skips) {
-		_, exists := now.Commands[command]
-		_, recorded := before.Commands[command]
-		switch skips := slices.Contains(p.skips, command); {
+func (u *commandUpdate) checkAccepted() error {
+	for _, command := range slices.Concat(u.Accept, u.skips) {
+		_, exists := u.now.Commands[command]
+		_, recorded := u.before.Commands[command]
+		switch {
 		case !exists && !recorded:
-			known := slices.Sorted(maps.Keys(now.Commands))
-			return terminal.Usagef("%q is not a command; the commands are %s", command, joinOrNone(known))
-		case exists && skips:
+			return terminal.Usagef("%q is not a command; the commands are %s", command, joinOrNone(slices.Sorted(maps.Keys(u.now.Commands))))
+		case exists && slices.Contains(u.skips, command):
 			return terminal.Usagef("skip %s: the source still has the command; destroy it, or remove its type first", command)
 		}
 	}

@@ -104,7 +104,7 @@ func (e *Engine) planFile(j *journal.Journal, p *plan, edit FileEdit) *typecheck
 		return &typecheck.Diagnostic{Message: fmt.Sprintf(format, args...)}
 	}
 	name := e.pathInProject(edit.Path)
-	text, mode, exists, err := e.readToEdit(j, p, name)
+	text, mode, err := e.readToEdit(j, p, name)
 	if err != nil {
 		return refuse("%s", strings.TrimPrefix(strings.TrimPrefix(err.Error(), strconv.Quote(name)+" "), name+" "))
 	}
@@ -114,7 +114,7 @@ func (e *Engine) planFile(j *journal.Journal, p *plan, edit FileEdit) *typecheck
 		return refuse("text, replace and delete cannot be combined, nor delete and rename; pass one of them")
 	case !setsText && !replaces && !edit.Delete && edit.Rename == "":
 		return refuse("pass text, replace, rename or delete")
-	case !exists && !setsText:
+	case text == nil && !setsText:
 		return refuse("does not exist; pass text to create it")
 	case edit.Delete:
 		p.texts[name] = nil
@@ -131,10 +131,10 @@ func (e *Engine) planFile(j *journal.Journal, p *plan, edit FileEdit) *typecheck
 	if edit.Rename != "" {
 		p.texts[name] = nil
 		name = e.pathInProject(edit.Rename)
-		if _, _, exists, err = e.readToEdit(j, p, name); err != nil {
+		switch taken, _, err := e.readToEdit(j, p, name); {
+		case err != nil:
 			return refuse("rename to %s: %v", name, err)
-		}
-		if exists {
+		case taken != nil:
 			return refuse("rename to %s: the file already exists; delete it first, or choose another name", name)
 		}
 		p.modes[name] = mode
@@ -153,22 +153,22 @@ func (e *Engine) pathInProject(name string) string {
 	return path.Clean(name)
 }
 
-// readToEdit returns the planned text of a file, or the text on disk. It refuses files that an edit
-// may not change.
-func (e *Engine) readToEdit(j *journal.Journal, p *plan, name string) (text []byte, mode fs.FileMode, exists bool, err error) {
+// readToEdit returns the planned text of a file, or the text on disk; nil if it does not exist. It
+// refuses files that an edit may not change.
+func (e *Engine) readToEdit(j *journal.Journal, p *plan, name string) (text []byte, mode fs.FileMode, err error) {
 	if info, err := e.root.Lstat(name); err == nil && info.IsDir() {
-		return nil, 0, false, errors.New("is a folder; name a file in it")
+		return nil, 0, errors.New("is a folder; name a file in it")
 	}
 	if text, mode, err = j.Read(name); err != nil {
-		return nil, 0, false, err
+		return nil, 0, err
 	}
 	if reason := e.whyNotEditable(name, text); reason != "" {
-		return nil, 0, false, errors.New(reason)
+		return nil, 0, errors.New(reason)
 	}
-	if planned, ok := p.texts[name]; ok {
-		text = planned
+	if p.plans(name) {
+		text = p.texts[name]
 	}
-	return text, mode, text != nil, nil
+	return text, mode, nil
 }
 
 // whyNotEditable returns why an edit may not change a file, and what to do instead. It returns an

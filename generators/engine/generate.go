@@ -157,8 +157,8 @@ type savedPlan struct {
 }
 
 const (
-	plansDir = ".petrock/plans"
-	maxPlans = 100 // number of saved plans
+	plansDir   = ".petrock/plans"
+	maxPlanAge = 7 * 24 * time.Hour
 )
 
 func planFile(id string) string { return path.Join(plansDir, id+".json") }
@@ -173,7 +173,7 @@ func (e *Engine) readSaved(id string) (*savedPlan, error) {
 	}
 	text, err := e.root.ReadFile(planFile(id))
 	if isMissing(err) {
-		return nil, terminal.Usagef("plan %s does not exist: it was applied, is older than the last %d plans, or was made in another clone; run the dry run again", id, maxPlans)
+		return nil, terminal.Usagef("plan %s does not exist: it was applied, is older than a week, or was made in another clone; run the dry run again", id)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read plan: %w", err)
@@ -205,42 +205,32 @@ func (e *Engine) verifySaved(_ context.Context, c *verified) error {
 	}
 }
 
-// savePlan saves the plan of a dry run of a generator, and returns its id. Other dry runs are not
-// saved.
-func (e *Engine) savePlan(c *verified) (id string, err error) {
+// savePlan saves the plan of a dry run of a generator, and adds its id to the result. Other dry runs
+// are not saved.
+func (e *Engine) savePlan(c *verified, result *Result) error {
 	if c.generator == "" {
-		return "", nil
+		return nil
 	}
 	text, err := json.Marshal(savedPlan{Kind: c.generator, Input: c.input, Files: c.records()})
 	if err != nil {
-		return "", err
-	}
-	if err := e.root.MkdirAll(plansDir, 0o755); err != nil {
-		return "", fmt.Errorf("save plan: %w", err)
+		return err
 	}
 	e.prunePlans()
-	id = planID(text)
-	if err := e.root.WriteFile(planFile(id), text, 0o644); err != nil {
-		return "", fmt.Errorf("save plan: %w", err)
+	id := planID(text)
+	if err := cmp.Or(e.root.MkdirAll(plansDir, 0o755), e.root.WriteFile(planFile(id), text, 0o644)); err != nil {
+		return fmt.Errorf("save plan: %w", err)
 	}
-	return id, nil
+	result.Plan = id
+	result.Next = slices.Insert(result.Next, 0, fmt.Sprintf("Write it with %s.", e.Call("apply", "plan", id)))
+	return nil
 }
 
-// prunePlans removes the oldest saved plans, to make room for one.
+// prunePlans removes old plans.
 func (e *Engine) prunePlans() {
-	entries, err := fs.ReadDir(e.root.FS(), plansDir)
-	if err != nil || len(entries) < maxPlans {
-		return
-	}
-	modified := func(entry fs.DirEntry) time.Time {
-		info, err := entry.Info()
-		if err != nil {
-			return time.Time{}
+	entries, _ := fs.ReadDir(e.root.FS(), plansDir) // fails without plans
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > maxPlanAge {
+			e.root.Remove(path.Join(plansDir, entry.Name())) // best effort
 		}
-		return info.ModTime()
-	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return modified(a).Compare(modified(b)) })
-	for _, entry := range entries[:len(entries)-maxPlans+1] {
-		e.root.Remove(path.Join(plansDir, entry.Name())) // best effort
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"go/token"
 	"go/types"
 	"path"
-	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -229,23 +229,13 @@ func (e *Engine) fields(c derive.Component) []gen.StructField {
 }
 
 // panicPlace returns the file and line of the panic that is being recovered: the innermost call in
-// the project's own generators, or else the innermost call outside the runtime.
+// the project's own generators, or else the innermost call.
 func panicPlace() string {
-	calls := make([]uintptr, 64)
-	frames := runtime.CallersFrames(calls[:runtime.Callers(3, calls)])
-	place := ""
-	for {
-		frame, more := frames.Next()
-		if _, name, ok := strings.Cut(frame.File, "/"+derive.OwnGenerators+"/"); ok {
-			return fmt.Sprintf("%s/%s:%d", derive.OwnGenerators, name, frame.Line)
-		}
-		if place == "" && !strings.HasPrefix(frame.Function, "runtime.") {
-			place = fmt.Sprintf("%s:%d", path.Base(frame.File), frame.Line)
-		}
-		if !more {
-			return place
-		}
-	}
+	_, stack, _ := strings.Cut(string(debug.Stack()), "\npanic(")
+	calls := strings.Split(stack, "\n\t")[2:] // after the position of panic itself
+	isOwn := func(call string) bool { return strings.Contains(call, "/"+derive.OwnGenerators+"/") }
+	place, _, _ := strings.Cut(calls[max(0, slices.IndexFunc(calls, isOwn))], " ")
+	return place
 }
 
 // function returns the function of the project that text names, for a tool that calls it:
@@ -325,10 +315,7 @@ func findFunction(ref string, call []string, pkg *types.Package) (types.Object, 
 // compilePackage type-checks the package in a folder, without tests. It refuses a package with
 // errors.
 func (e *Engine) compilePackage(ctx context.Context, dir string) (*types.Package, error) {
-	pass, err := e.checker.NewPass(ctx, e.before, []string{dir}, typecheck.PassOptions{
-		Skip:   (*typecheck.File).IsTest,
-		Bodies: func(file *typecheck.File) bool { return file.Dir() == dir },
-	})
+	pass, err := e.checker.NewPass(ctx, e.before, []string{dir}, typecheck.PassOptions{Skip: (*typecheck.File).IsTest, Bodies: true})
 	if err != nil {
 		return nil, nonUsageError{err}
 	}

@@ -21,8 +21,8 @@ type History struct {
 // An Operation is one operation of a history.
 type Operation struct {
 	journal.Operation
-	UndoneBy string           `json:"undoneBy,omitempty"` // Id of the operation that undid it
-	Files    []journal.Record `json:"files,omitempty"`    // The changed files, sorted by path
+	UndoneBy string           `json:"undoneBy,omitempty"`        // Id of the operation that undid it
+	Files    []journal.Record `json:"files,omitempty" short:"-"` // The changed files, sorted by path
 }
 
 // History returns the recorded operations in this clone of the project.
@@ -55,15 +55,7 @@ func (h *History) Page(offset, limit int) *History {
 }
 
 // Short returns the short form of the history: operations without their files.
-func (h *History) Short(most int) any {
-	c := &Cutter{Most: most}
-	s := *h
-	s.Operations = slices.Clone(Cut(c, h.Operations, "operation"))
-	for i := range s.Operations {
-		s.Operations[i].Files = nil
-	}
-	return &s
-}
+func (h *History) Short(most int) any { return Shorten(h, most) }
 
 // String lists the operations, one a line.
 func (h *History) String() string {
@@ -92,12 +84,6 @@ func undoneBy(history []journal.Operation) map[string]string {
 		}
 	}
 	return undone
-}
-
-// isUndo reports whether op is an undo, and not a redo, which undoes an undo.
-func isUndo(history []journal.Operation, op journal.Operation) bool {
-	at := slices.IndexFunc(history, func(other journal.Operation) bool { return other.ID == op.Undoes })
-	return op.Undoes != "" && (at < 0 || !isUndo(history, history[at]))
 }
 
 // baseTitle returns the title of an operation, or of the one that it undoes or redoes.

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
-	"golang.org/x/mod/semver"
 
 	"github.com/petrock/petrock/core/process"
 	"github.com/petrock/petrock/generators/gen"
@@ -77,12 +76,10 @@ func (e *Engine) planGoMod(ctx context.Context, p *plan) error {
 	}
 	parsed, err := modfile.ParseLax("go.mod", text, nil)
 	switch {
-	case text == nil:
-		return &Refusal{Reason: "edit go.mod: a project needs it", Remedy: "Nothing was changed."}
 	case err != nil:
 		return &Refusal{Reason: fmt.Sprintf("edit go.mod: %v", err), Remedy: "Nothing was changed."}
 	case parsed.Module == nil || parsed.Module.Mod.Path != e.checker.Module().Path:
-		return &Refusal{Reason: "edit go.mod: every import in the project has the module path " + e.checker.Module().Path, Remedy: "Nothing was changed. Keep the module directive."}
+		return &Refusal{Reason: "edit go.mod: a project needs it, with the module path of its imports, " + e.checker.Module().Path, Remedy: "Nothing was changed. Keep the module directive."}
 	}
 	goSum, err := e.textOf(p, "go.sum")
 	if err != nil {
@@ -108,13 +105,6 @@ func (e *Engine) useModules(p *plan) {
 	e.cache.PlanModules(p.texts)
 }
 
-// plannedModules returns the planned go.mod and go.sum, or else those on disk.
-func (e *Engine) plannedModules(p *plan) (goMod, goSum []byte, err error) {
-	goMod, modErr := e.textOf(p, "go.mod")
-	goSum, sumErr := e.textOf(p, "go.sum")
-	return goMod, goSum, errors.Join(modErr, sumErr)
-}
-
 // changedModules returns the paths of modules that only one of two go.mod files requires.
 func changedModules(old, now []byte) []string {
 	required := map[string]int{}
@@ -138,7 +128,7 @@ func (e *Engine) runTidy(ctx context.Context, p *plan, goMod, goSum []byte, pres
 		return nil, nil, err
 	}
 	defer os.RemoveAll(dir)
-	copied, err := withParts(goMod, present)
+	copied, err := parts.Require(goMod, present)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -163,34 +153,6 @@ func (e *Engine) runTidy(ctx context.Context, p *plan, goMod, goSum []byte, pres
 	newMod, modErr := os.ReadFile(modFile)
 	newSum, sumErr := os.ReadFile(sumFile)
 	return newMod, newSum, errors.Join(modErr, sumErr)
-}
-
-// withParts adds the requirements of parts to a go.mod, or raises their versions.
-func withParts(goMod []byte, names []string) ([]byte, error) {
-	parsed, err := modfile.Parse("go.mod", goMod, nil)
-	if err != nil {
-		return nil, fmt.Errorf("parse %w", err)
-	}
-	for _, name := range names {
-		part, _ := parts.Find(name)
-		required, err := part.Required()
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range required {
-			hasIt := slices.ContainsFunc(parsed.Require, func(r *modfile.Require) bool {
-				return r.Mod.Path == m.Path && semver.Compare(r.Mod.Version, m.Version) >= 0
-			})
-			if hasIt {
-				continue
-			}
-			if err := parsed.AddRequire(m.Path, m.Version); err != nil {
-				return nil, fmt.Errorf("go.mod: %w", err)
-			}
-		}
-	}
-	parsed.Cleanup()
-	return parsed.Format()
 }
 
 func importPaths(files ...*typecheck.File) []string {

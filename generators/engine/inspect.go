@@ -59,7 +59,11 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	})
 	listing.Refused = append(listing.Refused, e.interrupted()...)
 	listing.OK = len(listing.Refused) == 0
-	listing.ToolsList = newSize(listing.Components)
+	promised, err := derive.Contract(packages)
+	if err != nil {
+		return nil, err
+	}
+	listing.ToolsList = newSize(promised.Tools)
 	return listing, nil
 }
 
@@ -78,15 +82,13 @@ func (l *Listing) Page(kind string, offset, limit int) *Listing {
 // Short returns the short form of the listing: kinds, names, files and the first lines of
 // descriptions.
 func (l *Listing) Short(most int) any {
-	c := &Cutter{Most: most}
-	s := *l
-	s.Parts, s.Components = nil, nil
-	for _, part := range Cut(c, l.Components, "component") {
-		about, _, _ := strings.Cut(part.Description, "\n")
-		s.Components = append(s.Components, derive.Component{Kind: part.Kind, Name: part.Name, Description: about, File: part.File, Line: part.Line, URI: part.URI})
+	s := Shorten(l, most)
+	s.Parts = nil
+	for i, c := range s.Components {
+		about, _, _ := strings.Cut(c.Description, "\n")
+		s.Components[i] = derive.Component{Kind: c.Kind, Name: c.Name, Description: about, File: c.File, Line: c.Line, URI: c.URI}
 	}
-	s.Refused = c.Diagnostics(l.Refused, "error")
-	return &s
+	return s
 }
 
 // String lists the components, one a line.
@@ -171,11 +173,9 @@ func (i *Inspection) WithoutText() *Inspection {
 
 // Short returns the short form of the inspection: the component's own declarations instead of its
 // files.
-func (i *Inspection) Short(most int) any {
-	c := &Cutter{Most: most}
+func (i *Inspection) Short(int) any {
 	s := *i
 	s.Component.Input, s.Component.Output, s.Source, s.Test = nil, nil, "", ""
-	s.Warnings = c.Diagnostics(i.Warnings, "warning")
 	return &s
 }
 
@@ -300,12 +300,9 @@ func (e *Engine) CheckTypes(ctx context.Context) (packages []string, found []typ
 	if err := e.read(ctx); err != nil {
 		return nil, nil, err
 	}
-	var dirs []string
-	for _, dir := range e.before.Dirs() {
-		if !isPetrockPath(dir) {
-			dirs = append(dirs, dir)
-			packages = append(packages, e.checker.ImportPath(dir))
-		}
+	dirs := slices.DeleteFunc(e.before.Dirs(), isPetrockPath)
+	for _, dir := range dirs {
+		packages = append(packages, e.checker.ImportPath(dir))
 	}
 	e.step("type-checking")
 	found, err = e.checker.Test(ctx, e.before, dirs)

@@ -31,14 +31,9 @@ type migration struct {
 	stored   []*gen.Version    // recorded commands of the edited source; the requested one first
 }
 
-// noteCalls notes the calls that keep the events of broken commands readable, and the commands that
-// get a new version together with another one.
-func (e *Engine) noteCalls(ctx context.Context, p *plan, record *contract.Contract) error {
+// noteShared notes the broken commands that get a new version together with another one.
+func (e *Engine) noteShared(ctx context.Context, p *plan, record *contract.Contract) error {
 	for i, first := range p.broken {
-		p.broken[i].call = e.changeCall(first)
-		if first.isOlder { // the source on disk has the change
-			p.broken[i].call = e.versionCall(first.command, contract.Renamed(first.changes))
-		}
 		if first.sharedWith != "" || first.file == "" || i == len(p.broken)-1 {
 			continue
 		}

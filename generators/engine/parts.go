@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,11 +16,11 @@ import (
 
 // A PartChange is a part that an operation adds or removes.
 type PartChange struct {
-	Name    string         `json:"name"`              // Name of the part
-	Action  journal.Action `json:"action"`            // create or delete
-	Folders []string       `json:"folders"`           // Folders of its code
-	Files   int            `json:"files"`             // Number of its files
-	Modules []string       `json:"modules,omitempty"` // Modules that it adds to go.mod or removes from it
+	Name    string         `json:"name"`                        // Name of the part
+	Action  journal.Action `json:"action"`                      // create or delete
+	Folders []string       `json:"folders"`                     // Folders of its code
+	Files   int            `json:"files"`                       // Number of its files
+	Modules []string       `json:"modules,omitempty" short:"-"` // Modules that it adds to go.mod or removes from it
 }
 
 // String describes the change in one line.
@@ -71,27 +72,24 @@ func (e *Engine) changeParts(ctx context.Context, name string, asked request) (*
 	}
 	return e.transact(ctx, asked, func(_ *journal.Journal, p *plan) error {
 		p.title, p.name, p.kind = asked.action+" "+name, name, "part"
-		if err := e.planPart(ctx, p, part); err != nil {
+		adds, has := asked.action == actionAdd, isPresent(part, e.before)
+		change := e.addPart
+		switch {
+		case adds && has:
+			return &Refusal{Reason: fmt.Sprintf("the project already has part %s, in %s", name, strings.Join(part.Folders, " and "))}
+		case !adds && !has:
+			return &Refusal{Reason: fmt.Sprintf("the project does not have part %s; see %s", name, e.Call("list"))}
+		case !adds:
+			if reason := e.whyPartStays(part, e.before); reason != "" {
+				return &Refusal{Reason: fmt.Sprintf("remove part %s: %s", name, reason), Remedy: "Nothing was changed."}
+			}
+			change = e.removePart
+		}
+		if err := change(ctx, p, part); err != nil {
 			return err
 		}
 		return e.derive(ctx, p, nil, false)
 	})
-}
-
-func (e *Engine) planPart(ctx context.Context, p *plan, part parts.Part) error {
-	adds, has := p.action == actionAdd, isPresent(part, e.before)
-	switch {
-	case adds && has:
-		return &Refusal{Reason: fmt.Sprintf("the project already has part %s, in %s", part.Name, strings.Join(part.Folders, " and "))}
-	case adds:
-		return e.addPart(ctx, p, part)
-	case !has:
-		return &Refusal{Reason: fmt.Sprintf("the project does not have part %s; see %s", part.Name, e.Call("list"))}
-	}
-	if reason := e.whyPartStays(part, e.before); reason != "" {
-		return &Refusal{Reason: fmt.Sprintf("remove part %s: %s", part.Name, reason), Remedy: "Nothing was changed."}
-	}
-	return e.removePart(ctx, p, part)
 }
 
 func isPresent(part parts.Part, view *typecheck.View) bool {
@@ -240,8 +238,9 @@ func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, actio
 	if action == journal.Delete {
 		change.Files = len(removed)
 	}
-	goMod, goSum, err := e.plannedModules(p)
-	if err != nil {
+	goMod, modErr := e.textOf(p, "go.mod")
+	goSum, sumErr := e.textOf(p, "go.sum")
+	if err := errors.Join(modErr, sumErr); err != nil {
 		return err
 	}
 	view := e.before.With(p.texts)
@@ -249,9 +248,7 @@ func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, actio
 	newMod, newSum, ok, err := parts.ChangeModules(goMod, goSum, before, after, importPaths(view.All()...))
 	if err == nil && !ok {
 		p.tidied = true
-		if newMod, newSum, err = e.runTidy(ctx, p, goMod, goSum, after); err == nil {
-			newMod, newSum, err = parts.MergeTidied(goMod, goSum, newMod, newSum, before, after)
-		}
+		newMod, newSum, err = e.runTidy(ctx, p, goMod, goSum, after)
 	}
 	if err != nil {
 		return err

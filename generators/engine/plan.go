@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
@@ -71,23 +70,15 @@ type plan struct {
 	notices    []string // side effects, one sentence each
 	warnings   []typecheck.Diagnostic
 
-	fileChanges
-	sources
-	decisions
-}
-
-// fileChanges are the files of a plan.
-type fileChanges struct {
+	// The files.
 	texts      map[string][]byte      // new texts by path; nil deletes a file
 	modes      map[string]fs.FileMode // permissions of restored files
 	recomputed map[string]bool        // files that undo computes again instead of restoring
 	conflicts  []string               // conflicts with the project
 	parts      []PartChange           // parts that are added or removed
 	tidied     bool                   // whether go mod tidy computed go.mod
-}
 
-// sources are the Go code that a plan comes from and that it derives from.
-type sources struct {
+	// The Go code that it comes from and that it derives from.
 	bodyFile  string            // the file with the body that the caller sent; empty if none
 	missing   []imports.Missing // imports that were not found
 	trial     gen.Trial         // the examples to run
@@ -95,26 +86,20 @@ type sources struct {
 	checkPure bool              // whether to refuse code that makes replay non-deterministic
 	packages  []*derive.Package // packages that were derived from
 	others    []*derive.Package // the other packages that the server includes
-}
 
-// decisions are what a plan does to the contract and to stored events.
-type decisions struct {
-	contractLost  string                      // error if the contract is missing
-	breaks        []string                    // changes that break clients
-	newVersionsOf []string                    // the commands that get a new version
-	skips         []string                    // removed commands whose events are ignored from now on
-	broken        []brokenCommand             // commands whose stored events would no longer be readable
-	brokenBefore  []string                    // those of them that were broken before, which the plan may ignore
-	stored        *StoredEvents               // the stored events; nil if the plan changes no commands
-	decode        []storedType                // stored events to decode with the planned types
-	was           map[string]contract.Command // commands of the source on disk; nil if commands were not compared
+	// What it does to the contract and to stored events.
+	contractLost  string          // error if the contract is missing
+	breaks        []string        // changes that break clients
+	newVersionsOf []string        // the commands that get a new version
+	skips         []string        // removed commands whose events are ignored from now on
+	broken        []brokenCommand // commands whose stored events would no longer be readable
+	stored        *StoredEvents   // the stored events; nil if the plan changes no commands
+	decode        []storedType    // stored events to decode with the planned types
+	was, now      source          // on disk and with the plan; empty if commands were not compared
 }
 
 func newPlan(asked request) *plan {
-	return &plan{
-		request: asked, decisions: decisions{skips: asked.Skip},
-		fileChanges: fileChanges{texts: map[string][]byte{}, modes: map[string]fs.FileMode{}, recomputed: map[string]bool{}},
-	}
+	return &plan{request: asked, skips: asked.Skip, texts: map[string][]byte{}, modes: map[string]fs.FileMode{}, recomputed: map[string]bool{}}
 }
 
 func (p *plan) isRevert() bool { return p.action == actionUndo || p.action == actionRedo }
@@ -186,29 +171,15 @@ func (p *plan) correctable(source string) string {
 	return fmt.Sprintf("the input of %s or its template in %s", p.generator, derive.OwnGenerators)
 }
 
-// A verified is a plan that was checked. Verifying sets its own fields, and leaves those of the
-// plan alone.
+// A verified is a plan that is checked. Verifying adds what it finds to the result.
 type verified struct {
 	plan
-	after       *typecheck.View        // the project with the plan applied
-	files       []journal.Change       // changes on disk, sorted
-	existing    []typecheck.Diagnostic // errors that the project had before
-	impure      []typecheck.Diagnostic // warnings about replay
-	decoded     *StoredEvents          // the stored events, after some were decoded; nil if they do not matter
-	undecodable []brokenCommand        // commands with stored events that cannot be decoded
-	tried       *Trial                 // the result of the examples; nil without examples
-	tests       *TestResult            // the result of the tests; nil if they were not run
+	after  *typecheck.View  // the project with the plan applied
+	files  []journal.Change // changes on disk, sorted
+	result *Result
 }
 
 // changes reports whether a file changes on disk.
 func (c *verified) changes(file string) bool {
 	return slices.ContainsFunc(c.files, func(f journal.Change) bool { return f.Path == file })
-}
-
-// recorded is what an operation leaves behind: an operation in the history, or the saved plan of a
-// dry run.
-type recorded struct {
-	operation string // id
-	plan      string // id
-	recovered string // recovery of an earlier, interrupted operation
 }

@@ -48,7 +48,7 @@ func TestReadFirst(t *testing.T) {
 	if _, err := b.Sync(t.Context(), engine.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	const input = `"inputSchema": {"type":"object","properties":{"reason":{"type":"string","minLength":1,"maxLength":80,"description":"Reason of the end"}},"required":["reason"],"additionalProperties":false}`
+	const input = `"inputSchema": {"type": "object","properties": {"reason": {"type": "string","minLength": 1,"maxLength": 80,"description": "Reason of the end"}},"required": ["reason"],"additionalProperties": false}`
 	b.has("contract.json", input)
 	next := b.mustChange(`{"name": "desk/close", "fields": ["by:string?"], "read_first": true}`)
 	if !strings.Contains(next, "keep the version in //petrock:writes") || !strings.Contains(next, "remove that line from the comment of Close") {

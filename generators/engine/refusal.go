@@ -183,40 +183,18 @@ func deriveRefusal(pkg *derive.Package, view *typecheck.View) *Refusal {
 
 // Short returns the short form of the fault.
 func (f *Fault) Short(most int) any {
-	c := &Cutter{Most: most}
-	s := *f
-	s.Message = c.Text(f.Message)
-	if f.Refusal != nil {
-		s.Refusal = f.Refusal.short(c)
-		if f.Message == f.Refusal.Error() || f.Message == f.Refusal.Reason {
-			s.Message = s.Refusal.Reason // the refusal has the rest
-		}
+	s := Shorten(f, most)
+	if f.Refusal == nil {
+		return s
 	}
-	return &s
-}
-
-func (r *Refusal) short(c *Cutter) *Refusal {
-	s := *r
-	s.Reason = c.Text(r.Reason)
-	s.Conflicts = Cut(c, r.Conflicts, "conflict")
-	s.Diagnostics = c.Diagnostics(r.Diagnostics, "error")
-	s.Declares = c.Text(r.Declares)
-	s.Failures = slices.Clone(Cut(c, r.Failures, "failed example"))
-	for i := range s.Failures {
-		s.Failures[i].Message = c.Text(s.Failures[i].Message)
-		if input := s.Failures[i].Input; len(c.Text(string(input))) != len(input) {
-			s.Failures[i].Input = nil
-		}
-		s.Failures[i].Output = nil // the message has it
+	s.Refusal = Shorten(f.Refusal, most)
+	if slices.ContainsFunc(f.Refusal.Files, func(f FileChange) bool { return f.Diff != "" }) {
+		s.Refusal.LeftOut = cmp.Or(s.Refusal.LeftOut, "Left out: diffs. Set detail to get everything.")
 	}
-	s.Tests = c.tests(r.Tests)
-	s.Printed = c.Text(r.Printed)
-	s.Files = c.Files(r.Files)
-	if slices.ContainsFunc(r.Files, func(f FileChange) bool { return f.Diff != "" }) {
-		c.leftOut = append(c.leftOut, "diffs")
+	if f.Message == f.Refusal.Error() || f.Message == f.Refusal.Reason {
+		s.Message = s.Refusal.Reason // the refusal has the rest
 	}
-	s.LeftOut = c.LeftOut()
-	return &s
+	return s
 }
 
 // generatorError classifies the error of a generator: Go that does not parse is a refusal, refusals

@@ -9,58 +9,54 @@ import (
 
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// report returns the result of an operation.
-func (e *Engine) report(ctx context.Context, c *verified, r recorded) (*Result, error) {
-	result := newResult(c)
-	result.DryRun, result.Operation, result.Plan, result.Recovered = c.DryRun, r.operation, r.plan, r.recovered
-	result.Trial, result.Tests = c.tried, c.tests
+// report completes the result of an operation that was verified, before it is applied.
+func (e *Engine) report(ctx context.Context, c *verified) error {
+	result := c.result
+	if c.stored != nil && (!c.stored.Looked || c.stored.Events > 0) {
+		result.Stored = c.stored
+	}
 	if c.action == actionEdit && !c.changes(contract.File) {
 		result.ToolsList = nil // unchanged
 	}
-	for _, b := range slices.Concat(c.broken, c.undecodable) {
+	for _, b := range c.broken {
 		result.Warnings = append(result.Warnings, e.diagnose(&c.plan, b))
 	}
 	if c.action == actionSync {
 		if err := e.reportPurity(ctx, result, c.after); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	switch {
-	case r.plan != "":
-		result.Next = []string{fmt.Sprintf("Write it with %s.", e.Call("apply", "plan", r.plan))}
 	case c.DryRun:
 		result.Next = []string{}
-	case c.action == actionGenerate && c.dir != "" && (c.tests == nil || !c.tests.OK):
+	case c.action == actionGenerate && c.dir != "" && (result.Tests == nil || !result.Tests.OK):
 		result.Next = append(result.Next, fmt.Sprintf("Run the tests with %s.", e.Call("test", "packages", []string{asFolder(c.dir)})))
 	}
 	result.Next = slices.Concat(result.Next, e.workerAdvice(c), e.partsAdvice(c))
-	return result, nil
+	return nil
 }
 
 // newResult returns the part of a result that depends only on the change. Lists are never nil.
-func newResult(c *verified) *Result {
+func newResult(p *plan, files []journal.Change) *Result {
 	r := &Result{
-		Action: c.action, Undoes: c.undoes, Kind: c.kind, Name: c.name,
-		Files: []FileChange{}, Components: []derive.Component{}, Next: append([]string{}, c.next...),
-		Diagnostics: append([]typecheck.Diagnostic{}, c.existing...),
-		Refused:     []typecheck.Diagnostic{}, Warnings: []typecheck.Diagnostic{}, Notices: c.notices, Parts: c.parts,
+		Action: p.action, DryRun: p.DryRun, Undoes: p.undoes, Kind: p.kind, Name: p.name,
+		Files: []FileChange{}, Components: []derive.Component{}, Next: append([]string{}, p.next...), Diagnostics: []typecheck.Diagnostic{},
+		Refused: []typecheck.Diagnostic{}, Warnings: []typecheck.Diagnostic{}, Notices: p.notices, Parts: p.parts,
 	}
-	if c.decoded != nil && (!c.decoded.Looked || c.decoded.Events > 0) {
-		r.Stored = c.decoded
+	if p.undoes != "" {
+		r.Reverted = baseTitle(p.title)
 	}
-	if c.undoes != "" {
-		r.Reverted = baseTitle(c.title)
-	}
-	for _, f := range c.files {
-		if !c.belongsToPart(f.Path) {
+	for _, f := range files {
+		if !p.belongsToPart(f.Path) {
 			r.Files = append(r.Files, newFileChange(f))
 		}
 	}
-	for _, pkg := range c.packages {
+	for _, pkg := range p.packages {
 		r.Refused = append(r.Refused, pkg.Problems...)
 		r.Warnings = append(r.Warnings, pkg.Warnings...)
 		for _, component := range pkg.Components {
@@ -70,11 +66,13 @@ func newResult(c *verified) *Result {
 			}
 		}
 	}
-	r.Warnings = slices.Concat(r.Warnings, c.warnings, c.impure)
-	for _, what := range c.breaks {
+	r.Warnings = append(r.Warnings, p.warnings...)
+	for _, what := range p.breaks {
 		r.Warnings = append(r.Warnings, typecheck.Diagnostic{Message: "this breaks clients: " + what})
 	}
-	r.ToolsList = c.toolsListSize()
+	if p.now.Contract != nil && len(p.now.Tools) > 0 {
+		r.ToolsList = newSize(p.now.Tools)
+	}
 	r.OK = len(r.Refused) == 0
 	return r
 }
@@ -86,21 +84,6 @@ func (p *plan) belongsToPart(file string) bool {
 		part, _ := parts.Find(change.Name)
 		return part.Holds(file) || file == part.Archive() || file == SumFile || file == "go.sum"
 	})
-}
-
-// toolsListSize returns the size of tools/list with a plan, or nil if the plan derives no tools.
-func (p *plan) toolsListSize() *Size {
-	isSound := func(pkg *derive.Package) bool { return pkg.HasTools() && !hasProblems(pkg) }
-	if !slices.ContainsFunc(p.packages, isSound) {
-		return nil
-	}
-	var tools []derive.Component
-	for _, pkg := range slices.Concat(p.packages, p.others) {
-		if isSound(pkg) {
-			tools = append(tools, pkg.Components...)
-		}
-	}
-	return newSize(tools)
 }
 
 // workerAdvice advises on workers that a plan removes or renames.

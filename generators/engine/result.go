@@ -1,12 +1,12 @@
 package engine
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -14,30 +14,30 @@ import (
 
 // A Result describes an operation, or a dry run of one.
 type Result struct {
-	OK          bool                   `json:"ok"`                    // False if refused is not empty; for a check also if files are stale or replay is non-deterministic
-	DryRun      bool                   `json:"dryRun,omitempty"`      // True for a dry run: no file of the project was changed
-	Action      string                 `json:"action"`                // generate, change, edit, destroy, undo, redo, sync, add or remove
-	Kind        string                 `json:"kind,omitempty"`        // Kind of the component
-	Name        string                 `json:"name,omitempty"`        // Name of the component, as clients see it; for edit, the files
-	Operation   string                 `json:"operation,omitempty"`   // Id for undo
-	Undoes      string                 `json:"undoes,omitempty"`      // Id of the operation that was undone; of the undo that was redone
-	Reverted    string                 `json:"reverted,omitempty"`    // What was undone or redone, such as generate tool greet
-	Plan        string                 `json:"plan,omitempty"`        // Id of the saved plan, for apply
-	Notices     []string               `json:"notices,omitempty"`     // Side effects, such as a feature that is created for a command
-	Files       []FileChange           `json:"files,omitempty"`       // Changed files, without those of parts
-	Parts       []PartChange           `json:"parts,omitempty"`       // Parts that were added or removed
-	Components  []derive.Component     `json:"components,omitempty"`  // Definitions of new components
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Errors that the project had before
-	Refused     []typecheck.Diagnostic `json:"refused,omitempty"`     // Errors that prevented an update
+	OK          bool                   `json:"ok"`                             // False if refused is not empty; for a check also if files are stale or replay is non-deterministic
+	DryRun      bool                   `json:"dryRun,omitempty"`               // True for a dry run: no file of the project was changed
+	Action      string                 `json:"action"`                         // generate, change, edit, destroy, undo, redo, sync, add or remove
+	Kind        string                 `json:"kind,omitempty"`                 // Kind of the component
+	Name        string                 `json:"name,omitempty"`                 // Name of the component, as clients see it; for edit, the files
+	Operation   string                 `json:"operation,omitempty"`            // Id for undo
+	Undoes      string                 `json:"undoes,omitempty"`               // Id of the operation that was undone; of the undo that was redone
+	Reverted    string                 `json:"reverted,omitempty"`             // What was undone or redone, such as generate tool greet
+	Plan        string                 `json:"plan,omitempty"`                 // Id of the saved plan, for apply
+	Notices     []string               `json:"notices,omitempty"`              // Side effects, such as a feature that is created for a command
+	Files       []FileChange           `json:"files,omitempty"`                // Changed files, without those of parts
+	Parts       []PartChange           `json:"parts,omitempty"`                // Parts that were added or removed
+	Components  []derive.Component     `json:"components,omitempty" short:"-"` // Definitions of new components
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"`          // Errors that the project had before
+	Refused     []typecheck.Diagnostic `json:"refused,omitempty"`              // Errors that prevented an update
 	Warnings    []typecheck.Diagnostic `json:"warnings,omitempty"`
-	Impure      []typecheck.Diagnostic `json:"impure,omitempty"`    // Code that makes replaying the event log non-deterministic
-	ToolsList   *Size                  `json:"toolsList,omitempty"` // Size of tools/list
-	Trial       *Trial                 `json:"trial,omitempty"`     // Result of the examples
-	Tests       *TestResult            `json:"tests,omitempty"`     // Result of the tests of changed packages
-	Stored      *StoredEvents          `json:"stored,omitempty"`    // The look at stored events, if there are some or it was not possible
-	Recovered   string                 `json:"recovered,omitempty"` // Recovery of an interrupted operation
-	Next        []string               `json:"next,omitempty"`      // Next steps
-	LeftOut     string                 `json:"leftOut,omitempty"`   // What the short form leaves out
+	Impure      []typecheck.Diagnostic `json:"impure,omitempty"`              // Code that makes replaying the event log non-deterministic
+	ToolsList   *Size                  `json:"toolsList,omitempty" short:"-"` // Size of tools/list
+	Trial       *Trial                 `json:"trial,omitempty"`               // Result of the examples
+	Tests       *TestResult            `json:"tests,omitempty"`               // Result of the tests of changed packages
+	Stored      *StoredEvents          `json:"stored,omitempty"`              // The look at stored events, if there are some or it was not possible
+	Recovered   string                 `json:"recovered,omitempty"`           // Recovery of an interrupted operation
+	Next        []string               `json:"next,omitempty"`                // Next steps
+	LeftOut     string                 `json:"leftOut,omitempty"`             // What the short form leaves out
 }
 
 // String formats the result as text, without diffs.
@@ -45,10 +45,6 @@ func (r *Result) String() string {
 	var out strings.Builder
 	writeLines(&out, "notice: ", r.Notices)
 	fmt.Fprintf(&out, "%s\n", r.Headline())
-	if r.isRefused() {
-		writeLines(&out, "  ", r.Refused)
-		return out.String()
-	}
 	writeLines(&out, "  ", r.Parts)
 	writeLines(&out, "  ", r.Files)
 	if r.ToolsList != nil {
@@ -79,11 +75,6 @@ func (r *Result) String() string {
 	return out.String()
 }
 
-// isRefused reports whether a sync changed nothing because of errors.
-func (r *Result) isRefused() bool {
-	return r.Action == actionSync && len(r.Files) == 0 && len(r.Refused) > 0
-}
-
 // Headline describes the result in one line.
 func (r *Result) Headline() string {
 	verb := map[string]string{
@@ -95,7 +86,7 @@ func (r *Result) Headline() string {
 	}
 	what := strings.TrimSpace(r.Kind + " " + r.Name)
 	switch {
-	case r.isRefused():
+	case r.Action == "sync" && len(r.Files) == 0 && len(r.Refused) > 0:
 		return "Nothing was changed: petrock cannot derive from these packages:"
 	case r.Action == "edit" && len(r.Files) == 0:
 		return "Nothing to change: the files already have these texts."
@@ -135,12 +126,12 @@ func (r *Result) Impurities() string {
 
 // A FileChange is the change to one file.
 type FileChange struct {
-	Path    string         `json:"path"`              // From the project's root
-	Action  journal.Action `json:"action"`            // create, update or delete
-	Derived bool           `json:"derived,omitempty"` // Whether petrock computed it; undo computes it again
-	Before  string         `json:"before,omitempty"`  // SHA-256 of the old text
-	After   string         `json:"after,omitempty"`   // SHA-256 of the new text
-	Diff    string         `json:"diff,omitempty"`    // The change as a unified diff
+	Path    string         `json:"path"`                       // From the project's root
+	Action  journal.Action `json:"action"`                     // create, update or delete
+	Derived bool           `json:"derived,omitempty"`          // Whether petrock computed it; undo computes it again
+	Before  string         `json:"before,omitempty" short:"-"` // SHA-256 of the old text
+	After   string         `json:"after,omitempty" short:"-"`  // SHA-256 of the new text
+	Diff    string         `json:"diff,omitempty" short:"-"`   // The change as a unified diff
 }
 
 // String formats the change as text, without the diff. Go files that petrock computed are derived;
@@ -197,48 +188,14 @@ func (s *Size) String() string {
 	return fmt.Sprintf("The %s %s about %d tokens (%d bytes) of a model's context.", count(s.Tools, "tool"), verb, s.Tokens, s.Bytes)
 }
 
-func newSize(components []derive.Component) *Size {
-	var s Size
-	for _, c := range components {
-		if !c.IsTool() {
-			continue
-		}
-		for _, c := range c.WithAliases() {
-			if text, err := strictjson.Marshal(c.Tool()); err == nil {
-				s.Bytes += len(text) + 1
-			}
-			s.Tools++
-		}
+func newSize(tools map[string]json.RawMessage) *Size {
+	s := &Size{Tools: len(tools), Bytes: len(`{"tools":[]}`)}
+	for _, entry := range tools {
+		s.Bytes += len(entry) + 1
 	}
-	s.Bytes += len(`{"tools":[]}`)
 	s.Tokens = (s.Bytes + 3) / 4
-	return &s
+	return s
 }
 
 // Short returns the short form of the result.
-func (r *Result) Short(most int) any {
-	c := &Cutter{Most: most}
-	s := *r
-	s.ToolsList = nil
-	s.Files = c.Files(r.Files)
-	s.Components = nil
-	s.Parts = slices.Clone(r.Parts)
-	for i := range s.Parts {
-		s.Parts[i].Modules = nil
-	}
-	s.Notices, s.Next = Cut(c, r.Notices, "notice"), Cut(c, r.Next, "next step")
-	s.Diagnostics = c.Diagnostics(r.Diagnostics, "existing error")
-	s.Refused = c.Diagnostics(r.Refused, "error")
-	s.Impure = c.Diagnostics(r.Impure, "impure function")
-	s.Warnings = c.Diagnostics(r.Warnings, "warning")
-	if r.Trial != nil {
-		tried := *r.Trial
-		tried.Passed, tried.Printed = Cut(c, tried.Passed, "passed example"), c.Text(tried.Printed)
-		s.Trial = &tried
-	}
-	if r.Tests != nil {
-		s.Tests = r.Tests.short(c)
-	}
-	s.LeftOut = c.LeftOut()
-	return &s
-}
+func (r *Result) Short(most int) any { return Shorten(r, most) }

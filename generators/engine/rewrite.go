@@ -260,7 +260,7 @@ func (r *rewrite) editField(file *typecheck.File, field *ast.Field, v *types.Var
 	if old != f.Name {
 		r.jsonNames[v.Pos()] = f.Name
 	}
-	comment := commentOf(field)
+	comment := derive.FieldText(field)
 	repeatsName := comment != "" && strings.EqualFold(comment, strings.ReplaceAll(old, "_", " ")) // older petrocks wrote such comments
 	if comment == f.Description || f.Description == "" && !repeatsName {
 		return
@@ -287,16 +287,6 @@ func (r *rewrite) declaration(v *types.Var) (*typecheck.File, *ast.Field, error)
 		return nil, nil, fmt.Errorf("%s: %s is declared together with other fields; declare it on its own line", file.Path, v.Name())
 	}
 	return file, field, nil
-}
-
-// commentOf returns the description of a field: its doc comment, or else its line comment.
-func commentOf(field *ast.Field) string {
-	for _, group := range []*ast.CommentGroup{field.Doc, field.Comment} {
-		if text := strings.Join(strings.Fields(group.Text()), " "); text != "" {
-			return text
-		}
-	}
-	return ""
 }
 
 // replaceTag sets one key of a struct tag. An empty value removes the key.

@@ -295,7 +295,7 @@ func TestOldEnums(t *testing.T) {
 	if _, err := b.Sync(t.Context(), engine.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	b.has("contract.json", `"enums": { "Tier": [{"go":"Gold","value":"gold"},{"go":"TierBasic","value":"basic"}] }`)
+	b.has("contract.json", `"enums": { "Tier": [{"go": "Gold","value": "gold"},{"go": "TierBasic","value": "basic"}] }`)
 
 	// Another field changes, and the enum gets a value.
 	b.replace("features/club/club.go", "\tGold Tier", "\tTierSilver Tier = \"silver\"\n\tGold Tier")

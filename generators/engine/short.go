@@ -3,7 +3,8 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"slices"
+	"math"
+	"reflect"
 	"strings"
 
 	"github.com/petrock/petrock/generators/typecheck"
@@ -14,27 +15,86 @@ import (
 // of them.
 type Shortener interface{ Short(most int) any }
 
-// A Cutter shortens lists and texts, and counts what it leaves out.
-type Cutter struct {
-	Most    int
+// Shorten returns a copy of a result without the fields that have the tag short:"-", and with at
+// most most entries of each list and shorter texts; 0 means all of them. The field LeftOut, if the
+// result has one, says what is missing.
+func Shorten[T any](result T, most int) T {
+	c := &cutter{most: most}
+	short := reflect.ValueOf(&result).Elem()
+	c.cut(short, "")
+	if note := reflect.Indirect(short).FieldByName("LeftOut"); note.IsValid() && len(c.leftOut) > 0 {
+		note.SetString(fmt.Sprintf("Left out: %s. Set detail to get everything.", strings.Join(c.leftOut, ", ")))
+	}
+	return result
+}
+
+// A cutter shortens a value, and notes the entries of lists that it leaves out.
+type cutter struct {
+	most    int
 	leftOut []string
 }
 
-// Cut returns the first entries of a list.
-func Cut[T any](c *Cutter, list []T, what string) []T {
-	if c.Most == 0 || len(list) <= c.Most {
-		return list
+// cut shortens the value of a field with a JSON name. It replaces lists and pointers by copies.
+func (c *cutter) cut(v reflect.Value, name string) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			whole := v.Elem()
+			v.Set(reflect.New(whole.Type()))
+			v.Elem().Set(whole)
+			c.cut(v.Elem(), name)
+		}
+	case reflect.Struct:
+		c.cutStruct(v)
+	case reflect.Slice:
+		n := v.Len()
+		if v.Type().Elem().Kind() == reflect.Uint8 { // a part of JSON is not valid
+			if n > c.maxText() {
+				v.SetZero()
+			}
+			return
+		}
+		if c.most > 0 && n > c.most {
+			c.leftOut = append(c.leftOut, fmt.Sprintf("%d in %s", n-c.most, name))
+			n = c.most
+		}
+		list := reflect.MakeSlice(v.Type(), n, n)
+		reflect.Copy(list, v)
+		v.Set(list)
+		for i := range n {
+			c.cut(v.Index(i), name)
+		}
+	case reflect.String:
+		v.SetString(cutText(v.String(), c.maxText()))
 	}
-	c.leftOut = append(c.leftOut, count(len(list)-c.Most, what))
-	return list[:c.Most:c.Most]
 }
 
-// Text returns the beginning of a text, which is shorter if Most is smaller.
-func (c *Cutter) Text(text string) string {
-	if c.Most == 0 {
-		return text
+func (c *cutter) cutStruct(v reflect.Value) {
+	if d, ok := v.Addr().Interface().(*typecheck.Diagnostic); ok {
+		if d.File != "" {
+			d.Package = "" // the file names it
+		}
+		if len(d.Lines) > c.maxText() {
+			d.Lines = "" // the message has the position
+		}
 	}
-	return cutText(text, 150+50*c.Most)
+	for field, value := range v.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case field.Tag.Get("short") == "-":
+			value.SetZero()
+		case field.IsExported():
+			c.cut(value, name)
+		}
+	}
+}
+
+// maxText returns the length of texts, which is smaller if most is smaller.
+func (c *cutter) maxText() int {
+	if c.most == 0 {
+		return math.MaxInt
+	}
+	return 150 + 50*c.most
 }
 
 // cutText returns at most the first bytes of a text.
@@ -43,37 +103,6 @@ func cutText(text string, most int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + " …"
-}
-
-// Diagnostics returns the first diagnostics, with shortened texts.
-func (c *Cutter) Diagnostics(list []typecheck.Diagnostic, what string) []typecheck.Diagnostic {
-	list = slices.Clone(Cut(c, list, what))
-	for i, d := range list {
-		if list[i].Message = c.Text(d.Message); d.File != "" {
-			list[i].Package = "" // the file names it
-		}
-		if c.Text(d.Lines) != d.Lines {
-			list[i].Lines = "" // the message has the position
-		}
-	}
-	return list
-}
-
-// Files returns the first files, without diffs and hashes.
-func (c *Cutter) Files(files []FileChange) []FileChange {
-	var short []FileChange
-	for _, f := range Cut(c, files, "file") {
-		short = append(short, FileChange{Path: f.Path, Action: f.Action, Derived: f.Derived})
-	}
-	return short
-}
-
-// LeftOut says what was left out, and how to get it.
-func (c *Cutter) LeftOut() string {
-	if len(c.leftOut) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("Left out: %s. Set detail to get everything.", strings.Join(c.leftOut, ", "))
 }
 
 func count(n int, noun string) string {

@@ -73,8 +73,12 @@ func (s *StoredEvents) of(command string) []storedType {
 	return slices.DeleteFunc(slices.Clone(s.types), func(t storedType) bool { return t.Type != command })
 }
 
-// describe returns the number of stored events of a command and the first of them, or "".
+// describe returns the number of stored events of a command and the first of them, or "". It is ""
+// for nil.
 func (s *StoredEvents) describe(command string) string {
+	if s == nil {
+		return ""
+	}
 	var events, first int64
 	for _, t := range s.of(command) {
 		if events += t.Count; first == 0 || t.First < first {
@@ -107,32 +111,23 @@ func (e *Engine) lookAtEvents(ctx context.Context, p *plan, build bool) (*Stored
 		p.stored.Why = "no code of the project is run"
 	default:
 		e.step("looking at stored events")
-		err := e.askServer(ctx, build, func(ctx context.Context, server string) error { return e.readTypes(ctx, server, p.stored) })
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		var answer struct {
+			Data  string
+			Types []storedType
 		}
-		if p.stored.Looked = err == nil; err != nil {
+		out, err := e.askServer(ctx, build, "log", "types", "--json")
+		switch jsonErr := json.Unmarshal(out, &answer); {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
 			p.stored.Why = err.Error()
+		case jsonErr != nil:
+			p.stored.Why = fmt.Sprintf("read its answer: %v", jsonErr)
+		default:
+			p.stored.Looked, p.stored.Where, p.stored.types = true, answer.Data, answer.Types
 		}
 	}
 	return p.stored, nil
-}
-
-// readTypes asks a server for the types of its stored events.
-func (e *Engine) readTypes(ctx context.Context, server string, into *StoredEvents) error {
-	out, err := e.runServer(ctx, server, "log", "types", "--json")
-	if err != nil {
-		return err
-	}
-	var answer struct {
-		Data  string
-		Types []storedType
-	}
-	if err := json.Unmarshal(out, &answer); err != nil {
-		return fmt.Errorf("read its answer: %w", err)
-	}
-	into.Where, into.types = answer.Data, answer.Types
-	return nil
 }
 
 // hasNoStore reports whether the server would use a data folder that has no event log. Only the
@@ -142,46 +137,52 @@ func (e *Engine) hasNoStore() bool {
 	if err != nil || strings.Contains(dir, "://") {
 		return false
 	}
-	if dir == "" {
-		dir = "data"
-	}
-	if !filepath.IsAbs(dir) {
+	if dir = cmp.Or(dir, "data"); !filepath.IsAbs(dir) {
 		dir = filepath.Join(e.project.Root, dir)
 	}
 	found, err := filepath.Glob(filepath.Join(dir, "log.db*"))
 	return err == nil && len(found) == 0
 }
 
-// askServer calls ask with the last built server. If there is none, or it cannot answer, build
-// makes askServer build one from the source on disk and call ask again.
-func (e *Engine) askServer(ctx context.Context, build bool, ask func(ctx context.Context, server string) error) error {
+// askServer runs a command of the last built server. If there is none, or it fails, build makes
+// askServer build one from the source on disk and run it instead.
+func (e *Engine) askServer(ctx context.Context, build bool, args ...string) ([]byte, error) {
 	server := filepath.Join(e.project.Root, filepath.FromSlash(ServerDir), e.project.Name)
 	if runtime.GOOS == "windows" {
 		server += ".exe"
 	}
-	_, err := e.root.Stat(path.Join(ServerDir, filepath.Base(server)))
-	if err == nil {
-		if err = ask(ctx, server); err == nil || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-			return err
+	err := errors.New("the server was not built yet")
+	if _, statErr := e.root.Stat(path.Join(ServerDir, filepath.Base(server))); statErr == nil {
+		var out []byte
+		if out, err = e.runServer(ctx, server, args); err == nil || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return out, err
 		}
-	} else {
-		err = errors.New("the server was not built yet")
 	}
 	if !build {
-		return err
+		return nil, err
 	}
 	e.step("building the server to look at stored events")
-	if err := e.root.MkdirAll(ServerDir, 0o755); err != nil {
-		return fmt.Errorf("create %s: %w", ServerDir, err)
+	if server, err = e.BuildServer(ctx); err != nil {
+		return nil, err
 	}
-	if server, err = handover.BuildIn(ctx, e.project.Root, path.Join("cmd", e.project.Name), filepath.Dir(server)); err != nil {
-		return err
+	return e.runServer(ctx, server, args)
+}
+
+// BuildServer compiles the project's server and returns its path, which is in [ServerDir]. If it
+// does not compile, the error is a [*handover.UnavailableError].
+func (e *Engine) BuildServer(ctx context.Context) (string, error) {
+	err := e.root.MkdirAll(ServerDir, 0o755)
+	if err == nil {
+		_, err = e.root.Stat(ServerDir) // fails for a link out of the project
 	}
-	return ask(ctx, server)
+	if err != nil {
+		return "", fmt.Errorf("create folder %s: %w; remove the file or link at this path", ServerDir, err)
+	}
+	return handover.BuildIn(ctx, e.project.Root, path.Join("cmd", e.project.Name), filepath.Join(e.project.Root, filepath.FromSlash(ServerDir)))
 }
 
 // runServer runs a command of the built server, with the time limit for looking at stored events.
-func (e *Engine) runServer(ctx context.Context, server string, args ...string) ([]byte, error) {
+func (e *Engine) runServer(ctx context.Context, server string, args []string) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, storedTimeout)
 	defer cancel()
 	out, errOut, err := process.Run(limited, process.RunOptions{Dir: e.project.Root, Group: true}, server, args...)
@@ -200,8 +201,8 @@ func (e *Engine) runServer(ctx context.Context, server string, args ...string) (
 
 // lookAtChanged looks at the stored events if a plan changes commands. It notes as broken the
 // commands whose events no type reads any more, and plans to decode those of changed types.
-func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate, recorded *contract.Contract) error {
-	changed, isRecorded := u.changed(recorded)
+func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate) error {
+	changed, isRecorded := u.changed()
 	if len(changed) == 0 || u.Saved || u.contractOnly {
 		return nil
 	}
@@ -210,24 +211,21 @@ func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate, recorded *
 		return err
 	}
 	isSkipped := func(command string) bool {
-		return slices.Contains(u.skips, command) || recorded.Commands[command].Skipped && !slices.Contains(u.Accept, command)
-	}
-	wasRead := func(t storedType) bool {
-		return t.isRead(u.was, u.wasMapped, u.hadMap) || slices.Contains(u.Accept, t.Type)
+		return slices.Contains(u.skips, command) || u.before.Commands[command].Skipped && !slices.Contains(u.Accept, command)
 	}
 	mayMapChange := func(eventType string) bool { // the function, or the command that it returns
-		feature, _, isMapped := strings.Cut(u.mapped[eventType], ".")
+		feature, _, isMapped := strings.Cut(u.now.mapped[eventType], ".")
 		return isMapped && slices.ContainsFunc(changed, func(c string) bool { return c == eventType || strings.HasPrefix(c, feature+"/") })
 	}
 	for _, t := range stored.types {
 		if slices.Contains(changed, t.Type) {
 			stored.Events += t.Count
 		}
-		command, exists := u.now[t.Type]
-		switch isRead := t.isRead(u.now, u.mapped, u.hasMap); {
+		command, exists := u.now.Commands[t.Type]
+		switch isRead := u.now.reads(t); {
 		case isRead && exists && slices.Contains(changed, t.Type), mayMapChange(t.Type):
 			u.decode = append(u.decode, t)
-		case isRead || isSkipped(t.Type) && !exists || !wasRead(t):
+		case isRead || isSkipped(t.Type) && !exists || !u.was.reads(t) && !slices.Contains(u.Accept, t.Type):
 		case exists:
 			u.breaks(t.Type, brokenCommand{isNewer: t.Version > command.Version, unreadable: fmt.Sprintf("version %d of its events is stored, and the source has version %d", t.Version, command.Version)})
 		case u.complete:
@@ -239,12 +237,13 @@ func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate, recorded *
 
 // changed returns the commands whose types, or functions that map them, a plan adds, changes or
 // removes. isRecorded reports whether the contract on disk has one of them.
-func (u *commandUpdate) changed(recorded *contract.Contract) (changed []string, isRecorded bool) {
+func (u *commandUpdate) changed() (changed []string, isRecorded bool) {
 	all := map[string]bool{}
-	for _, commands := range []map[string]contract.Command{u.was, u.now, recorded.Commands} {
+	for _, commands := range []map[string]contract.Command{u.was.Commands, u.now.Commands, u.before.Commands} {
 		for command := range commands {
-			isUndecided := u.now[command].Versions == nil && !recorded.Commands[command].IsGone()
-			all[command] = isUndecided || !reflect.DeepEqual(u.was[command], u.now[command]) || u.wasMapped[command] != u.mapped[command]
+			was, now := u.was.Commands[command], u.now.Commands[command]
+			isUndecided := now.Versions == nil && !u.before.Commands[command].IsGone()
+			all[command] = isUndecided || !reflect.DeepEqual(was, now) || u.was.mapped[command] != u.now.mapped[command]
 		}
 	}
 	for _, command := range slices.Concat(u.Accept, u.skips) {
@@ -253,21 +252,11 @@ func (u *commandUpdate) changed(recorded *contract.Contract) (changed []string, 
 	for _, command := range slices.Sorted(maps.Keys(all)) {
 		if all[command] {
 			changed = append(changed, command)
-			_, known := recorded.Commands[command]
-			isRecorded = isRecorded || known || u.was[command].Versions != nil
+			_, known := u.before.Commands[command]
+			isRecorded = isRecorded || known || u.was.Commands[command].Versions != nil
 		}
 	}
 	return changed, isRecorded
-}
-
-// isRead reports whether events are read by a command or a mapping.
-func (t storedType) isRead(commands map[string]contract.Command, mapped map[string]string, hasMap func(string) bool) bool {
-	command, exists := commands[t.Type]
-	if !exists {
-		return mapped[t.Type] != ""
-	}
-	_, isKnown := command.Versions[t.Version]
-	return isKnown || t.Version < command.Version && hasMap(t.Type)
 }
 
 // decodeStored decodes stored events of changed commands with the planned types, in the program
@@ -276,8 +265,7 @@ func (e *Engine) decodeStored(ctx context.Context, c *verified) error {
 	if len(c.decode) == 0 {
 		return nil
 	}
-	events := *c.stored
-	c.decoded = &events
+	var broken []brokenCommand
 	byDir := map[string][]storedType{}
 	for _, t := range c.decode {
 		if dir := c.readerOf(t.Type); dir != "" {
@@ -290,26 +278,28 @@ func (e *Engine) decodeStored(ctx context.Context, c *verified) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			events.Looked, events.Why = false, err.Error()
+			c.stored.Looked, c.stored.Why = false, err.Error()
 			return nil
 		}
-		events.decoded += bytes.Count(sample, []byte("\n"))
-		if err := e.decodeWith(ctx, c, dir, sample); err != nil {
+		c.stored.decoded += bytes.Count(sample, []byte("\n"))
+		found, err := e.decodeWith(ctx, c, dir, sample)
+		if err != nil {
 			return err
 		}
+		broken = append(broken, found...)
 	}
-	return e.refuseBroken(&c.plan, c.undecodable)
+	c.broken = append(c.broken, broken...)
+	return e.refuseBroken(&c.plan, broken)
 }
 
 // readerOf returns the folder of the feature that reads events of a type after a plan.
 func (p *plan) readerOf(eventType string) string {
-	packages := p.shippedPackages()
-	for _, pkg := range packages {
+	for _, pkg := range p.now.packages {
 		if slices.ContainsFunc(pkg.Components, func(c derive.Component) bool { return c.EventType == eventType }) {
 			return pkg.Dir
 		}
 	}
-	if feature, _, ok := strings.Cut(derive.MappedTypes(packages)[eventType], "."); ok {
+	if feature, _, ok := strings.Cut(p.now.mapped[eventType], "."); ok {
 		return path.Join(derive.Features, feature)
 	}
 	return ""
@@ -319,21 +309,18 @@ func (p *plan) readerOf(eventType string) string {
 func (e *Engine) sampleEvents(ctx context.Context, types []storedType) ([]byte, error) {
 	var all []byte
 	for _, t := range types {
-		err := e.askServer(ctx, true, func(ctx context.Context, server string) error {
-			out, err := e.runServer(ctx, server, "log", "sample", t.Type, "--version", strconv.Itoa(t.Version), "--limit", "1000")
-			all = append(all, out...)
-			return err
-		})
+		out, err := e.askServer(ctx, true, "log", "sample", t.Type, "--version", strconv.Itoa(t.Version), "--limit", "1000")
 		if err != nil {
 			return nil, err
 		}
+		all = append(all, out...)
 	}
 	return all, nil
 }
 
-// decodeWith decodes events with the planned code of a feature. It notes the commands of those that
-// cannot be decoded as broken.
-func (e *Engine) decodeWith(ctx context.Context, c *verified, dir string, events []byte) error {
+// decodeWith decodes events with the planned code of a feature. It returns the commands of those
+// that cannot be decoded.
+func (e *Engine) decodeWith(ctx context.Context, c *verified, dir string, events []byte) (broken []brokenCommand, err error) {
 	const test = "TestPetrockStoredEvents"
 	planned := maps.Clone(c.texts)
 	planned[path.Join(dir, "petrock_stored_events_test.go")] = fmt.Appendf(nil, `package %[1]s_test
@@ -347,40 +334,34 @@ import (
 
 func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 `, path.Base(dir), e.deriver.Core+"/app/apptest", e.checker.ImportPath(dir), test, gen.RawString(string(events)))
-	options := trial.Options{Root: e.project.Root, Flags: e.system.Flags, Planned: planned, Step: e.step}
 	e.step("decoding stored events")
-	summary, err := trial.Packages(ctx, options, trial.Selection{
-		Dirs: map[string]string{e.checker.ImportPath(dir): dir}, Run: "^" + test + "$", Examples: trial.Examples{Dir: dir, Tests: []string{test}},
-	}, e.Limits)
+	tested, examples, err := e.runTests(ctx, c.after, planned, []string{dir}, trial.Selection{Run: "^" + test + "$", Examples: trial.Examples{Dir: dir, Tests: []string{test}}}, e.Limits)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if len(summary.Examples) == 0 {
-		return &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: summary.Diagnostics, Remedy: c.compileRemedy()}
+	if len(examples) == 0 {
+		return nil, &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: tested.Diagnostics, Remedy: c.compileRemedy()}
 	}
-	report := summary.Examples[0]
+	report := examples[0]
 	if report.Passed {
-		return nil
+		return nil, nil
 	}
-	found := false
 	for _, failed := range report.Cases {
 		for _, message := range failed.Messages {
 			command, why, ok := strings.Cut(message, ": ")
 			if ok && slices.ContainsFunc(c.decode, func(t storedType) bool { return t.Type == command }) {
-				was, isOnDisk := c.was[command]
-				found = true
-				b := brokenCommand{command: command, unreadable: why, stored: c.stored.describe(command), onDisk: isOnDisk, mappedBy: derive.MappedTypes(c.shippedPackages())[command]}
-				if now, err := derive.Contract(c.shippedPackages()); err == nil && isOnDisk { // what to change instead of undoing
-					b.call = e.changeCall(brokenCommand{command: command, changes: was.Versions[was.Version].Changes(now.Commands[command].Versions[was.Version])})
+				b := brokenCommand{command: command, unreadable: why}
+				if was, isOnDisk := c.was.Commands[command]; isOnDisk { // what to change instead of undoing
+					b.changes = was.Versions[was.Version].Changes(c.now.Commands[command].Versions[was.Version])
 				}
-				c.undecodable = append(c.undecodable, b)
+				broken = append(broken, b)
 			}
 		}
 	}
-	if !found {
-		return c.trialRefusal(report)
+	if len(broken) == 0 {
+		return nil, c.trialRefusal(report)
 	}
-	return nil
+	return broken, nil
 }
 
 // committedContract returns the contract of the last commit, which is empty if no commit has one.

@@ -34,7 +34,7 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	if err := e.read(ctx); err != nil {
 		return nil, err
 	}
-	p := newPlan(request{action: actionSync, contractOnly: true})
+	p := newPlan(request{Options: Options{DryRun: true}, action: actionSync, contractOnly: true})
 	if err := e.planSync(ctx, p); err != nil {
 		return nil, err
 	}
@@ -42,8 +42,7 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := newResult(&verified{plan: *p, files: files})
-	result.DryRun = true
+	result := newResult(p, files)
 	if err := e.reportPurity(ctx, result, e.before); err != nil {
 		return nil, err
 	}

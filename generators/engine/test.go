@@ -128,28 +128,7 @@ func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map
 }
 
 // Short returns the short form of the result.
-func (r *TestResult) Short(most int) any {
-	c := &Cutter{Most: most}
-	s := r.short(c)
-	s.LeftOut = c.LeftOut()
-	return s
-}
-
-func (r *TestResult) short(c *Cutter) *TestResult {
-	s := *r
-	s.Failures = c.tests(r.Failures)
-	s.Diagnostics = c.Diagnostics(r.Diagnostics, "error")
-	return &s
-}
-
-// tests returns the first failures, with shortened texts.
-func (c *Cutter) tests(list []trial.TestFailure) []trial.TestFailure {
-	list = slices.Clone(Cut(c, list, "failed test"))
-	for i, f := range list {
-		list[i].Message, list[i].Output = c.Text(f.Message), c.Text(f.Output)
-	}
-	return list
-}
+func (r *TestResult) Short(most int) any { return Shorten(r, most) }
 
 // String formats the result as text.
 func (r *TestResult) String() string {
@@ -200,10 +179,10 @@ func (e *Engine) runPlannedTests(ctx context.Context, c *verified) error {
 	}
 	if c.NoExec {
 		if len(dirs) > 0 {
-			c.tests = &TestResult{NotRun: dirs, Why: "running code of the project is disabled (--no-exec)"}
+			c.result.Tests = &TestResult{NotRun: dirs, Why: "running code of the project is disabled (--no-exec)"}
 		}
 		if c.trial.Test != "" {
-			c.tried = &Trial{Passed: []string{}}
+			c.result.Trial = &Trial{Passed: []string{}}
 		}
 		return nil
 	}
@@ -211,15 +190,15 @@ func (e *Engine) runPlannedTests(ctx context.Context, c *verified) error {
 	if err != nil {
 		return err
 	}
-	if at := slices.IndexFunc(examples, func(r *trial.Report) bool { return !r.Passed }); at >= 0 {
-		return c.trialRefusal(examples[at])
-	}
 	if len(examples) > 0 {
-		c.tried = c.newTrial(examples)
+		if !examples[0].Passed {
+			return c.trialRefusal(examples[0])
+		}
+		c.result.Trial = c.newTrial(examples[0])
 	}
-	if c.tests = after; len(after.Failures)+len(after.Diagnostics) == 0 {
+	if c.result.Tests = after; len(after.Failures)+len(after.Diagnostics) == 0 {
 		if after.Packages == 0 && c.action != actionEdit {
-			c.tests = nil // examples are not counted
+			c.result.Tests = nil // examples are not counted
 		}
 		return nil
 	}
@@ -234,7 +213,7 @@ func (p *plan) needsTests() bool {
 
 // refuseNewFailures runs the failed tests of a plan without it, and refuses the plan if they pass.
 func (e *Engine) refuseNewFailures(ctx context.Context, c *verified, dirs []string) error {
-	after := c.tests
+	after := c.result.Tests
 	var failing []string // packages that fail and existed before
 	for _, dir := range dirs {
 		failed := slices.ContainsFunc(after.Failures, func(f trial.TestFailure) bool { return f.Package == dir })
@@ -306,14 +285,10 @@ func (e *Engine) packagesToTest(c *verified) (all, first []string) {
 const ownPetrock = "cmd/petrock"
 
 // newTrial returns the result of examples that passed.
-func (p *plan) newTrial(reports []*trial.Report) *Trial {
-	tried := &Trial{Ran: true, Passed: []string{}}
-	for _, report := range reports {
-		tried.Printed += report.Printed
-		tried.Confined, tried.Unenforced = report.IsConfined(), report.Unenforced
-		for _, c := range report.Cases {
-			tried.Passed = append(tried.Passed, p.example(c).Name)
-		}
+func (p *plan) newTrial(report *trial.Report) *Trial {
+	tried := &Trial{Ran: true, Passed: []string{}, Printed: report.Printed, Confined: report.IsConfined(), Unenforced: report.Unenforced}
+	for _, c := range report.Cases {
+		tried.Passed = append(tried.Passed, p.example(c).Name)
 	}
 	return tried
 }

@@ -200,24 +200,15 @@ func (r *testReader) example(e ast.Expr, in row) (inputs, outputs []ast.Expr, ok
 	if structure == nil {
 		return nil, nil, false
 	}
-	has := 0
+	missing := map[string]*[]ast.Expr{"Input": &inputs, "Output": &outputs}
 	for i := range structure.NumFields() {
 		name := structure.Field(i).Name()
-		if name != "Input" && name != "Output" {
-			continue
+		if value := r.field(e, i); missing[name] != nil && value != nil {
+			*missing[name] = r.values(value, in)
 		}
-		has++
-		value := r.field(e, i)
-		if value == nil {
-			continue
-		}
-		if list := r.values(value, in); name == "Input" {
-			inputs = list
-		} else {
-			outputs = list
-		}
+		delete(missing, name)
 	}
-	return inputs, outputs, has == 2
+	return inputs, outputs, len(missing) == 0
 }
 
 // text returns the string that an expression always has.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -9,68 +8,50 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// transact makes one change to the project under its lock, in four phases: it plans, verifies,
-// applies and records the change. Each phase returns what it decides, and no later phase changes
-// that. A dry run saves the plan instead of applying it.
+// transact makes one change to the project under its lock: it plans, verifies, applies and records
+// the change. Each phase returns what it decides, and no later phase changes that. A dry run saves
+// the plan instead of applying it.
 func (e *Engine) transact(ctx context.Context, asked request, makePlan func(*journal.Journal, *plan) error) (*Result, error) {
-	defer func() { e.cache.Lenient = false }()
-	j, err := e.begin(ctx, asked)
-	if err != nil {
-		return nil, nothingChanged(ctx, err)
+	j, err := e.openJournal(ctx)
+	var checked *verified
+	if err == nil {
+		defer j.Close()
+		checked, err = e.prepare(ctx, j, asked, makePlan)
 	}
-	defer j.Close()
+	switch {
+	case ctx.Err() != nil: // the last moment to cancel
+		return nil, errors.New("interrupted; nothing was changed")
+	case err != nil:
+		return nil, err
+	}
+	result := checked.result
+	if result.Recovered = j.Recovered(); asked.DryRun {
+		err = e.savePlan(checked, result)
+	} else {
+		result.Operation, err = e.apply(j, checked)
+	}
+	return result, err
+}
 
+// prepare reads the project, and plans and verifies a change.
+func (e *Engine) prepare(ctx context.Context, j *journal.Journal, asked request, makePlan func(*journal.Journal, *plan) error) (*verified, error) {
+	e.cache.Lenient = asked.lenient
+	defer func() { e.cache.Lenient = false }()
+	if err := e.read(ctx); err != nil {
+		return nil, err
+	}
 	planned := newPlan(asked)
 	if err := makePlan(j, planned); err != nil {
-		return nil, nothingChanged(ctx, err)
-	}
-	checked, err := e.verify(ctx, *planned)
-	if err := cmp.Or(err, ctx.Err()); err != nil { // the last moment to cancel
-		return nil, nothingChanged(ctx, err)
-	}
-	if asked.DryRun {
-		id, err := e.savePlan(checked)
-		if err != nil {
-			return nil, nothingChanged(ctx, err)
-		}
-		return e.report(ctx, checked, recorded{plan: id, recovered: j.Recovered()})
-	}
-	applied, err := e.apply(j, checked)
-	if err != nil {
 		return nil, err
 	}
-	if err := e.record(j, checked, applied); err != nil {
-		return nil, err
-	}
-	return e.report(ctx, checked, recorded{operation: applied.ID, recovered: j.Recovered()})
+	return e.verify(ctx, *planned)
 }
 
-// begin locks the project and reads it.
-func (e *Engine) begin(ctx context.Context, asked request) (*journal.Journal, error) {
-	j, err := e.openJournal(ctx)
-	if err != nil {
-		return nil, err
-	}
-	e.cache.Lenient = asked.lenient
-	if err := e.read(ctx); err != nil {
-		j.Close()
-		return nil, err
-	}
-	return j, nil
-}
-
-// nothingChanged returns the error of a phase that writes nothing, which may be a cancellation.
-func nothingChanged(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return errors.New("interrupted; nothing was changed")
-	}
-	return err
-}
-
-// apply writes the files of a change, all of them or none.
-func (e *Engine) apply(j *journal.Journal, c *verified) (journal.Operation, error) {
+// apply writes the files of a change, all of them or none, and adds the operation to the history.
+// It returns the operation's id. A saved plan cannot be applied again.
+func (e *Engine) apply(j *journal.Journal, c *verified) (id string, err error) {
 	if len(c.files) == 0 {
-		return journal.Operation{}, nil
+		return "", nil
 	}
 	e.step("writing")
 	op := journal.Operation{Action: c.action, Title: c.title, Undoes: c.undoes}
@@ -84,19 +65,11 @@ func (e *Engine) apply(j *journal.Journal, c *verified) (journal.Operation, erro
 			op.Removed = append(op.Removed, part.Name)
 		}
 	}
-	return j.Apply(op, c.files)
-}
-
-// record adds an applied operation to the history. A saved plan cannot be applied again.
-func (e *Engine) record(j *journal.Journal, c *verified, applied journal.Operation) error {
-	if len(c.files) == 0 {
-		return nil
+	if op, err = j.Apply(op, c.files); err == nil {
+		err = j.Record(op)
 	}
-	if err := j.Record(applied); err != nil {
-		return err
-	}
-	if c.applying != nil {
+	if err == nil && c.applying != nil {
 		e.root.Remove(planFile(c.applying.id))
 	}
-	return nil
+	return op.ID, err
 }

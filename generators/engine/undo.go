@@ -31,7 +31,7 @@ func (e *Engine) revert(ctx context.Context, o Options, find func([]journal.Oper
 	if o.Force && o.Keep {
 		return nil, terminal.Usagef("keep and force cannot be combined; pass one of them")
 	}
-	var r reversal
+	r := reversal{action: actionUndo}
 	result, err := e.transact(ctx, request{Options: o, lenient: true}, func(j *journal.Journal, p *plan) (err error) {
 		if r.history, err = j.History(); err != nil {
 			return err
@@ -40,47 +40,42 @@ func (e *Engine) revert(ctx context.Context, o Options, find func([]journal.Oper
 		if err != nil {
 			return err
 		}
-		if r.target, r.later, err = checkRevertible(r.history, at); err != nil {
-			return err
+		if r.target = r.history[at]; r.target.Action == actionUndo {
+			r.action = actionRedo
 		}
+		undone := undoneBy(r.history)
+		if by := undone[r.target.ID]; by != "" {
+			opposite := map[string]string{actionUndo: actionRedo, actionRedo: actionUndo}[r.action]
+			return &Refusal{Reason: fmt.Sprintf("%s (%s) was already %sne by %s; %s %[4]s to revert that", r.target.ID, r.target.Title, r.action, by, opposite)} // undone or redone
+		}
+		r.later = slices.DeleteFunc(slices.Clone(r.history[at+1:]), func(op journal.Operation) bool { return undone[op.ID] != "" || op.Undoes != "" })
 		return e.planRevert(ctx, j, p, r)
 	})
 	if refusal := refusedCode(err); refusal != nil {
 		r.explain(refusal)
 	}
 	if err == nil && !o.DryRun {
-		history := append(r.history, journal.Operation{ID: result.Operation, Undoes: r.target.ID})
-		result.Next = append(e.afterRevert(history), result.Next...)
+		history := append(r.history, journal.Operation{ID: result.Operation, Action: r.action, Undoes: r.target.ID})
+		result.Next = slices.Insert(result.Next, 0, e.afterRevert(history))
 	}
 	return result, err
 }
 
 // A reversal is an operation that is undone or redone.
 type reversal struct {
+	action  string // undo, or redo if the target is itself an undo
 	history []journal.Operation
 	target  journal.Operation   // the operation to revert
 	later   []journal.Operation // later operations that are not undone
 }
 
-// action returns undo, or redo if the target is itself an undo.
-func (r reversal) action() string {
-	if isUndo(r.history, r.target) {
-		return actionRedo
-	}
-	return actionUndo
-}
-
 // explain names the later operations that depend on the one to revert: those whose files would not
 // compile.
 func (r reversal) explain(refusal *Refusal) {
-	for _, op := range r.later {
-		if slices.ContainsFunc(op.Files, func(f journal.Record) bool {
-			return !f.Derived && slices.ContainsFunc(refusal.Diagnostics, func(d typecheck.Diagnostic) bool { return d.File == f.Path })
-		}) {
-			refusal.Operations = append(refusal.Operations, op.ID)
-		}
-	}
-	refusal.Reason = fmt.Sprintf("%s %s (%s): %s", r.action(), r.target.ID, r.target.Title, strings.Replace(refusal.Reason, "the change", "the project", 1))
+	refusal.Operations = r.laterWith(func(f journal.Record) bool {
+		return !f.Derived && slices.ContainsFunc(refusal.Diagnostics, func(d typecheck.Diagnostic) bool { return d.File == f.Path })
+	})
+	refusal.Reason = fmt.Sprintf("%s %s (%s): %s", r.action, r.target.ID, r.target.Title, strings.Replace(refusal.Reason, "the change", "the project", 1))
 	if len(refusal.Operations) > 0 {
 		refusal.Remedy = "Nothing was changed. Undo the operations that depend on it first: " + strings.Join(refusal.Operations, ", ") + "."
 	}
@@ -88,7 +83,7 @@ func (r reversal) explain(refusal *Refusal) {
 
 // afterRevert says what the next undo and redo would do. The last operation of the history is the
 // revert.
-func (e *Engine) afterRevert(history []journal.Operation) []string {
+func (e *Engine) afterRevert(history []journal.Operation) string {
 	next := e.Call("undo") + " has nothing more to undo."
 	if at := lastNotUndone(history); at >= 0 {
 		next = fmt.Sprintf("%s would now undo %s, %s.", e.Call("undo"), history[at].ID, history[at].Title)
@@ -98,16 +93,16 @@ func (e *Engine) afterRevert(history []journal.Operation) []string {
 			next += fmt.Sprintf(" %s would redo %s.", e.Call("redo"), history[undone].Title)
 		}
 	}
-	return []string{next}
+	return next
 }
 
 // findUndo returns the index of the operation to undo.
 func (e *Engine) findUndo(history []journal.Operation, id string) (int, error) {
-	if id != "" {
-		return e.findOperation(history, id)
-	}
 	at := lastNotUndone(history)
-	if at < 0 {
+	switch {
+	case id != "":
+		return e.findOperation(history, id)
+	case at < 0:
 		return 0, &Refusal{Reason: "nothing to undo in this clone of the project: no operation is left"}
 	}
 	return at, nil
@@ -129,7 +124,7 @@ func (e *Engine) findRedo(history []journal.Operation, id string) (int, error) {
 	undone := undoneBy(history)
 	if id != "" {
 		at, err := e.findOperation(history, id)
-		if err != nil || isUndo(history, history[at]) {
+		if err != nil || history[at].Action == actionUndo {
 			return at, err
 		}
 		by := undone[history[at].ID]
@@ -143,7 +138,7 @@ func (e *Engine) findRedo(history []journal.Operation, id string) (int, error) {
 		switch {
 		case op.Undoes == "":
 			since = &op
-		case !isUndo(history, op) || undone[op.ID] != "":
+		case op.Action != actionUndo || undone[op.ID] != "":
 		case since == nil:
 			return at, nil
 		default:
@@ -166,32 +161,16 @@ func (e *Engine) findOperation(history []journal.Operation, id string) (int, err
 	return at, nil
 }
 
-// checkRevertible refuses an operation that is already reverted. It returns the operation, and the
-// later operations that are not undone.
-func checkRevertible(history []journal.Operation, at int) (target journal.Operation, later []journal.Operation, err error) {
-	undone := undoneBy(history)
-	target = history[at]
-	switch by := undone[target.ID]; {
-	case by != "" && isUndo(history, target):
-		return target, nil, &Refusal{Reason: fmt.Sprintf("%s (%s) was already redone by %s; undo %[3]s to revert that", target.ID, target.Title, by)}
-	case by != "":
-		return target, nil, &Refusal{Reason: fmt.Sprintf("%s (%s) was already undone by %s; redo %[3]s to restore it", target.ID, target.Title, by)}
-	}
-	for _, op := range history[at+1:] {
-		if undone[op.ID] == "" && op.Undoes == "" {
-			later = append(later, op)
-		}
-	}
-	return target, later, nil
-}
-
 // planRevert plans to restore the files of an operation. It refuses files that were edited, or
 // changed by a later operation.
 func (e *Engine) planRevert(ctx context.Context, j *journal.Journal, p *plan, r reversal) error {
-	p.action, p.undoes = r.action(), r.target.ID
+	p.action, p.undoes = r.action, r.target.ID
 	p.title = p.action + " " + baseTitle(r.target.Title)
 	what := fmt.Sprintf("%s (%s)", r.target.ID, r.target.Title)
-	if later := r.laterChanges(); len(later) > 0 {
+	later := r.laterWith(func(later journal.Record) bool { // that have changed the same user files
+		return slices.ContainsFunc(r.target.Files, func(f journal.Record) bool { return isRestored(f) && f.Path == later.Path })
+	})
+	if len(later) > 0 {
 		return &Refusal{
 			Reason:     fmt.Sprintf("later operations have changed the same files as %s: %s", what, strings.Join(later, ", ")),
 			Operations: later,
@@ -220,12 +199,10 @@ func (e *Engine) planRevert(ctx context.Context, j *journal.Journal, p *plan, r 
 	return e.derive(ctx, p, e.touched(p), true)
 }
 
-// laterChanges returns the ids of later operations that have changed the same user files.
-func (r reversal) laterChanges() (ids []string) {
+// laterWith returns the ids of later operations with a file that matches.
+func (r reversal) laterWith(matches func(journal.Record) bool) (ids []string) {
 	for _, op := range r.later {
-		if slices.ContainsFunc(op.Files, func(later journal.Record) bool {
-			return slices.ContainsFunc(r.target.Files, func(f journal.Record) bool { return isRestored(f) && f.Path == later.Path })
-		}) {
+		if slices.ContainsFunc(op.Files, matches) {
 			ids = append(ids, op.ID)
 		}
 	}

@@ -31,9 +31,9 @@ func (e *Engine) verify(ctx context.Context, p plan) (*verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &verified{plan: p, after: e.before.With(p.texts), files: files, decoded: p.stored}
+	c := &verified{plan: p, after: e.before.With(p.texts), files: files, result: newResult(&p, files)}
 	for _, check := range []func(context.Context, *verified) error{
-		e.verifyTypes, e.vet, e.verifyPure, e.compile, e.verifySaved, e.decodeStored, e.runPlannedTests,
+		e.verifyTypes, e.vet, e.verifyPure, e.compile, e.verifySaved, e.decodeStored, e.runPlannedTests, e.report,
 	} {
 		if err := check(ctx, c); err != nil {
 			return nil, err
@@ -48,7 +48,7 @@ func (e *Engine) verifyTypes(ctx context.Context, c *verified) error {
 	if err != nil {
 		return err
 	}
-	c.existing = verdict.Old
+	c.result.Diagnostics = append(c.result.Diagnostics, verdict.Old...)
 	if len(verdict.New) == 0 {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (e *Engine) verifyPure(ctx context.Context, c *verified) error {
 	}
 	after, err := e.checkPurity(ctx, c.after, c.dirs())
 	isOther := func(d typecheck.Diagnostic) bool { return c.texts[d.File] == nil }
-	c.impure = slices.DeleteFunc(after.Warnings, isOther)
+	c.result.Warnings = append(c.result.Warnings, slices.DeleteFunc(after.Warnings, isOther)...)
 	if err != nil || len(after.Impure) == 0 {
 		return err
 	}

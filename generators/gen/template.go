@@ -86,11 +86,11 @@ func (t Template) file(p Project, kind string, name Name, values map[string]any)
 	values["Package"], values["Import"] = p.Package(dir), p.Import(dir)
 	parsed, err := template.New(t.Path).Option("missingkey=error").Parse(t.Text)
 	if err != nil {
-		return File{}, fmt.Errorf("parse template: %w", err)
+		return File{}, fmt.Errorf("parse %w; in Go code, write {{\"{{\"}} for {{", err)
 	}
 	var text strings.Builder
 	if err := parsed.Execute(&text, values); err != nil {
-		return File{}, fmt.Errorf("execute template: %w", err)
+		return File{}, fmt.Errorf("execute %w", err)
 	}
 	if isGo && !packageClause.MatchString(text.String()) {
 		pkg := p.Package(dir)
@@ -127,13 +127,9 @@ func inputValues(in any) map[string]any {
 // path from the project's root with a folder and one * in the file's name.
 func CheckPattern(pattern string) error {
 	dir, base := path.Split(pattern)
-	switch {
-	case dir == "" || strings.Contains(dir, "*") || strings.Count(base, "*") != 1:
-		return fmt.Errorf("invalid path %q; write a folder and a file name with * for the component's name, such as macros/*.go", pattern)
-	case path.Clean(pattern) != pattern || strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "../"):
-		return fmt.Errorf("invalid path %q; write a path from the project's root, such as macros/*.go", pattern)
-	case !pathPattern.MatchString(pattern):
-		return fmt.Errorf("invalid path %q; use letters, digits, - and _, and * for the component's name", pattern)
+	isInside := path.Clean(pattern) == pattern && !strings.HasPrefix(pattern, "/") && !strings.HasPrefix(pattern, "../")
+	if dir == "" || strings.Contains(dir, "*") || strings.Count(base, "*") != 1 || !isInside || !pathPattern.MatchString(pattern) {
+		return fmt.Errorf("invalid path %q; write a folder from the project's root and a file name with * for the component's name, such as macros/*.go, with letters, digits, - and _", pattern)
 	}
 	return nil
 }

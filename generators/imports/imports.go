@@ -20,8 +20,6 @@ import (
 	"cmp"
 	"context"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"go/types"
 	"maps"
 	"path"
@@ -39,8 +37,8 @@ type Resolver struct {
 	module   string
 	cache    *typecheck.ExportCache
 	system   typecheck.System
-	standard *library // the standard library for system; nil before the first call
-	excluded []string // folders of the project to ignore
+	standard map[string]*standardPackage // of system, by import path; nil before the first call
+	excluded []string                    // folders of the project to ignore
 }
 
 // NewResolver returns a resolver for the project of a module. It ignores packages in and below the
@@ -59,26 +57,19 @@ type Missing struct {
 // names for which it found no package, sorted. If the file does not parse, Add returns it
 // unchanged.
 func (s *Resolver) Add(ctx context.Context, view *typecheck.View, file string, text []byte) (out []byte, missing []Missing, err error) {
-	syntax, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments)
-	if err != nil {
-		return text, nil, nil // Verify reports the syntax error
+	p, err := s.place(ctx, view, file, text)
+	if p == nil {
+		return text, nil, err
 	}
-	wanted := references(syntax)
-	if len(wanted) == 0 {
-		return text, nil, nil
-	}
-	if err := s.refresh(ctx); err != nil {
-		return nil, nil, err
-	}
-	p := s.place(view, file, syntax)
-	p.removeDeclared(syntax, wanted)
+	wanted := references(p.syntax)
+	p.removeDeclared(wanted)
 	var found []Import
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		best, near := s.findPackage(p, want{name, wanted[name]})
 		switch {
 		case best == nil:
 			missing = append(missing, Missing{Name: name, Reason: explainMissing(want{name, wanted[name]}, near)})
-		case !hasImport(syntax, best.path):
+		case !hasImport(p.syntax, best.path):
 			found = append(found, best.importAs(name))
 		}
 	}
@@ -161,7 +152,7 @@ func references(file *ast.File) map[string][]string {
 
 // removeDeclared removes the names that other files of the package declare, and those of the file's
 // imports.
-func (p *place) removeDeclared(syntax *ast.File, wanted map[string][]string) {
+func (p *place) removeDeclared(wanted map[string][]string) {
 	for _, file := range p.view.Files(p.dir) {
 		if p.isSibling(file) {
 			for _, name := range file.Names() {
@@ -169,7 +160,7 @@ func (p *place) removeDeclared(syntax *ast.File, wanted map[string][]string) {
 			}
 		}
 	}
-	for _, spec := range syntax.Imports {
+	for _, spec := range p.syntax.Imports {
 		switch i := importOf(spec); i.Name {
 		case "":
 			delete(wanted, p.nameOf(i.Path))

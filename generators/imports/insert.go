@@ -26,53 +26,48 @@ type Import struct {
 
 // Insert adds imports to a file, whether the file uses them or not.
 func (s *Resolver) Insert(ctx context.Context, view *typecheck.View, file string, text []byte, list []Import) ([]byte, error) {
-	syntax, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments)
-	if err != nil || len(list) == 0 {
-		return text, nil // Verify reports the syntax error
+	if len(list) == 0 {
+		return text, nil
 	}
-	if err := s.refresh(ctx); err != nil {
-		return nil, err
+	p, err := s.place(ctx, view, file, text)
+	if p == nil {
+		return text, err
 	}
 	var missing []Import
 	for _, i := range list {
-		if i.Name != "" || !hasImport(syntax, i.Path) {
+		if i.Name != "" || !hasImport(p.syntax, i.Path) {
 			missing = append(missing, i)
 		}
 	}
-	return s.insert(s.place(view, file, syntax), text, missing), nil
+	return s.insert(p, text, missing), nil
 }
 
 // RemoveUnused removes imports that a file does not use: packages of the standard library and of
 // the project, whose names are known. It formats the file if it removes one.
 func (s *Resolver) RemoveUnused(ctx context.Context, view *typecheck.View, file string, text []byte) ([]byte, error) {
-	fset := token.NewFileSet()
-	syntax, err := parser.ParseFile(fset, file, text, parser.ParseComments)
-	if err != nil {
-		return text, nil // Verify reports the syntax error
-	}
-	if err := s.refresh(ctx); err != nil {
-		return nil, err
+	p, err := s.place(ctx, view, file, text)
+	if p == nil {
+		return text, err
 	}
 	used := map[string]bool{}
-	for node := range ast.Preorder(syntax) {
+	for node := range ast.Preorder(p.syntax) {
 		if selector, ok := node.(*ast.SelectorExpr); ok {
 			if x, ok := selector.X.(*ast.Ident); ok {
 				used[x.Name] = true
 			}
 		}
 	}
-	p := s.place(view, file, syntax)
 	removed := false
-	for _, spec := range slices.Clone(syntax.Imports) {
+	for _, spec := range slices.Clone(p.syntax.Imports) {
 		i := importOf(spec)
-		isKnown := i.Name != "" || s.standard.byPath[i.Path] != nil || p.inside(i.Path) != nil
+		isKnown := i.Name != "" || s.standard[i.Path] != nil || p.inside(i.Path) != nil
 		name := cmp.Or(i.Name, p.nameOf(i.Path))
 		if isKnown && name != "_" && name != "." && !used[name] {
-			removed = astutil.DeleteNamedImport(fset, syntax, i.Name, i.Path) || removed
+			removed = astutil.DeleteNamedImport(p.fset, p.syntax, i.Name, i.Path) || removed
 		}
 	}
 	var out bytes.Buffer
-	if !removed || format.Node(&out, fset, syntax) != nil {
+	if !removed || format.Node(&out, p.fset, p.syntax) != nil {
 		return text, nil
 	}
 	return out.Bytes(), nil
@@ -90,7 +85,7 @@ func (s *Resolver) insert(p *place, text []byte, list []Import) []byte {
 	if err != nil {
 		return text
 	}
-	isStandard := func(path string) bool { return s.standard.byPath[path] != nil && p.inside(path) == nil }
+	isStandard := func(path string) bool { return s.standard[path] != nil && p.inside(path) == nil }
 	wasMixed := slices.ContainsFunc(astutil.Imports(fset, file), func(group []*ast.ImportSpec) bool { return isMixed(group, isStandard) })
 	for _, i := range list {
 		astutil.AddNamedImport(fset, file, i.Name, i.Path)

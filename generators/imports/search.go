@@ -1,9 +1,9 @@
 package imports
 
 import (
+	"context"
 	"fmt"
 	"go/ast"
-	"go/build"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -17,11 +17,13 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A place is the location of a file in the project.
+// A place is a file and its location in the project.
 type place struct {
 	view       *typecheck.View
 	module     string
 	file       string // path of the file
+	fset       *token.FileSet
+	syntax     *ast.File
 	dir        string // folder of the file
 	path       string // import path of its package
 	name       string // name in its package clause
@@ -29,12 +31,21 @@ type place struct {
 	isExternal bool   // whether it is in package name_test
 }
 
-func (s *Resolver) place(view *typecheck.View, file string, syntax *ast.File) *place {
-	p := &place{view: view, module: s.module, file: file, dir: path.Dir(file), name: syntax.Name.Name}
-	p.path = path.Join(p.module, p.dir)
+// place parses a file, and refreshes the standard library. It returns nil for a file with syntax
+// errors, which Verify reports.
+func (s *Resolver) place(ctx context.Context, view *typecheck.View, file string, text []byte) (*place, error) {
+	p := &place{view: view, module: s.module, file: file, fset: token.NewFileSet(), dir: path.Dir(file)}
+	var err error
+	if p.syntax, err = parser.ParseFile(p.fset, file, text, parser.ParseComments); err != nil {
+		return nil, nil
+	}
+	if err := s.refresh(ctx); err != nil {
+		return nil, err
+	}
+	p.path, p.name = path.Join(p.module, p.dir), p.syntax.Name.Name
 	p.isTest = strings.HasSuffix(file, "_test.go")
 	p.isExternal = p.isTest && strings.HasSuffix(p.name, "_test")
-	return p
+	return p, nil
 }
 
 // inside returns an imported package of the project, or nil.
@@ -80,7 +91,7 @@ func (s *Resolver) ofSiblings(p *place, w want) []*candidate {
 		c := &candidate{path: imported, name: w.name}
 		if pkg := p.inside(imported); pkg != nil {
 			c = p.candidate(pkg, w)
-		} else if known := s.standard.byPath[imported]; known != nil {
+		} else if known := s.standard[imported]; known != nil {
 			c = s.candidate(known, w)
 		}
 		if c != nil {
@@ -111,7 +122,7 @@ func (s *Resolver) ofOthers(p *place, w want) []*candidate {
 	}
 	var found []*candidate
 	for imported, count := range counts {
-		if imported != "C" && s.standard.byPath[imported] == nil && !isAtOrBelow(imported, p.module) {
+		if imported != "C" && s.standard[imported] == nil && !isAtOrBelow(imported, p.module) {
 			found = append(found, &candidate{path: imported, name: nameByPath(imported), rank: -count})
 		}
 	}
@@ -190,22 +201,15 @@ func (p *place) isImportedBy(pkg *typecheck.Package, seen map[string]bool) bool 
 	return false
 }
 
-// A library is the packages of the standard library.
-type library struct {
-	context *build.Context
-	byPath  map[string]*standardPackage
-	byName  map[string][]*standardPackage
-}
-
 type standardPackage struct {
 	dir, path, name string
 	exported        map[string]bool // exported names; nil before they are read
 }
 
-// listStandard lists the folders of the standard library that may be importable packages. Some may
-// have no files for the target system.
-func listStandard(system typecheck.System) (*library, error) {
-	l := &library{system.Context(), map[string]*standardPackage{}, map[string][]*standardPackage{}}
+// listStandard lists the folders of the standard library that may be importable packages, by import
+// path. Some may have no files for the target system.
+func listStandard(system typecheck.System) (map[string]*standardPackage, error) {
+	listed := map[string]*standardPackage{}
 	src := filepath.Join(system.Root, "src")
 	err := fs.WalkDir(os.DirFS(src), ".", func(dir string, d fs.DirEntry, err error) error {
 		switch base := path.Base(dir); {
@@ -216,20 +220,21 @@ func listStandard(system typecheck.System) (*library, error) {
 		case slices.Contains([]string{"cmd", "builtin", "internal", "vendor", "testdata"}, base), strings.HasPrefix(base, "."), strings.HasPrefix(base, "_"):
 			return fs.SkipDir
 		}
-		pkg := &standardPackage{dir: filepath.Join(src, filepath.FromSlash(dir)), path: dir, name: nameByPath(dir)}
-		l.byPath[dir] = pkg
-		l.byName[pkg.name] = append(l.byName[pkg.name], pkg)
+		listed[dir] = &standardPackage{dir: filepath.Join(src, filepath.FromSlash(dir)), path: dir, name: nameByPath(dir)}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read standard library: %w; check go env GOROOT, or reinstall Go", err)
 	}
-	return l, nil
+	return listed, nil
 }
 
 func (s *Resolver) ofStandard(_ *place, w want) []*candidate {
 	var found []*candidate
-	for _, pkg := range s.standard.byName[w.name] {
+	for _, pkg := range s.standard {
+		if pkg.name != w.name {
+			continue
+		}
 		if c := s.candidate(pkg, w); c != nil {
 			found = append(found, c)
 		}
@@ -242,7 +247,7 @@ func (s *Resolver) ofStandard(_ *place, w want) []*candidate {
 func (s *Resolver) candidate(pkg *standardPackage, w want) *candidate {
 	if pkg.exported == nil {
 		pkg.exported = map[string]bool{}
-		files, _ := s.standard.context.ImportDir(pkg.dir, 0) // incomplete if it has errors
+		files, _ := s.system.Context().ImportDir(pkg.dir, 0) // incomplete if it has errors
 		for _, file := range slices.Concat(files.GoFiles, files.CgoFiles) {
 			syntax, _ := parser.ParseFile(token.NewFileSet(), filepath.Join(pkg.dir, file), nil, parser.SkipObjectResolution)
 			if syntax == nil {

@@ -95,19 +95,17 @@ func (j *Journal) begin(op Operation, files []Change) error {
 // Before nor After is an error.
 func (j *Journal) writeFiles(op Operation) error {
 	for _, record := range applyOrder(op.Files) {
-		now, _, err := j.readFile(record.Path)
-		if err != nil {
-			return err
-		}
-		switch Hash(now) {
-		case record.After:
-			if now == nil {
+		hash, err := j.currentHash(record.Path)
+		switch {
+		case err != nil:
+		case hash == record.After:
+			if hash == "" {
 				j.removeEmpty(record.Path)
 			}
-		case record.Before:
+		case hash == record.Before:
 			err = j.setContent(record, record.After)
 		default:
-			err = changedError(record.Path, now != nil, record.Before != "")
+			err = changedError(record.Path)
 		}
 		if err != nil {
 			return err
@@ -165,7 +163,7 @@ func (j *Journal) setContent(record Record, hash string) error {
 	}
 	data, err := j.Contents(hash)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", record.Path, err)
 	}
 	return j.writeFile(record.Path, data, record.Mode, false)
 }
@@ -177,7 +175,7 @@ func (j *Journal) abort(op Operation, err error) error {
 	case rollbackErr != nil:
 		return fmt.Errorf("%w; roll back: %w; fix the cause and run the command again: the next run completes the operation or rolls it back", err, rollbackErr)
 	case len(skipped) > 0:
-		return fmt.Errorf("%w; rolled back, except files that changed in the meantime: check %s", err, joinPaths(skipped))
+		return fmt.Errorf("%w; rolled back, except files that changed in the meantime: check %s", err, strings.Join(skipped, ", "))
 	}
 	return fmt.Errorf("%w; nothing was changed", err)
 }
@@ -200,15 +198,6 @@ func applyOrder(records []Record) []Record {
 	return slices.SortedStableFunc(slices.Values(records), func(a, b Record) int { return cmp.Compare(phase(a), phase(b)) })
 }
 
-// joinPaths joins paths for a message; of many, only the first few.
-func joinPaths(paths []string) string {
-	const maxListed = 3
-	if len(paths) > maxListed+1 {
-		return fmt.Sprintf("%s and %d more", strings.Join(paths[:maxListed], ", "), len(paths)-maxListed)
-	}
-	return strings.Join(paths, ", ")
-}
-
 // recover completes an interrupted operation, or rolls it back if that is impossible.
 func (j *Journal) recover() error {
 	if _, err := j.root.Lstat(pendingFile); errors.Is(err, fs.ErrNotExist) {
@@ -218,86 +207,36 @@ func (j *Journal) recover() error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w; it describes an interrupted operation: check the project's files, then remove it", pendingFile, err)
 	}
-	reason, err := j.reasonToRollBack(op)
-	if err != nil {
-		return unrecoverable(op, err)
+	if err = j.writeFiles(op); err == nil {
+		err = j.complete(op)
 	}
-	if reason == "" {
-		if err = j.writeFiles(op); err == nil {
-			err = j.complete(op)
-		}
-		if err == nil {
-			j.recovered = op.name() + " was interrupted and has now been completed"
-			if len(op.Files) > 0 {
-				var paths []string
-				for _, record := range op.Files {
-					paths = append(paths, record.Path)
-				}
-				j.recovered += "; check " + joinPaths(paths)
-			}
-			return nil
-		}
-		reason = err.Error()
+	if err == nil {
+		j.recovered = op.name() + " was interrupted and has now been completed"
+		return nil
 	}
-	skipped, err := j.rollBack(op)
-	if err != nil {
-		return unrecoverable(op, errors.Join(errors.New(reason), err))
+	skipped, rollbackErr := j.rollBack(op)
+	if rollbackErr != nil {
+		return fmt.Errorf("%s was interrupted and can be neither completed nor rolled back: %w; fix the cause and run the command again, or remove %s to keep the files as they are", op.name(), errors.Join(err, rollbackErr), pendingFile)
 	}
-	j.recovered = fmt.Sprintf("%s was interrupted and has been rolled back: %s", op.name(), reason)
+	j.recovered = fmt.Sprintf("%s was interrupted and has been rolled back: %v", op.name(), err)
 	if len(skipped) > 0 {
-		j.recovered += "; not restored, check them: " + joinPaths(skipped)
+		j.recovered += "; not restored, check them: " + strings.Join(skipped, ", ")
 	}
 	return nil
-}
-
-// reasonToRollBack explains why an operation cannot be completed: files match neither Before nor
-// After, or their new content is lost. It is empty if the operation can be completed.
-func (j *Journal) reasonToRollBack(op Operation) (string, error) {
-	var edited, lost []string
-	for _, record := range op.Files {
-		hash, err := j.currentHash(record.Path)
-		switch {
-		case err != nil:
-			return "", err
-		case hash != record.Before && hash != record.After:
-			edited = append(edited, record.Path)
-		case hash != record.After && !j.hasContents(record.After):
-			lost = append(lost, record.Path)
-		}
-	}
-	switch {
-	case len(edited) > 0:
-		return joinPaths(edited) + " changed in the meantime", nil
-	case len(lost) > 0:
-		return objectsDir + " no longer has the new content of " + joinPaths(lost), nil
-	}
-	return "", nil
-}
-
-func unrecoverable(op Operation, err error) error {
-	return fmt.Errorf("%s was interrupted and can be neither completed nor rolled back: %w; fix the cause and run the command again, or remove %s to keep the files as they are", op.name(), err, pendingFile)
 }
 
 // ErrChanged means that a file was edited, created or removed since it was read.
 var ErrChanged = errors.New("changed in the meantime")
 
-func changedError(name string, exists, existed bool) error {
-	how := "edited"
-	switch {
-	case !exists:
-		how = "removed"
-	case !existed:
-		how = "created"
-	}
-	return fmt.Errorf("%s %w: %s; run the command again", name, ErrChanged, how)
+func changedError(name string) error {
+	return fmt.Errorf("%s %w; run the command again", name, ErrChanged)
 }
 
 // A checker validates the files of one operation before anything is written.
 type checker struct {
 	*Journal
-	files   map[string]bool     // paths checked so far
-	folded  map[string]string   // paths and their folders, by case-folded name
-	listing map[string][]string // names in each folder of the project
+	files map[string]bool     // paths checked so far
+	names map[string][]string // by folder, the names in it, with those of the operation
 }
 
 // check validates changes, and returns records of the files that change. The error joins all
@@ -305,7 +244,7 @@ type checker struct {
 func (j *Journal) check(files []Change) ([]Record, error) {
 	files = slices.Clone(files)
 	SortChanges(files)
-	c := &checker{j, map[string]bool{}, map[string]string{}, map[string][]string{}}
+	c := &checker{j, map[string]bool{}, map[string][]string{}}
 	records := []Record{}
 	var problems []error
 	for _, file := range files {
@@ -338,7 +277,7 @@ func (c *checker) check(file Change) (Record, error) {
 		return record, err
 	}
 	if (now == nil) != (file.Before == nil) || !bytes.Equal(now, file.Before) {
-		return record, changedError(file.Path, now != nil, file.Before != nil)
+		return record, changedError(file.Path)
 	}
 	record.Mode = mode
 	if now == nil {
@@ -353,43 +292,35 @@ func (c *checker) checkPlanned(name string) error {
 		return fmt.Errorf("%s is changed twice", name)
 	}
 	c.files[name] = true
-	for part := range parents(name + "/") {
-		if part != name && c.files[part] {
-			return fmt.Errorf("%s: %s would be both a file and a folder", name, part)
+	for folder := range parents(name) {
+		if c.files[folder] {
+			return fmt.Errorf("%s: %s would be both a file and a folder", name, folder)
 		}
-		key := fold(part)
-		if other, ok := c.folded[key]; ok && other != part {
-			return sameName(part, other)
-		}
-		c.folded[key] = part
 	}
 	return nil
 }
 
-// checkCase refuses a path if one of its names exists in another letter case.
+// checkCase refuses a path if one of its names exists in another letter case, in the project or in
+// the operation.
 func (c *checker) checkCase(name string) error {
 	for part := range parents(name + "/") {
-		dir := path.Dir(part)
-		names, ok := c.listing[dir]
+		dir, base := path.Split(part)
+		names, ok := c.names[dir]
 		if !ok {
 			var err error
-			if names, err = c.names(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if names, err = c.list(path.Clean(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
-			c.listing[dir] = names
 		}
-		if slices.Contains(names, path.Base(part)) {
-			continue
-		}
-		for _, other := range names {
-			if fold(other) == fold(path.Base(part)) {
-				return sameName(part, path.Join(dir, other))
+		if !slices.Contains(names, base) {
+			for _, other := range names {
+				if fold(other) == fold(base) {
+					return fmt.Errorf("%s and %s differ only in letter case and are the same file on many systems; choose another name", part, dir+other)
+				}
 			}
+			names = append(names, base)
 		}
+		c.names[dir] = names
 	}
 	return nil
-}
-
-func sameName(name, other string) error {
-	return fmt.Errorf("%s and %s differ only in letter case and are the same file on many systems; choose another name", name, other)
 }

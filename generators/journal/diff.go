@@ -70,40 +70,25 @@ type edit struct {
 	fromB, toB int
 }
 
-// compare returns the edits that turn a into b, in order. No two of them are adjacent. It is a
-// patience diff: it splits the texts at lines that are unique in both, and compares the sections
-// recursively. A section without such lines becomes one edit, less its common prefix and suffix.
+// compare returns the edits that turn a into b, in order. No two of them are adjacent. It splits the
+// texts at lines that are unique in both, as a patience diff does. A section between them becomes
+// one edit, less its common prefix and suffix.
 func compare(a, b []string) []edit {
 	var edits []edit
-	var part func(e edit, depth int)
-	part = func(e edit, depth int) {
+	var e edit
+	for _, next := range append(anchors(a, b), [2]int{len(a), len(b)}) {
+		e.toA, e.toB = next[0], next[1]
 		for e.fromA < e.toA && e.fromB < e.toB && a[e.fromA] == b[e.fromB] {
 			e.fromA, e.fromB = e.fromA+1, e.fromB+1
 		}
 		for e.fromA < e.toA && e.fromB < e.toB && a[e.toA-1] == b[e.toB-1] {
 			e.toA, e.toB = e.toA-1, e.toB-1
 		}
-		var pairs [][2]int
-		if depth > 0 && e.fromA < e.toA && e.fromB < e.toB {
-			pairs = anchors(a[e.fromA:e.toA], b[e.fromB:e.toB])
+		if e.fromA < e.toA || e.fromB < e.toB {
+			edits = append(edits, e)
 		}
-		if len(pairs) == 0 {
-			if e.fromA < e.toA || e.fromB < e.toB {
-				edits = append(edits, e)
-			}
-			return
-		}
-		next := e
-		for _, pair := range pairs {
-			next.toA, next.toB = e.fromA+pair[0], e.fromB+pair[1]
-			part(next, depth-1)
-			next.fromA, next.fromB = next.toA+1, next.toB+1
-		}
-		next.toA, next.toB = e.toA, e.toB
-		part(next, depth-1)
+		e.fromA, e.fromB = next[0]+1, next[1]+1
 	}
-	const maxDepth = 24 // avoids quadratic time
-	part(edit{0, len(a), 0, len(b)}, maxDepth)
 	slide(a, b, edits)
 	return edits
 }

@@ -3,7 +3,7 @@
 //
 // Its state is in the folder .petrock at the project's root, which git ignores:
 //
-//	lock          held by the process that changes the project
+//	lock          locked by the process that changes the project
 //	pending.json  the operation that is being applied
 //	staged        a file before it is renamed into place
 //	objects/      contents of files before and after operations, by hash
@@ -234,14 +234,14 @@ func (j *Journal) History() ([]Operation, error) {
 }
 
 func (j *Journal) operationNames() ([]string, error) {
-	all, err := j.names(operationsDir)
+	all, err := j.list(operationsDir)
 	if err != nil {
 		return nil, fmt.Errorf("read history: %w", err)
 	}
 	return slices.DeleteFunc(all, func(name string) bool { return path.Ext(name) != ".json" }), nil
 }
 
-func (j *Journal) names(dir string) ([]string, error) {
+func (j *Journal) list(dir string) ([]string, error) {
 	folder, err := j.root.Open(dir)
 	if err != nil {
 		return nil, err

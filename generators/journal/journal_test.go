@@ -266,9 +266,6 @@ func TestState(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Lstat(filepath.Join(dir, ".petrock", "lock")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the lock is still there: %v", err)
-	}
 	if _, err := journal.Open(t.Context(), filepath.Join(dir, "nowhere"), journal.Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a project that is not there: %v", err)
 	}

@@ -124,7 +124,7 @@ func TestLostObjects(t *testing.T) {
 	before.compare(t, dir)
 	checkTidy(t, dir)
 	said := j.Recovered()
-	for _, say := range []string{"has been rolled back: .petrock/objects no longer has the new content of a_gen.go", "not restored, check them: tools/add.go"} {
+	for _, say := range []string{"has been rolled back: a_gen.go: read saved content", "not restored, check them: tools/add.go"} {
 		if !strings.Contains(said, say) {
 			t.Errorf("got %q, want %q", said, say)
 		}

@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string) (exitCode int, err error) {
 		return 0, err
 	}
 	if terminal.IsTerminal(os.Stderr) {
-		_, _ = live.RecordGoEnviron(found.Root) // for MCP clients; without it they build with an empty cache
+		_ = live.RecordGoEnviron(found.Root) // for MCP clients; without it they build with an empty cache
 	}
 	if isDev {
 		o.Root, o.Name, o.Log = found.Root, found.Name, os.Stderr

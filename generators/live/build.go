@@ -21,14 +21,13 @@ import (
 	"syscall"
 
 	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A builder compiles programs of a project into a private folder. Its methods are safe for
-// concurrent use, except close.
+// A builder compiles programs of a project into a private folder, one at a time.
 type builder struct {
 	root string
-	dir  string        // of the executables; what go build writes is in the subfolder out
-	turn chan struct{} // holds a value while a build runs
+	dir  string // of the executables; what go build writes is in the subfolder out
 	seed maphash.Seed
 }
 
@@ -38,6 +37,9 @@ type program struct {
 	id       uint64 // hash of its content, which differs between builders
 	features string // fingerprints of its features; empty if unknown
 }
+
+// maxOutput limits the output of a go command in an error, in bytes.
+const maxOutput = 4 << 10
 
 // A buildError says why a program does not compile.
 type buildError struct {
@@ -64,19 +66,16 @@ func newBuilder(root string) (*builder, error) {
 
 // newBuilderIn is newBuilder with a folder for the folders of builders.
 func newBuilderIn(root, folder string) (*builder, error) {
-	root, err := filepath.Abs(root)
-	if err != nil {
-		return nil, fmt.Errorf("build %s: %w", root, err)
+	b := &builder{root: root, seed: maphash.MakeSeed()}
+	err := os.MkdirAll(folder, 0o700)
+	if err == nil {
+		removeStale(folder)
+		b.dir, err = os.MkdirTemp(folder, strconv.Itoa(os.Getpid())+"-*")
 	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, fmt.Errorf("create the folder for executables: %w", err)
-	}
-	removeStale(folder)
-	dir, err := os.MkdirTemp(folder, strconv.Itoa(os.Getpid())+"-*")
 	if err != nil {
 		return nil, fmt.Errorf("create the folder for executables: %w", err)
 	}
-	return &builder{root: root, dir: dir, turn: make(chan struct{}, 1), seed: maphash.MakeSeed()}, nil
+	return b, nil
 }
 
 // removeStale removes the folders of builders whose processes have ended. Errors are ignored: the
@@ -107,12 +106,6 @@ func (b *builder) close() error { return os.RemoveAll(b.dir) }
 // build compiles a program, which is a folder of the project such as cmd/hello. The error is a
 // *buildError if it does not compile. Programs with the same content are the same file.
 func (b *builder) build(ctx context.Context, name string) (program, error) {
-	select {
-	case b.turn <- struct{}{}:
-		defer func() { <-b.turn }()
-	case <-ctx.Done():
-		return program{}, ctx.Err()
-	}
 	out := filepath.Join(b.dir, "out", strings.ReplaceAll(name, "/", "-")+executableSuffix())
 	_, output, err := b.runGo(ctx, "build", "-buildvcs=false", "-ldflags=-w", "-o", out, "./"+name) // -w makes linking faster
 	if exit := (*exec.ExitError)(nil); ctx.Err() != nil || errors.As(err, &exit) && !exit.Exited() {
@@ -126,7 +119,7 @@ func (b *builder) build(ctx context.Context, name string) (program, error) {
 			output = []byte(err.Error())
 		}
 		text := strings.ReplaceAll(string(output), b.root+string(filepath.Separator), "")
-		return program{}, &buildError{name, strings.TrimSpace(shorten(text))}
+		return program{}, &buildError{name, strictjson.Clip(strings.TrimSpace(text), maxOutput)}
 	}
 	built, err := b.keep(name, out)
 	if err != nil {
@@ -168,7 +161,7 @@ func (b *builder) fingerprints(ctx context.Context) (string, error) {
 	}
 	output, errOut, err := b.runGo(ctx, "list", "-buildvcs=false", "-export", "-deps", "-json=ImportPath,Dir,BuildID,Standard,Deps,Module", "./features/...", "./core/app/...")
 	if err != nil {
-		return "", fmt.Errorf("list packages: %w: %s", err, shorten(string(errOut)))
+		return "", fmt.Errorf("list packages: %w: %s", err, strictjson.Clip(string(errOut), maxOutput))
 	}
 	compiled := map[string]string{} // hashes of the compiled packages, by import path
 	features := map[string][]string{}
@@ -176,7 +169,7 @@ func (b *builder) fingerprints(ctx context.Context) (string, error) {
 	for decoder := json.NewDecoder(bytes.NewReader(output)); decoder.More(); {
 		var p goPackage
 		if err := decoder.Decode(&p); err != nil {
-			return "", fmt.Errorf("list packages: %w in %s", err, shorten(string(output)))
+			return "", fmt.Errorf("list packages: %w in %s", err, strictjson.Clip(string(output), maxOutput))
 		}
 		dir, err := filepath.Rel(b.root, p.Dir) // fails if it is on another drive
 		if !p.isVersioned() && (err != nil || !filepath.IsLocal(dir)) {
@@ -220,23 +213,9 @@ func executableSuffix() string {
 	return ""
 }
 
-// shorten returns the beginning of the output of a go command, with whole lines.
-func shorten(output string) string {
-	const limit = 4 << 10
-	if len(output) <= limit {
-		return output
-	}
-	head := output[:limit]
-	head = head[:strings.LastIndexByte(head, '\n')+1]
-	if head == "" {
-		head = strings.ToValidUTF8(output[:limit], "") + "\n"
-	}
-	return head + "… " + strconv.Itoa(strings.Count(output[len(head):], "\n")) + " more lines\n"
-}
-
 // runGo runs the go command in the project. When ctx ends, it and its children end.
 func (b *builder) runGo(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
-	return process.Run(ctx, process.RunOptions{Dir: b.root, Env: append(GoEnviron(b.root), "PWD="+b.root), Group: true}, "go", args...)
+	return process.Run(ctx, process.RunOptions{Dir: b.root, Group: true}, "go", args...)
 }
 
 // keep returns the program in an executable that go build wrote. The executable stays where it is,
@@ -298,67 +277,48 @@ func goVariables() []string {
 	return []string{
 		"GOCACHE", "GOMODCACHE", "GOPATH", "GOENV", "GOFLAGS", "GOEXPERIMENT", "GOTOOLCHAIN", "CGO_ENABLED", "CC",
 		"GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOINSECURE",
+		"XDG_CACHE_HOME", "XDG_CONFIG_HOME", // of the default GOCACHE and GOENV
 	}
 }
 
-// RecordGoEnviron records the environment's variables for the go command, for [GoEnviron], and
-// returns whether there are any. Call it in processes with the environment of a person's shell. MCP
-// clients may start processes with HOME and PATH alone.
-func RecordGoEnviron(root string) (bool, error) {
+// RecordGoEnviron records the environment's variables for the go command, for goEnviron. Call it
+// in processes with the environment of a person's shell. MCP clients may start processes with HOME
+// and PATH alone.
+func RecordGoEnviron(root string) error {
 	var text bytes.Buffer
 	for _, name := range goVariables() {
-		value := os.Getenv(name)
-		switch { // the folders that go derives from other variables
-		case name == "GOCACHE" && value == "" && os.Getenv("XDG_CACHE_HOME") != "":
-			if cache, err := os.UserCacheDir(); err == nil {
-				value = filepath.Join(cache, "go-build")
-			}
-		case name == "GOENV" && value == "" && os.Getenv("XDG_CONFIG_HOME") != "":
-			if config, err := os.UserConfigDir(); err == nil {
-				value = filepath.Join(config, "go", "env")
-			}
-		}
-		if value != "" && !strings.ContainsAny(value, "\r\n") {
+		if value := os.Getenv(name); value != "" && !strings.ContainsAny(value, "\r\n") {
 			fmt.Fprintf(&text, "%s=%s\n", name, value)
 		}
 	}
 	folder, err := os.OpenRoot(root)
 	if err != nil {
-		return false, fmt.Errorf("record the go environment: %w", err)
+		return err
 	}
 	defer folder.Close()
 	if text.Len() == 0 {
-		if err = folder.Remove(goEnvironFile); errors.Is(err, os.ErrNotExist) {
-			err = nil
-		}
-	} else if err = folder.MkdirAll(path.Dir(goEnvironFile), 0o755); err == nil {
-		err = folder.WriteFile(goEnvironFile, text.Bytes(), 0o600) // GOPROXY may have a password
+		return folder.RemoveAll(goEnvironFile)
 	}
-	if err != nil {
-		return false, fmt.Errorf("record the go environment: %w", err)
+	if err := folder.MkdirAll(path.Dir(goEnvironFile), 0o755); err != nil {
+		return err
 	}
-	return text.Len() > 0, nil
+	return folder.WriteFile(goEnvironFile, text.Bytes(), 0o600) // GOPROXY may have a password
 }
 
-// GoEnviron returns the environment for go commands in the project in root: that of this process,
-// and the recorded variables that it lacks.
-func GoEnviron(root string) []string {
-	environ := os.Environ()
+// goEnviron returns the recorded variables that the environment of this process lacks.
+func goEnviron(root string) map[string]string {
+	lacking := map[string]string{}
 	folder, err := os.OpenRoot(root)
 	if err != nil {
-		return environ
+		return lacking
 	}
 	defer folder.Close()
-	text, _ := folder.ReadFile(goEnvironFile) // it is optional
-	recorded := map[string]string{}
-	for line := range strings.Lines(string(text)) {
+	recorded, _ := folder.ReadFile(goEnvironFile) // it is optional
+	for line := range strings.Lines(string(recorded)) {
 		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), "=")
-		recorded[name] = value
-	}
-	for _, name := range goVariables() {
-		if _, isSet := os.LookupEnv(name); !isSet && recorded[name] != "" {
-			environ = append(environ, name+"="+recorded[name])
+		if _, isSet := os.LookupEnv(name); !isSet && slices.Contains(goVariables(), name) && value != "" {
+			lacking[name] = value
 		}
 	}
-	return environ
+	return lacking
 }

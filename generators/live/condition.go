@@ -37,10 +37,9 @@ func firstLines(err error, lines int) string {
 // condition returns what the project's server does instead of serving the source on disk, and why.
 // The state is empty if it serves it.
 func (sl *slot) condition() (state, reason string) {
-	b, _ := sl.s.sup.build(sl.kind)
-	want := sl.wanted(b)
 	sl.s.sup.mu.Lock()
 	defer sl.s.sup.mu.Unlock()
+	want := sl.wanted()
 	switch p := sl.current.Load(); {
 	case sl.late.is(want) && (p == nil || p.launch != want):
 		return "starting", sl.late.err.Error() + ". Meanwhile the last good build, if there is one, answers read-only"

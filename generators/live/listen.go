@@ -2,7 +2,6 @@ package live
 
 import (
 	"encoding/json"
-	"sync"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 )
@@ -12,9 +11,7 @@ import (
 type listen struct {
 	c       *session
 	request *jsonrpc.Message
-
-	mu  sync.Mutex
-	ids map[*peer]jsonrpc.ID // the requests to the servers
+	ids     map[*peer]jsonrpc.ID // the requests to the servers; the mutex of the session guards them
 }
 
 // listen starts a subscription of the client.
@@ -29,15 +26,8 @@ func (c *session) listen(m *jsonrpc.Message) {
 	c.setup.Lock()
 	defer c.setup.Unlock()
 	c.mu.Lock()
-	_, exists := c.listens[m.ID()]
-	if !exists {
-		c.listens[m.ID()] = l
-	}
+	c.listens[m.ID()] = l
 	c.mu.Unlock()
-	if exists {
-		c.send(failure(jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "the id %s is in use", m.ID())))
-		return
-	}
 	c.send(notification("notifications/subscriptions/acknowledged", object(nil).with("_meta", l.meta()).with("notifications", filter).json()))
 	for _, sl := range c.slots {
 		if p := sl.current.Load(); p != nil {
@@ -65,16 +55,16 @@ func (l *listen) open(p *peer) {
 		own = own.with("resourceSubscriptions", array(uris))
 	}
 	id := p.newID()
-	l.mu.Lock()
+	l.c.mu.Lock()
 	l.ids[p] = id
-	l.mu.Unlock()
+	l.c.mu.Unlock()
 	p.send(request(id, l.request.Method(), without(l.request.Params(), "notifications").with("notifications", own.json()).json()))
 }
 
 // stop ends the subscription at all servers.
 func (l *listen) stop() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
 	for p, id := range l.ids {
 		p.send(cancellation(id, nil))
 	}
@@ -89,10 +79,7 @@ func (c *session) published(p *peer, m *jsonrpc.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range c.listens {
-		l.mu.Lock()
-		isOwn := l.ids[p] == id
-		l.mu.Unlock()
-		if isOwn {
+		if l.ids[p] == id {
 			c.send(notification(m.Method(), without(m.Params(), "_meta").with("_meta", l.meta()).json()))
 		}
 	}
@@ -106,7 +93,7 @@ func (c *session) listsChanged(k kind, now lists) {
 	c.lists[k] = now
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		isChanged := before[list+"/list"] != now[list+"/list"] || list == "resources" && before["resources/templates/list"] != now["resources/templates/list"]
-		if !isChanged || !c.listed {
+		if !isChanged {
 			continue
 		}
 		method := "notifications/" + list + "/list_changed"

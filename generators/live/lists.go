@@ -47,33 +47,23 @@ func (c *session) initialize(m *jsonrpc.Message) {
 	c.firstServer()
 	c.setup.Lock()
 	defer c.setup.Unlock()
-	c.mu.Lock()
-	again := c.handshake != nil
-	c.mu.Unlock()
 	version := text(param(m, "protocolVersion"))
-	switch {
-	case again:
-		c.reply(m.ID(), failure(m.ID(), jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: the session is already initialized")))
-		return
-	case version == "":
-		c.reply(m.ID(), failure(m.ID(), jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions()[3])))
+	if version == "" { // no server would start with it
+		c.reply(failure(m.ID(), jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions()[3])))
 		return
 	}
-	var server *peer // whose result it is
+	server := c.slots[serverKind].current.Load()
 	var result json.RawMessage
-	for k, sl := range c.slots {
-		p := sl.current.Load()
-		if p == nil {
-			continue
-		}
-		r, err := p.call(c.ctx, "initialize", m.Params())
-		if e, refused := errors.AsType[*jsonrpc.Error](err); refused && kind(k) == serverKind {
-			c.reply(m.ID(), failure(m.ID(), e))
+	if server != nil {
+		var err error
+		result, err = server.call(c.ctx, "initialize", m.Params())
+		if e, refused := errors.AsType[*jsonrpc.Error](err); refused {
+			c.reply(failure(m.ID(), e))
 			return
 		}
-		if kind(k) == serverKind {
-			server, result = p, r
-		}
+	}
+	if p := c.slots[petrockKind].current.Load(); p != nil {
+		_, _ = p.call(c.ctx, "initialize", m.Params()) // it accepts what the server does
 	}
 	c.mu.Lock()
 	c.handshake = m.Params()
@@ -94,7 +84,7 @@ func (c *session) replyOf(p *peer, id jsonrpc.ID, result json.RawMessage) {
 	if p != nil {
 		raw = p.stamp(raw)
 	}
-	c.reply(id, raw)
+	c.reply(raw)
 }
 
 // discover answers server/discover.
@@ -102,14 +92,14 @@ func (c *session) discover(m *jsonrpc.Message) {
 	if p := c.firstServer(); p != nil {
 		result, err := p.call(c.ctx, m.Method(), m.Params())
 		if err != nil {
-			c.reply(m.ID(), failure(m.ID(), err))
+			c.reply(failure(m.ID(), err))
 			return
 		}
 		c.replyOf(p, m.ID(), c.describe(result))
 		return
 	}
 	versions, _ := json.Marshal(append([]string{latest}, handshakeRevisions()...)) // strings always encode
-	c.reply(m.ID(), jsonrpc.AppendResult(nil, m.ID(), c.describe(complete().with("supportedVersions", versions).with("instructions", c.contract("instructions")).json())))
+	c.reply(jsonrpc.AppendResult(nil, m.ID(), c.describe(complete().with("supportedVersions", versions).with("instructions", c.contract("instructions")).json())))
 }
 
 // complete returns the members of every result that may be cached, in revision 2026-07-28.
@@ -120,46 +110,22 @@ func complete() object {
 // describe completes the description that a server gives of itself: with petrock's instructions,
 // and with capabilities that later builds may have.
 func (c *session) describe(result json.RawMessage) json.RawMessage {
-	all := object(nil).with("logging", []byte("{}")).with("completions", []byte("{}")).with("prompts", []byte(`{"listChanged":true}`)).
+	capabilities := without(member(result, "capabilities"), "logging", "completions", "prompts", "resources", "tools").
+		with("logging", []byte("{}")).with("completions", []byte("{}")).with("prompts", []byte(`{"listChanged":true}`)).
 		with("resources", []byte(`{"subscribe":true,"listChanged":true}`)).with("tools", []byte(`{"listChanged":true}`))
-	out := object(nil)
-	var said []string
-	_ = strictjson.Object(result, func(key, value []byte) error { // it is an object: a server sent it
-		switch string(key) {
-		case "capabilities":
-			return strictjson.Object(value, func(key, value []byte) error {
-				if !slices.Contains([]string{"logging", "completions", "prompts", "resources", "tools"}, string(key)) {
-					all = all.with(string(key), value)
-				}
-				return nil
-			})
-		case "instructions":
-			said = append(said, text(value))
-		default:
-			out = out.with(string(key), value)
-		}
-		return nil
-	})
+	said := text(member(result, "instructions"))
 	if !c.sup.o.NoPetrock {
-		said = append(said, text(member(manifest(), "instructions")))
+		said = strings.TrimPrefix(said+"\n\n"+text(member(manifest(), "instructions")), "\n\n")
 	}
-	if out = out.with("capabilities", all.json()); len(said) > 0 {
-		out = out.with("instructions", quote(strings.Join(said, "\n\n")))
-	}
-	return out.json()
+	return without(result, "capabilities", "instructions").with("capabilities", capabilities.json()).with("instructions", quote(said)).json()
 }
 
 // listMember returns the member of a result that holds the list.
 func listMember(method string) string {
-	switch method {
-	case "tools/list":
-		return "tools"
-	case "prompts/list":
-		return "prompts"
-	case "resources/list":
-		return "resources"
+	if method == "resources/templates/list" {
+		return "resourceTemplates"
 	}
-	return "resourceTemplates"
+	return strings.TrimSuffix(method, "/list")
 }
 
 func listMethods() []string {
@@ -169,9 +135,6 @@ func listMethods() []string {
 // list answers the request for a list with the lists of both servers. The list of a server that
 // does not run comes from contract.json or the manifest.
 func (c *session) list(m *jsonrpc.Message, method string) {
-	c.mu.Lock()
-	c.listed = true
-	c.mu.Unlock()
 	key := listMember(method)
 	first := object(nil)
 	if isStateless(m) {
@@ -186,17 +149,17 @@ func (c *session) list(m *jsonrpc.Message, method string) {
 			return
 		}
 		if err != nil && !errors.Is(err, jsonrpc.MethodNotFound) {
-			c.reply(m.ID(), failure(m.ID(), err))
+			c.reply(failure(m.ID(), err))
 			return
 		}
 		if all = entries; err == nil {
 			first = rest
 		}
 	} else {
-		all = c.contractList(key)
+		all = c.fallback(serverKind, key)
 	}
 	if !c.sup.o.NoPetrock {
-		entries := elements(member(manifest(), key))
+		entries := c.fallback(petrockKind, key)
 		if p := c.slots[petrockKind].current.Load(); p != nil {
 			if _, now, err := listAll(c.ctx, p, method, m.Params()); err == nil {
 				entries = now
@@ -237,8 +200,11 @@ func (c *session) contract(key string) json.RawMessage {
 	return member(raw, key)
 }
 
-// contractList returns a list as contract.json has it.
-func (c *session) contractList(key string) (all []json.RawMessage) {
+// fallback returns the list of a server that does not run: from contract.json or the manifest.
+func (c *session) fallback(k kind, key string) (all []json.RawMessage) {
+	if k == petrockKind {
+		return elements(member(manifest(), key))
+	}
 	_ = strictjson.Object(c.contract(key), func(_, value []byte) error { // an invalid contract lists nothing
 		var compact bytes.Buffer
 		err := json.Compact(&compact, value)
@@ -263,11 +229,11 @@ func listsOf(ctx context.Context, p *peer) lists {
 
 // firstLists returns what the session lists before the servers run.
 func (c *session) firstLists() (all [2]lists) {
-	all[serverKind], all[petrockKind] = lists{}, lists{}
-	for _, method := range listMethods() {
-		key := listMember(method)
-		all[serverKind][method] = string(array(c.contractList(key)))
-		all[petrockKind][method] = string(array(elements(member(manifest(), key))))
+	for k := range all {
+		all[k] = lists{}
+		for _, method := range listMethods() {
+			all[k][method] = string(array(c.fallback(kind(k), listMember(method))))
+		}
 	}
 	return all
 }

@@ -50,7 +50,6 @@ type Options struct {
 // A Supervisor watches a project and builds its servers. Its sessions run them.
 type Supervisor struct {
 	o      Options
-	env    map[string]string // added to the environment of the servers
 	files  files
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -62,12 +61,12 @@ type Supervisor struct {
 	handled  snapshot // the files of the last build
 	outdated bool     // files have changed since, or may have
 	sessions map[*session]struct{}
-	begun    int           // looks at the files so far
-	looked   chan struct{} // closed when the next look ends
-	ended    int           // the last look that has ended
+	begun    int // looks at the files so far
+	ended    int // the last look that has ended
 
-	mustDerive bool // a dev server has started, or was busy, since the last look
-	isDeriving bool // a call of the dev server from an earlier look is still running
+	mustDerive bool // a dev server has started since the last look
+
+	deriving chan error // the result of a call of the dev server from an earlier look, or nil; only run uses it
 }
 
 // files are what a [Supervisor] watches and builds.
@@ -94,14 +93,8 @@ type buildResult struct {
 
 // New starts to watch and to build a project.
 func New(o Options) (*Supervisor, error) {
-	if o.Log == nil {
-		o.Log = io.Discard
-	}
-	if data := flagValue(o.Args, "data"); data != "" { // the dev server looks at the events of the server
-		variable := project.Variable(o.Name, "data")
-		if err := errors.Join(os.Setenv(variable, data), os.Unsetenv(variable+"_FILE")); err != nil {
-			return nil, err
-		}
+	if err := setEnviron(o); err != nil {
+		return nil, err
 	}
 	b, err := newBuilder(o.Root)
 	if err != nil {
@@ -128,19 +121,29 @@ func New(o Options) (*Supervisor, error) {
 func start(o Options, f files) *Supervisor {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Supervisor{
-		o: o, files: f, cancel: cancel, env: map[string]string{},
-		done: make(chan struct{}), kick: make(chan struct{}, 1), changed: make(chan struct{}), looked: make(chan struct{}), sessions: map[*session]struct{}{},
-	}
-	for _, setting := range GoEnviron(o.Root)[len(os.Environ()):] {
-		name, value, _ := strings.Cut(setting, "=")
-		s.env[name] = value
-	}
-	// Servers of one supervisor accept each other's requestState.
-	if variable := project.Variable(o.Name, "state_key"); os.Getenv(variable)+os.Getenv(variable+"_FILE") == "" {
-		s.env[variable] = fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
+		o: o, files: f, cancel: cancel,
+		done: make(chan struct{}), kick: make(chan struct{}, 1), changed: make(chan struct{}), sessions: map[*session]struct{}{},
 	}
 	go s.run(ctx)
 	return s
+}
+
+// setEnviron sets variables that the servers and the go command inherit.
+func setEnviron(o Options) error {
+	all := goEnviron(o.Root)
+	var err error
+	if data := flagValue(o.Args, "data"); data != "" { // the dev server looks at the events of the server
+		variable := project.Variable(o.Name, "data")
+		all[variable], err = data, os.Unsetenv(variable+"_FILE")
+	}
+	// Servers of one supervisor accept each other's requestState.
+	if variable := project.Variable(o.Name, "state_key"); os.Getenv(variable)+os.Getenv(variable+"_FILE") == "" {
+		all[variable] = fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
+	}
+	for name, value := range all {
+		err = errors.Join(err, os.Setenv(name, value))
+	}
+	return err
 }
 
 // flagValue returns the last value of a flag in arguments, or "".
@@ -165,24 +168,16 @@ func (s *Supervisor) Close() error {
 // A logQueue writes lines to a writer that may block, such as standard error that the client does
 // not read. While the queue is full, it drops lines.
 type logQueue struct {
-	lines        chan []byte
-	stop, closed chan struct{}
+	lines  chan []byte // nil is the last
+	closed chan struct{}
 }
 
 func newLogQueue(to io.Writer) *logQueue {
-	q := &logQueue{lines: make(chan []byte, 256), stop: make(chan struct{}), closed: make(chan struct{})}
+	q := &logQueue{lines: make(chan []byte, 256), closed: make(chan struct{})}
 	go func() {
 		defer close(q.closed)
-		for {
-			select {
-			case line := <-q.lines:
-				_, _ = to.Write(line)
-			case <-q.stop:
-				for len(q.lines) > 0 {
-					_, _ = to.Write(<-q.lines)
-				}
-				return
-			}
+		for line := <-q.lines; line != nil; line = <-q.lines {
+			_, _ = to.Write(line)
 		}
 	}()
 	return q
@@ -199,7 +194,7 @@ func (q *logQueue) Write(p []byte) (int, error) {
 
 // close writes the remaining lines, for a second at most.
 func (q *logQueue) close() {
-	close(q.stop)
+	go func() { q.lines <- nil }()
 	select {
 	case <-q.closed:
 	case <-time.After(time.Second):
@@ -219,11 +214,23 @@ func (s *Supervisor) update(change func()) {
 	s.changed = make(chan struct{})
 }
 
-// build returns the last build of a server, and a channel that is closed at the next change.
-func (s *Supervisor) build(k kind) (buildResult, <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.builds[k], s.changed
+// await waits until a condition holds. It checks the condition after each change, with the mutex.
+func (s *Supervisor) await(ctx context.Context, holds func() bool) error {
+	for {
+		s.mu.Lock()
+		ok, changed := holds(), s.changed
+		s.mu.Unlock()
+		if ok {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.done:
+			return errors.New("the supervisor has ended")
+		}
+	}
 }
 
 // run builds at the start and after each change.
@@ -263,14 +270,7 @@ func (s *Supervisor) look(ctx context.Context) error {
 	s.mu.Lock()
 	s.begun++
 	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.ended = s.begun
-		s.outdated = len(s.files.changes) > 0
-		close(s.looked)
-		s.looked = make(chan struct{})
-	}()
+	defer s.update(func() { s.ended, s.outdated = s.begun, len(s.files.changes) > 0 })
 	now, err := s.files.snapshot()
 	if err != nil {
 		return err
@@ -282,7 +282,7 @@ func (s *Supervisor) look(ctx context.Context) error {
 	isFirst := before == nil
 	began := time.Now()
 	var derived error
-	if !isFirst && (mustDerive || len(now.changed(before)) > 0) {
+	if !isFirst && (mustDerive || s.deriving != nil || len(now.changed(before)) > 0) {
 		derived = s.derive(ctx)
 		if now, err = s.files.snapshot(); err != nil {
 			return err
@@ -292,7 +292,7 @@ func (s *Supervisor) look(ctx context.Context) error {
 	if !isFirst && len(changed) == 0 {
 		return derived
 	}
-	s.setOutdated(true)
+	s.update(func() { s.outdated = true })
 	isNew, err := s.compile(ctx, serverKind, now, derived)
 	if isFirst || slices.ContainsFunc(changed, mayAffectPetrock) {
 		_, petrockErr := s.compile(ctx, petrockKind, now, nil)
@@ -383,13 +383,15 @@ func (s *Supervisor) restart() {
 // buildServer builds the project's server from the files in a snapshot. If files have changed
 // since, the program has no fingerprints, because they may be those of other code.
 func (s *Supervisor) buildServer(ctx context.Context, files snapshot) (program, error) {
-	last, _ := s.build(serverKind)
+	s.mu.Lock()
+	last := s.builds[serverKind].program
+	s.mu.Unlock()
 	built, err := s.files.build(ctx, "cmd/"+s.o.Name)
 	if err != nil {
 		return built, err
 	}
-	if built.id == last.program.id {
-		built.features = last.program.features // a program that has not changed is not restarted
+	if built.id == last.id {
+		built.features = last.features // a program that has not changed is not restarted
 		return built, nil
 	}
 	features, err := s.files.features(ctx)
@@ -408,31 +410,30 @@ func (s *Supervisor) buildServer(ctx context.Context, files snapshot) (program, 
 // derive writes derived files with a dev server, if one runs. A dev server does one call at a time,
 // and tests can take long. If it is busy, derive returns, and another look follows.
 func (s *Supervisor) derive(ctx context.Context) error {
-	s.mu.Lock()
-	isDeriving := s.isDeriving
-	s.mu.Unlock()
+	if s.deriving != nil {
+		select {
+		case <-s.deriving: // of files as they were before
+			s.deriving = nil
+		default:
+			return nil
+		}
+	}
 	p := s.devServer()
-	if p == nil || isDeriving {
+	if p == nil {
 		return nil
 	}
 	derived := make(chan error, 1)
-	go func() { derived <- p.derive(ctx) }()
+	go func() {
+		derived <- p.derive(ctx)
+		s.lookSoon()
+	}()
 	select {
 	case err := <-derived:
 		return err
 	case <-time.After(s.files.patience):
+		s.deriving = derived
+		return nil
 	}
-	s.mu.Lock()
-	s.isDeriving = true
-	s.mu.Unlock()
-	go func() {
-		<-derived // the next look reports an error
-		s.mu.Lock()
-		s.isDeriving, s.mustDerive = false, true
-		s.mu.Unlock()
-		s.lookSoon()
-	}()
-	return nil
 }
 
 // derive calls the dev server's tool build.
@@ -458,15 +459,12 @@ func (s *Supervisor) devServer() *peer {
 	return nil
 }
 
-// textOf returns the text of a tool's result.
+// textOf returns the first text of a tool's result.
 func textOf(result json.RawMessage) string {
-	var r struct {
-		Content []struct{ Text string }
+	for _, block := range elements(member(result, "content")) {
+		return text(member(block, "text"))
 	}
-	if json.Unmarshal(result, &r) != nil || len(r.Content) == 0 {
-		return string(result)
-	}
-	return r.Content[0].Text
+	return string(result)
 }
 
 // lookSoon asks for a look at the files.
@@ -479,29 +477,15 @@ func (s *Supervisor) lookSoon() {
 
 // settle waits until the files as they are now have been built, or do not compile.
 func (s *Supervisor) settle(ctx context.Context) error {
+	now, err := s.files.snapshot()
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	next := s.begun + 1
 	s.mu.Unlock()
-	for {
-		now, err := s.files.snapshot()
-		if err != nil {
-			return err
-		}
-		s.mu.Lock()
-		handled, ended, looked := s.handled, s.ended, s.looked
-		s.mu.Unlock()
-		if ended >= next || handled != nil && len(now.changed(handled)) == 0 {
-			return nil
-		}
-		s.lookSoon()
-		select {
-		case <-looked:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-s.done:
-			return errors.New("the supervisor has ended")
-		}
-	}
+	s.lookSoon()
+	return s.await(ctx, func() bool { return s.ended >= next || s.handled != nil && len(now.changed(s.handled)) == 0 })
 }
 
 // say logs a line, and sends it to all clients.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,7 +26,6 @@ type peer struct {
 	meta      [2][]byte // the member of _meta that names its build: if the build is outdated, and if it is current
 	transport jsonrpc.Transport
 	process   *process.Process
-	logged    signal        // receives after the server has written to standard error
 	done      chan struct{} // closed when the connection has ended and its calls have been answered
 
 	lastID atomic.Int64 // of requests of the session
@@ -41,29 +39,18 @@ type peer struct {
 
 // connect starts the server of a slot. Its messages go to the session.
 func (sl *slot) connect(l launch) (*peer, error) {
-	o, logged := sl.s.sup.o, make(signal, 1)
-	child, err := process.Start(process.Command{Program: l.program.path, Args: sl.args(l), Env: sl.env(l.program), Dir: o.Root, Stderr: io.MultiWriter(o.Log, logged)})
+	o := sl.s.sup.o
+	child, err := process.Start(process.Command{Program: l.program.path, Args: sl.args(l), Env: sl.env(l.program), Dir: o.Root, Stderr: o.Log})
 	if err != nil {
 		return nil, err
 	}
 	p := &peer{
-		s: sl.s, slot: sl, launch: l, meta: buildMeta(l), process: child, logged: logged, done: make(chan struct{}),
+		s: sl.s, slot: sl, launch: l, meta: buildMeta(l), process: child, done: make(chan struct{}),
 		calls: map[jsonrpc.ID]*jsonrpc.Message{}, own: map[jsonrpc.ID]chan *jsonrpc.Message{},
 		transport: jsonrpc.NewLines(child.Out, child.In, jsonrpc.LinesOptions{MaxMessage: MaxMessage}),
 	}
 	go p.read()
 	return p, nil
-}
-
-// A signal is a writer that reports that something was written, once until it is received.
-type signal chan struct{}
-
-func (s signal) Write(p []byte) (int, error) {
-	select {
-	case s <- struct{}{}:
-	default:
-	}
-	return len(p), nil
 }
 
 // read passes the messages of the server to the session, until the connection ends.
@@ -142,17 +129,12 @@ func (p *peer) answer(m *jsonrpc.Message) {
 // explain answers a call with an internal error. If the call panicked, the answer has the panic
 // that the server logged.
 func (p *peer) explain(call, answer *jsonrpc.Message) {
-	patience := time.After(100 * time.Millisecond) // the answer may arrive before the log
-	for waits := true; waits; {
-		select {
-		case <-p.logged:
-		case <-patience:
-			waits = false
-		}
+	for range 10 { // the answer may arrive before the log
 		if cause := loggedPanic(p.process.Stderr(), call, p.s.sup.o.Root); cause != "" {
 			answer = parse(failed(call, fmt.Errorf("internal error in %s: %s", call.Method(), cause)))
 			break
 		}
+		time.Sleep(10 * time.Millisecond)
 	}
 	p.s.answered(p, call, answer)
 }

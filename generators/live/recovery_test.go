@@ -151,6 +151,5 @@ func superviseTest() error {
 		close:    func() error { return nil },
 		patience: 10 * time.Second, firstAnswer: 3 * time.Second, slowStart: 10 * time.Second,
 	})
-	s.env[serverVariable] = "1"
 	return s.Serve(context.Background(), jsonrpc.NewLines(os.Stdin, os.Stdout, jsonrpc.LinesOptions{}))
 }

@@ -33,10 +33,8 @@ type session struct {
 	listens     map[jsonrpc.ID]*listen            // by id
 	questions   map[jsonrpc.ID]question           // requests of servers to the client, by the id that the client sees
 	waiting     map[jsonrpc.ID]context.CancelFunc // requests of the client that wait for a server, by id
-	batches     map[jsonrpc.ID]*batch             // by the ids of their requests
 	lastID      int64
 	lists       [2]lists // what the servers last listed, by kind
-	listed      bool     // the client has asked for a list
 }
 
 // A question is a request of a server to the client.
@@ -52,7 +50,7 @@ func (s *Supervisor) Serve(ctx context.Context, client jsonrpc.Transport) error 
 	c := &session{
 		sup: s, client: client, began: time.Now(), ctx: ctx,
 		subscribed: map[string]json.RawMessage{}, listens: map[jsonrpc.ID]*listen{},
-		questions: map[jsonrpc.ID]question{}, waiting: map[jsonrpc.ID]context.CancelFunc{}, batches: map[jsonrpc.ID]*batch{},
+		questions: map[jsonrpc.ID]question{}, waiting: map[jsonrpc.ID]context.CancelFunc{},
 	}
 	c.lists = c.firstLists()
 	var servers sync.WaitGroup
@@ -123,13 +121,9 @@ func (c *session) read() error {
 			}
 			return err
 		}
-		m := parse(raw)
-		switch all := c.batchOf(m); {
-		case all != nil:
-			c.batch(all)
-		case m.IsBatch() || m.Fault() != nil:
-			c.forward(serverKind, m) // it refuses the message
-		default:
+		if m := parse(raw); m.IsBatch() || m.Fault() != nil {
+			c.forward(serverKind, m) // it refuses the message, or serves the batch as a whole
+		} else {
 			c.fromClient(m)
 		}
 	}
@@ -137,63 +131,10 @@ func (c *session) read() error {
 
 func (c *session) send(raw []byte) { _ = c.client.Send(raw) } // if it fails, read ends
 
-// reply sends the answer to a request of the client, or adds it to the answers of its batch. raw is
-// nil if the client has cancelled the request.
-func (c *session) reply(id jsonrpc.ID, raw []byte) {
-	defer c.open.Done()
-	c.mu.Lock()
-	if b := c.batches[id]; b != nil {
-		delete(c.batches, id)
-		if raw != nil {
-			b.answers = append(b.answers, raw)
-		}
-		raw = nil
-		if b.open--; b.open == 0 && len(b.answers) > 0 {
-			raw = array(b.answers)
-		}
-	}
-	c.mu.Unlock()
-	if raw != nil {
-		c.send(raw)
-	}
-}
-
-// A batch is an array of messages. Its answers are sent together.
-type batch struct {
-	answers []json.RawMessage
-	open    int // requests without an answer
-}
-
-// batchOf returns the messages of a batch, in a revision that has batches. It returns nil if m is
-// not a batch, or must be refused.
-func (c *session) batchOf(m *jsonrpc.Message) []*jsonrpc.Message {
-	c.mu.Lock()
-	hasBatches := text(member(c.handshake, "protocolVersion")) == "2025-03-26"
-	c.mu.Unlock()
-	if !hasBatches || !m.IsBatch() {
-		return nil
-	}
-	all, err := m.Batch()
-	if err != nil || slices.ContainsFunc(all, func(one *jsonrpc.Message) bool { return one.IsBatch() || one.Fault() != nil }) {
-		return nil
-	}
-	return all
-}
-
-// batch handles the messages of a batch.
-func (c *session) batch(all []*jsonrpc.Message) {
-	b := &batch{}
-	c.mu.Lock()
-	for _, m := range all {
-		if m.IsRequest() {
-			c.batches[m.ID()] = b
-			b.open++
-		}
-	}
-	c.mu.Unlock()
-	for _, m := range all {
-		c.fromClient(m)
-	}
+// reply sends the answer to a request of the client.
+func (c *session) reply(raw []byte) {
+	c.send(raw)
+	c.open.Done()
 }
 
 // fromClient handles a message of the client.
@@ -229,7 +170,7 @@ func (c *session) request(m *jsonrpc.Message) {
 			c.forward(serverKind, m)
 			return
 		}
-		c.reply(m.ID(), jsonrpc.AppendResult(nil, m.ID(), json.RawMessage("{}")))
+		c.reply(jsonrpc.AppendResult(nil, m.ID(), json.RawMessage("{}")))
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
 		go c.list(m, method)
 	case "subscriptions/listen":
@@ -319,7 +260,7 @@ func (c *session) cancelForwarded(id jsonrpc.ID, raw []byte) {
 		for _, p := range sl.all() {
 			if _, ok := p.take(id); ok {
 				p.send(raw)
-				c.reply(id, nil)
+				c.open.Done()
 			}
 		}
 	}
@@ -345,9 +286,9 @@ func (c *session) forward(k kind, m *jsonrpc.Message) {
 		switch {
 		case !m.IsRequest():
 		case err != nil && ctx.Err() != nil:
-			c.reply(m.ID(), nil)
+			c.open.Done()
 		case err != nil:
-			c.reply(m.ID(), failed(m, err))
+			c.reply(failed(m, err))
 		case ctx.Err() != nil: // the server got it at the same time
 			c.cancelForwarded(m.ID(), cancellation(m.ID(), nil))
 		}
@@ -407,7 +348,7 @@ func failed(m *jsonrpc.Message, err error) []byte {
 func (c *session) fromPeer(p *peer, m *jsonrpc.Message) {
 	switch {
 	case m.IsBatch(), m.IsResponse() && m.ID().IsZero():
-		c.send(m.Raw()) // the errors of an invalid message of the client
+		c.send(m.Raw()) // the answers to a batch, or to an invalid message
 	case m.IsResponse():
 		p.answer(m)
 	case m.IsRequest():
@@ -450,7 +391,7 @@ func (c *session) notified(p *peer, m *jsonrpc.Message) {
 // first, so that the next list has what a generator made.
 func (c *session) answered(p *peer, call, answer *jsonrpc.Message) {
 	if p.slot.kind != petrockKind || call.Method() != "tools/call" {
-		c.reply(call.ID(), p.stamp(answer.Raw()))
+		c.reply(p.stamp(answer.Raw()))
 		return
 	}
 	go func() {
@@ -463,7 +404,7 @@ func (c *session) answered(p *peer, call, answer *jsonrpc.Message) {
 		if state, reason := c.slots[serverKind].condition(); state != "" {
 			answer = warn(call, answer, state, reason)
 		}
-		c.reply(call.ID(), p.stamp(answer.Raw()))
+		c.reply(p.stamp(answer.Raw()))
 	}()
 }
 
@@ -478,9 +419,7 @@ func (c *session) ended(p *peer) {
 		}
 	}
 	for _, l := range c.listens {
-		l.mu.Lock()
 		delete(l.ids, p)
-		l.mu.Unlock()
 	}
 }
 

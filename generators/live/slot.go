@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -84,7 +83,7 @@ func (sl *slot) args(l launch) []string {
 
 // env returns the variables that are added to the environment of a program.
 func (sl *slot) env(prog program) map[string]string {
-	env := maps.Clone(sl.s.sup.env)
+	env := map[string]string{}
 	if stamp, err := project.Stamp(prog.path); err == nil && prog.features != "" {
 		env[project.Variable(sl.s.sup.o.Name, "features")] = stamp + " " + prog.features
 	}
@@ -92,55 +91,33 @@ func (sl *slot) env(prog program) map[string]string {
 }
 
 // await returns the running server. It waits until there is one, or returns why there is none.
-func (sl *slot) await(ctx context.Context) (*peer, error) {
-	s := sl.s.sup
-	for {
-		s.mu.Lock()
-		p, down, changed := sl.current.Load(), sl.down, s.changed
-		s.mu.Unlock()
-		switch {
-		case p != nil && !p.hasEnded():
-			return p, nil
-		case down != nil:
-			return nil, down
+func (sl *slot) await(ctx context.Context) (p *peer, err error) {
+	var down error
+	err = sl.s.sup.await(ctx, func() bool {
+		if p = sl.current.Load(); p != nil && p.hasEnded() {
+			p = nil
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+		down = sl.down
+		return p != nil || down != nil
+	})
+	if p == nil {
+		err = cmp.Or(err, down)
 	}
+	return p, err
 }
 
 // awaitSettled waits until the slot runs the server that it wants, or has failed to.
 func (sl *slot) awaitSettled(ctx context.Context) {
-	sl.awaitWanted(ctx, func(want launch) bool {
-		sl.s.sup.mu.Lock()
-		defer sl.s.sup.mu.Unlock()
-		p := sl.current.Load()
+	_ = sl.s.sup.await(ctx, func() bool { // when ctx ends, the caller does
+		p, want := sl.current.Load(), sl.wanted()
 		return p == nil && sl.down != nil || p != nil && p.launch == want && !p.hasEnded() || sl.late.is(want)
 	})
 }
 
-// awaitWanted waits until a condition holds for the launch that is wanted.
-func (sl *slot) awaitWanted(ctx context.Context, holds func(want launch) bool) {
-	for {
-		b, changed := sl.s.sup.build(sl.kind)
-		if holds(sl.wanted(b)) {
-			return
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// wanted returns what to run, given the last build. Its program is zero if nothing can run.
-func (sl *slot) wanted(b buildResult) launch {
-	sl.s.sup.mu.Lock()
-	defer sl.s.sup.mu.Unlock()
+// wanted returns what to run. Its program is zero if nothing can run. The caller holds the mutex of
+// the supervisor.
+func (sl *slot) wanted() launch {
+	b := &sl.s.sup.builds[sl.kind]
 	want := launch{program: b.program, restarts: sl.restarts}
 	hasFailed := sl.failed.is(want)
 	switch p := sl.current.Load(); {
@@ -172,8 +149,9 @@ func (sl *slot) run(ctx context.Context) {
 	var last buildResult
 	restarts := 0
 	for ctx.Err() == nil {
-		b, changed := sl.s.sup.build(sl.kind)
-		want := sl.wanted(b)
+		sl.s.sup.mu.Lock()
+		b, changed, want, down := sl.s.sup.builds[sl.kind], sl.s.sup.changed, sl.wanted(), sl.down
+		sl.s.sup.mu.Unlock()
 		p := sl.current.Load()
 		if b.program != last.program || b.err != last.err || want.restarts != restarts {
 			delay, retry, again, restarts = firstDelay, nil, nil, want.restarts
@@ -185,7 +163,7 @@ func (sl *slot) run(ctx context.Context) {
 		if want.program.path != "" && (p == nil && retry == nil || p != nil && p.launch != want) {
 			since = time.Now()
 			err := sl.replace(ctx, want) // fails if something else is wanted meanwhile
-			if err != nil && ctx.Err() == nil && !sl.isOutdated(want) {
+			if err != nil && ctx.Err() == nil {
 				retry, again = sl.notStarted(want, err, &delay)
 			}
 			continue
@@ -195,7 +173,9 @@ func (sl *slot) run(ctx context.Context) {
 				sl.swap(nil)
 				p = nil
 			}
-			sl.setDown(b.err)
+			if down != b.err { // otherwise run would wake itself again and again
+				sl.s.sup.update(func() { sl.down = b.err })
+			}
 		}
 		var done chan struct{}
 		if p != nil {
@@ -231,29 +211,17 @@ func (sl *slot) closeAll() {
 	ending.Wait()
 }
 
-// setDown records why no server runs.
-func (sl *slot) setDown(err error) {
-	sl.s.sup.mu.Lock()
-	isKnown := sl.down == err
-	sl.s.sup.mu.Unlock()
-	if !isKnown { // otherwise run would wake itself again and again
-		sl.s.sup.update(func() { sl.down = err })
-	}
-}
-
-// isOutdated reports whether something else than a launch is wanted.
-func (sl *slot) isOutdated(l launch) bool {
-	b, _ := sl.s.sup.build(sl.kind)
-	return sl.wanted(b) != l
-}
-
 // notStarted records that a server did not start, and returns when to try again: retry if no server
-// runs meanwhile, and again if the last good build does. A server that must not write any more is
-// stopped, even if no other one can replace it.
+// runs meanwhile, and again if the last good build does. It does nothing if something else is wanted
+// now. A server that must not write any more is stopped, even if no other one can replace it.
 func (sl *slot) notStarted(l launch, err error, delay *time.Duration) (retry, again <-chan time.Time) {
-	b, _ := sl.s.sup.build(sl.kind)
+	sl.s.sup.mu.Lock()
+	b, isWanted := sl.s.sup.builds[sl.kind], sl.wanted() == l
+	sl.s.sup.mu.Unlock()
 	p := sl.current.Load()
 	switch {
+	case !isWanted:
+		return nil, nil
 	case sl.kind == petrockKind && p != nil:
 		sl.s.sup.update(func() { sl.failed = attempt{l, err} })
 		sl.s.say("warning", fmt.Sprintf("%v. The dev server from before the last change still runs.", err))
@@ -299,22 +267,29 @@ func (sl *slot) replace(ctx context.Context, l launch) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		sl.awaitWanted(ctx, func(want launch) bool { return want != l })
+		_ = sl.s.sup.await(ctx, func() bool { return sl.wanted() != l }) // in any case, this launch has ended
 		cancel()
 	}()
 	late := time.AfterFunc(sl.s.sup.files.slowStart, func() { sl.fallBack(ctx, l, sl.isLate(l)) })
 	defer late.Stop()
-	p, err := sl.connect(l)
-	if err == nil {
-		if err = sl.s.install(ctx, sl, p); err != nil {
-			p.close()
-		}
-	}
+	err := sl.start(ctx, l)
 	if err == nil {
 		if sl.kind == serverKind && l.readOnly == "" {
 			sl.s.sup.started(l.program)
 		}
 		sl.s.sup.logf("%s runs, started in %v", sl.folder(), time.Since(began).Round(time.Millisecond))
+	}
+	return err
+}
+
+// start starts a server and makes it the current one.
+func (sl *slot) start(ctx context.Context, l launch) error {
+	p, err := sl.connect(l)
+	if err != nil {
+		return err
+	}
+	if err = sl.s.install(ctx, sl, p); err != nil {
+		p.close()
 	}
 	return err
 }
@@ -335,13 +310,7 @@ func (sl *slot) fallBack(ctx context.Context, l launch, late error) {
 		return
 	}
 	readOnly := launch{program: running.launch.program, restarts: running.launch.restarts, readOnly: sl.s.sup.readOnlyReason(late, startLines)}
-	p, err := sl.connect(readOnly)
-	if err == nil {
-		if err = sl.s.install(ctx, sl, p); err != nil {
-			p.close()
-		}
-	}
-	if err != nil && ctx.Err() == nil && sl.current.Load() == running {
+	if err := sl.start(ctx, readOnly); err != nil && ctx.Err() == nil && sl.current.Load() == running {
 		sl.swap(nil)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
 	"golang.org/x/tools/txtar"
 )
 
@@ -141,48 +142,19 @@ func ChangeModules(goMod, goSum []byte, before, after, imported []string) (newMo
 	return newMod, formatSums(sums), err == nil, err
 }
 
-// MergeTidied merges the result of go mod tidy into the go.mod and go.sum of a project whose parts
-// have changed. It keeps unused requirements of the user, and ignores new ones that no part needs.
-func MergeTidied(goMod, goSum, tidyMod, tidySum []byte, before, after []string) (newMod, newSum []byte, err error) {
-	was, wasErr := requirementsOf(before)
-	wanted, wantedErr := requirementsOf(after)
+// Require returns a go.mod that requires the modules of parts, in their versions or later ones.
+func Require(goMod []byte, names []string) ([]byte, error) {
+	needed, neededErr := requirementsOf(names)
 	_, have, err := parseModules(goMod)
-	_, tidied, tidyErr := parseModules(tidyMod)
-	if err := errors.Join(wasErr, wantedErr, err, tidyErr); err != nil {
-		return nil, nil, err
+	if err := errors.Join(neededErr, err); err != nil {
+		return nil, err
 	}
-	merged := map[string]requirement{}
-	var gone []string
-	for name, r := range tidied {
-		_, theirs := have[name]
-		if _, ours := wanted.modules[name]; ours || theirs {
-			merged[name] = r
+	for name, r := range needed.modules {
+		if semver.Compare(have[name].version, r.version) < 0 { // or it is not required
+			have[name] = r
 		}
 	}
-	for name, r := range have {
-		if _, stays := merged[name]; stays {
-			continue
-		}
-		if _, ours := was.modules[name]; ours {
-			gone = append(gone, name)
-		} else {
-			merged[name] = r
-		}
-	}
-	sums := sumLines(tidySum)
-	others := sumLines(goSum)
-	maps.Copy(others, wanted.sums) // without a network, tidy may omit some
-	for line := range others {
-		fields := append(strings.Fields(line), "", "")
-		version, _, _ := strings.Cut(fields[1], "/")
-		now, both := tidied[fields[0]]
-		isOld := both && now.version != version
-		if !isOld && (!was.sums[line] || wanted.sums[line]) {
-			sums[line] = true
-		}
-	}
-	newMod, err = setRequired(goMod, merged, gone)
-	return newMod, formatSums(sums), err
+	return setRequired(goMod, have, nil)
 }
 
 // parseModules parses a go.mod, and returns its requirements by path.

@@ -304,8 +304,7 @@ func (t *testEvents) summarize(exceeded *limitError) *Summary {
 	for i := range s.Diagnostics {
 		s.Diagnostics[i].Message = inProject.Replace(s.Diagnostics[i].Message) // of other declarations
 	}
-	slices.SortFunc(s.Diagnostics, typecheck.Diagnostic.Compare)
-	s.Diagnostics = slices.Compact(s.Diagnostics)
+	s.Diagnostics = typecheck.SortDiagnostics(s.Diagnostics)
 	for _, name := range slices.Sorted(maps.Keys(t.packages)) {
 		pkg := t.packages[name]
 		if pkg.failedBuild {

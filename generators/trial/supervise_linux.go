@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // supervisorName is the name under which this program is started as a supervisor.
@@ -67,7 +69,7 @@ func supervisesTest() bool {
 	if o.Isolated {
 		s.ReadOnly = errors.Join(mountReadOnly(o.Folder), dropCapabilities()) == nil
 	} else {
-		prctl(setChildSubreaper, 1)
+		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	}
 	version := confine(o.Folder)
 	s.Confined, s.SignalsBlocked = version >= 3 || s.ReadOnly, version >= 6
@@ -75,8 +77,7 @@ func supervisesTest() bool {
 	lowerLimit(syscall.RLIMIT_FSIZE, uint64(o.Memory))
 	lowerLimit(syscall.RLIMIT_CORE, 0)
 	if s.ReadOnly {
-		const rlimitNproc = 6                   // not on mips, where mountReadOnly fails; counts threads too
-		lowerLimit(rlimitNproc, 8*maxProcesses) // of this user namespace, unless the user is root
+		lowerLimit(unix.RLIMIT_NPROC, 8*maxProcesses) // of this user namespace, unless the user is root; counts threads too
 	}
 	if err := cmd.Start(); err != nil && !errors.As(err, &s.Errno) {
 		s.Errno = syscall.EINVAL
@@ -113,37 +114,10 @@ func waitFor(child int) (status syscall.WaitStatus) {
 	}
 }
 
-// Operations of prctl.
-const (
-	setDumpable       = 4
-	setChildSubreaper = 36
-	setNoNewPrivs     = 38
-)
-
-func prctl(operation, value uintptr) error {
-	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, operation, value, 0, 0, 0, 0); errno != 0 {
-		return errno
-	}
-	return nil
-}
-
 // mountReadOnly makes all mounts in this mount namespace read-only, except a folder, which becomes
 // the working directory. If the system permits, /proc shows only the processes of this PID
 // namespace.
 func mountReadOnly(folder string) error {
-	const readOnly, recursive = 1, 0x8000
-	setAttributes := func(path string, flags uintptr, set, clear uint64) error {
-		const mountSetattr = 442 // on mips the call fails; path is absolute
-		name, err := syscall.BytePtrFromString(path)
-		if err != nil {
-			return err
-		}
-		a := struct{ set, clear, propagation, userns uint64 }{set: set, clear: clear}
-		if _, _, errno := syscall.RawSyscall6(mountSetattr, 0, uintptr(unsafe.Pointer(name)), flags, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a), 0); errno != 0 {
-			return errno
-		}
-		return nil
-	}
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return err
 	}
@@ -151,10 +125,10 @@ func mountReadOnly(folder string) error {
 	if err := syscall.Mount(folder, folder, "", syscall.MS_BIND, ""); err != nil {
 		return err
 	}
-	if err := setAttributes("/", recursive, readOnly, 0); err != nil {
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 		return err
 	}
-	if err := setAttributes(folder, 0, 0, readOnly); err != nil {
+	if err := unix.MountSetattr(unix.AT_FDCWD, folder, 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err != nil {
 		return err
 	}
 	return os.Chdir(folder)
@@ -163,19 +137,13 @@ func mountReadOnly(folder string) error {
 // dropCapabilities drops the capabilities of this thread and of programs that it executes. Other
 // threads keep theirs, so it also prevents other processes from tracing this one.
 func dropCapabilities() error {
-	if err := errors.Join(prctl(setDumpable, 0), prctl(setNoNewPrivs, 1)); err != nil {
-		return err
-	}
-	const version3 = 0x20080522
-	header := struct {
-		version uint32
-		pid     int32
-	}{version: version3}
-	var none [6]uint32
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none)), 0); errno != 0 {
-		return errno
-	}
-	return nil
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	return errors.Join(
+		unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0),
+		unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+		unix.Capset(&header, &none[0]),
+	)
 }
 
 // raiseLoopback brings up the loopback interface of a new network namespace. Errors are ignored.
@@ -185,12 +153,10 @@ func raiseLoopback() {
 		return
 	}
 	defer syscall.Close(socket)
-	request := struct {
-		name  [16]byte
-		flags uint16
-		_     [22]byte
-	}{name: [16]byte{'l', 'o'}, flags: syscall.IFF_UP}
-	syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(socket), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request)))
+	if request, err := unix.NewIfreq("lo"); err == nil {
+		request.SetUint16(unix.IFF_UP)
+		unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, request)
+	}
 }
 
 // lowerLimit lowers a resource limit of this process. Errors are ignored.
@@ -238,25 +204,14 @@ func descendants(pid int) []int {
 	return all[1:]
 }
 
-// Constants of Landlock; see landlock(7). The system calls have these numbers on all architectures
-// except mips, where these numbers are unused.
-const (
-	landlockCreateRuleset = 444
-	landlockAddRule       = 445
-	landlockRestrictSelf  = 446
-
-	writeFile   = 1 << 1
-	removeAndMk = 0x1ff << 4 // all rights from removing a folder to creating a symbolic link
-	refer       = 1 << 13    // to move or link into another folder; from version 2 on
-	truncate    = 1 << 14    // from version 3 on
-
-	scopeSignal = 1 << 1 // signals to processes outside; from version 6 on
-)
+// writeRights are the rights of Landlock that version 1 has, without those to read and execute.
+const writeRights = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+	unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
+	unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_MAKE_SYM
 
 // landlockVersion returns the version of Landlock that the kernel supports; 0 if none.
 func landlockVersion() int {
-	const version = 1
-	n, _, errno := syscall.RawSyscall(landlockCreateRuleset, 0, 0, version)
+	n, _, errno := syscall.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return 0
 	}
@@ -274,32 +229,32 @@ func confine(folder string) int {
 	if version == 0 {
 		return 0
 	}
-	rules := struct{ files, net, scoped uint64 }{files: writeFile | removeAndMk}
+	rules := unix.LandlockRulesetAttr{Handled_access_fs: writeRights}
 	if version >= 2 {
-		rules.files |= refer
+		rules.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_REFER
 	}
 	if version >= 3 {
-		rules.files |= truncate
+		rules.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	}
 	if version >= 6 {
-		rules.scoped = scopeSignal
+		rules.Scoped = unix.LANDLOCK_SCOPE_SIGNAL
 	}
-	fd, _, errno := syscall.RawSyscall(landlockCreateRuleset, uintptr(unsafe.Pointer(&rules)), unsafe.Sizeof(rules), 0)
+	fd, _, errno := syscall.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&rules)), unsafe.Sizeof(rules), 0)
 	if errno != 0 {
 		return 0
 	}
 	ruleset := int(fd)
 	defer syscall.Close(ruleset)
-	if !allow(ruleset, folder, rules.files) {
+	if !allow(ruleset, folder, rules.Handled_access_fs) {
 		return 0
 	}
 	for _, device := range []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"} {
-		allow(ruleset, device, rules.files&(writeFile|truncate))
+		allow(ruleset, device, rules.Handled_access_fs&(unix.LANDLOCK_ACCESS_FS_WRITE_FILE|unix.LANDLOCK_ACCESS_FS_TRUNCATE))
 	}
-	if prctl(setNoNewPrivs, 1) != nil {
+	if unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != nil {
 		return 0
 	}
-	_, _, errno = syscall.RawSyscall(landlockRestrictSelf, fd, 0, 0)
+	_, _, errno = syscall.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0)
 	if errno != 0 {
 		return 0
 	}
@@ -313,12 +268,8 @@ func allow(ruleset int, path string, access uint64) bool {
 		return false
 	}
 	defer syscall.Close(file)
-	const below = 1
-	rule := struct {
-		access uint64
-		file   int32
-	}{access, int32(file)}
-	_, _, errno := syscall.RawSyscall6(landlockAddRule, uintptr(ruleset), below, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(file)}
+	_, _, errno := syscall.RawSyscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
 	runtime.KeepAlive(&rule)
 	return errno == 0
 }
@@ -369,8 +320,7 @@ func supervise(test *exec.Cmd, o supervisorConfig, timeout time.Duration) (*test
 		}
 		attributes.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
 		attributes.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
-		const netAdmin, sysAdmin = 12, 21
-		attributes.AmbientCaps = []uintptr{netAdmin, sysAdmin}
+		attributes.AmbientCaps = []uintptr{unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN}
 	}
 	p := &testProcess{socket: socket, reports: json.NewDecoder(socket), config: o, supervisor: &exec.Cmd{
 		Path: "/proc/self/exe", Args: append([]string{supervisorName}, test.Args...), Dir: test.Dir, Env: test.Env,

@@ -233,8 +233,7 @@ func (r *BuildResult) normalize() {
 		}
 		r.Diagnostics[i] = d
 	}
-	slices.SortFunc(r.Diagnostics, Diagnostic.Compare)
-	r.Diagnostics = slices.Compact(r.Diagnostics)
+	r.Diagnostics = SortDiagnostics(r.Diagnostics)
 }
 
 // A Diagnostic is an error or a warning about the project's code. File, line and column are set if
@@ -293,6 +292,12 @@ func (d Diagnostic) String() string {
 		}
 	}
 	return text + ": " + d.Message
+}
+
+// SortDiagnostics sorts diagnostics, and removes duplicates.
+func SortDiagnostics(list []Diagnostic) []Diagnostic {
+	slices.SortFunc(list, Diagnostic.Compare)
+	return slices.Compact(list)
 }
 
 // Compare orders diagnostics by position, then by package and message.

@@ -98,9 +98,9 @@ type ExportCache struct {
 	edition int               // increases when earlier answers become invalid
 	planned map[string][]byte // module files to use instead of those on disk; nil deletes a file
 
-	// Lenient makes the cache work in a project that the go command cannot load. It then uses the
-	// go.mod and go.sum of the last time that the go command could, and neither go.work nor the
-	// folder vendor.
+	// Lenient makes the cache work in a project that the go command cannot load. It then finds
+	// packages of the standard library, and those that it found the last time that the go command
+	// could.
 	Lenient bool
 }
 
@@ -110,7 +110,6 @@ type answers struct {
 	Key     string // see ExportCache.state
 	System  System
 	Files   map[string]string // by import path, the file with its export data
-	Loaded  map[string][]byte // go.mod and go.sum when the go command last loaded the project
 	last    map[string]string // the files of the answers before these
 	missing map[string]string // by import path, why it cannot be imported
 	local   []string          // import paths of packages in local folders
@@ -262,7 +261,7 @@ func (c *ExportCache) refresh(ctx context.Context) error {
 	}
 	known := &answers{Key: key, System: system, Files: map[string]string{}, missing: map[string]string{}}
 	if c.known != nil {
-		known.Loaded, known.last = c.known.Loaded, c.known.Files
+		known.last = c.known.Files
 	}
 	c.known = known
 	c.edition++
@@ -294,22 +293,12 @@ func (c *ExportCache) askExports(ctx context.Context, paths []string) error {
 	listed, err := c.list(ctx, c.planned, c.known.System.Flags, c.known.System.Env, paths)
 	isStale := c.Lenient && isExit(err)
 	if isStale {
-		files := map[string][]byte{"go.work": nil}
-		maps.Copy(files, c.known.Loaded)
-		maps.Copy(files, c.planned)
-		listed, err = c.list(ctx, files, readOnly(), []string{localToolchain, "GOWORK=off"}, paths)
+		bare := map[string][]byte{"go.mod": []byte("module petrock\n"), "go.sum": nil, "go.work": nil}
+		listed, err = c.list(ctx, bare, readOnly(), []string{localToolchain, "GOWORK=off"}, paths)
 		c.known.Key = "" // ask again next time
 	}
 	if err != nil {
 		return err
-	}
-	if !isStale {
-		c.known.Loaded = map[string][]byte{}
-		for _, name := range []string{"go.mod", "go.sum"} {
-			if text, err := c.text(name); err == nil {
-				c.known.Loaded[name] = text
-			}
-		}
 	}
 	c.known.local = nil
 	for _, l := range listed {
@@ -395,8 +384,5 @@ func (c *ExportCache) save() {
 	if err := c.root.Mkdir(cacheDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return
 	}
-	temporary := fmt.Sprintf("%s.%d", cacheFile, os.Getpid())
-	if c.root.WriteFile(temporary, text, 0o644) != nil || c.root.Rename(temporary, cacheFile) != nil {
-		c.root.Remove(temporary)
-	}
+	c.root.WriteFile(cacheFile, text, 0o644) // load ignores a file that was not written to its end
 }

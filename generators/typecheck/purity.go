@@ -5,9 +5,10 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"path"
 	"slices"
 	"strings"
+
+	"golang.org/x/tools/go/types/typeutil"
 )
 
 // A PurityCheck finds code that makes replay of the event log non-deterministic. It follows Apply
@@ -35,16 +36,14 @@ func (p PurityCheck) Find(ctx context.Context, view *View, dirs []string) (Purit
 	if err != nil {
 		return PurityReport{}, err
 	}
-	f := &finder{PurityCheck: p, pass: pass, fset: view.Fset(), packages: map[string]*inspected{}}
+	f := &finder{PurityCheck: p, pass: pass, view: view, packages: map[string]*InspectedPackage{}}
 	for _, dir := range dirs {
 		if err := ctx.Err(); err != nil {
 			return PurityReport{}, err
 		}
 		f.checkFeature(dir)
 	}
-	slices.SortFunc(f.report.Impure, Diagnostic.Compare)
-	slices.SortFunc(f.report.Warnings, Diagnostic.Compare)
-	f.report.Impure, f.report.Warnings = slices.Compact(f.report.Impure), slices.Compact(f.report.Warnings)
+	f.report.Impure, f.report.Warnings = SortDiagnostics(f.report.Impure), SortDiagnostics(f.report.Warnings)
 	return f.report, pass.Err()
 }
 
@@ -52,33 +51,24 @@ func (p PurityCheck) Find(ctx context.Context, view *View, dirs []string) (Purit
 type finder struct {
 	PurityCheck
 	pass     *Pass
-	fset     *token.FileSet
-	packages map[string]*inspected // by import path
+	view     *View
+	packages map[string]*InspectedPackage // by import path
 	report   PurityReport
 
-	feature string          // import path of the current feature
-	seen    map[string]bool // functions followed from the current root, and findings in them
-	chain   []string        // call chain from the root to the current function
-}
-
-// An inspected package is indexed by the names of its declarations.
-type inspected struct {
-	info      *types.Info
-	functions map[string]*ast.FuncDecl // by full name
-	variables map[string]ast.Expr      // initial values of function variables, by full name
+	feature string       // import path of the current feature
+	seen    map[any]bool // positions of what was followed from the current root, and findings in it
+	chain   []string     // call chain from the root to the current function
 }
 
 // pkg returns the package of an import path. It returns nil for packages of core and of other
 // modules.
-func (f *finder) pkg(path string) *inspected {
+func (f *finder) pkg(path string) *InspectedPackage {
 	known, ok := f.packages[path]
 	if ok {
 		return known
 	}
 	if dir, inside := f.pass.Dir(path); inside && !f.isCore(path) {
-		if pkg := f.pass.Inspect(dir); pkg != nil {
-			known = index(pkg)
-		}
+		known = f.pass.Inspect(dir)
 	}
 	f.packages[path] = known
 	return known
@@ -86,75 +76,53 @@ func (f *finder) pkg(path string) *inspected {
 
 func (f *finder) isCore(path string) bool { return strings.HasPrefix(path+"/", f.Core+"/") }
 
-func index(pkg *InspectedPackage) *inspected {
-	p := &inspected{pkg.Info, map[string]*ast.FuncDecl{}, map[string]ast.Expr{}}
-	for _, file := range pkg.Files {
-		for _, decl := range file.Syntax.Decls {
-			switch decl := decl.(type) {
-			case *ast.FuncDecl:
-				if object, ok := pkg.Info.Defs[decl.Name].(*types.Func); ok && decl.Body != nil {
-					p.functions[object.FullName()] = decl
-				}
-			case *ast.GenDecl:
-				for _, spec := range decl.Specs {
-					spec, ok := spec.(*ast.ValueSpec)
-					if !ok || decl.Tok != token.VAR || len(spec.Names) != len(spec.Values) {
-						continue
-					}
-					for i, name := range spec.Names {
-						if object, ok := pkg.Info.Defs[name].(*types.Var); ok && isFunction(object.Type()) {
-							p.variables[fullName(object)] = spec.Values[i]
-						}
-					}
-				}
-			}
-		}
-	}
-	return p
-}
-
-func isFunction(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Signature)
-	return ok
-}
-
-func fullName(v *types.Var) string { return v.Pkg().Path() + "." + v.Name() }
-
 func (f *finder) checkFeature(dir string) {
 	f.feature = f.Checker.ImportPath(dir)
 	p := f.pkg(f.feature)
 	if p == nil {
 		return
 	}
-	for _, decl := range p.functions {
-		name := decl.Name.Name
-		object := p.info.Defs[decl.Name].(*types.Func)
-		switch {
-		case decl.Recv != nil && f.isReplayMethod(object):
-			name = receiverType(object) + "." + name
-		case decl.Recv == nil && (name == "NewState" || name == "Map" || hasMapDirective(decl)):
-		default:
-			continue
-		}
-		f.followRoot(object, name)
-	}
-	for _, object := range p.info.Defs {
-		declared, ok := object.(*types.TypeName)
-		if !ok || declared.IsAlias() || declared.Parent() != declared.Pkg().Scope() {
-			continue
-		}
-		for _, name := range []string{"Apply", "Upgrade"} {
-			found, _, _ := types.LookupFieldOrMethod(declared.Type(), true, nil, name)
-			if method, ok := found.(*types.Func); ok && method.Pkg().Path() != f.feature && f.isReplayMethod(method) {
-				f.followRoot(method, declared.Name()+"."+name) // promoted from an embedded type of another package
+	for _, object := range p.Info.Defs {
+		switch object := object.(type) {
+		case *types.Func:
+			if f.isRoot(object) {
+				f.followRoot(object, localName(object))
+			}
+		case *types.TypeName:
+			if object.IsAlias() || object.Parent() != object.Pkg().Scope() {
+				continue
+			}
+			for _, name := range []string{"Apply", "Upgrade"} {
+				found, _, _ := types.LookupFieldOrMethod(object.Type(), true, nil, name)
+				if method, ok := found.(*types.Func); ok && method.Pkg().Path() != f.feature && f.isReplayMethod(method) {
+					f.followRoot(method, object.Name()+"."+name) // promoted from an embedded type of another package
+				}
 			}
 		}
 	}
 }
 
 func (f *finder) followRoot(object *types.Func, name string) {
-	f.seen, f.chain = map[string]bool{}, nil
+	f.seen, f.chain = map[any]bool{}, nil
 	f.followFunction(object, name)
+}
+
+// isRoot reports whether replay calls a function of a feature.
+func (f *finder) isRoot(function *types.Func) bool {
+	if function.Signature().Recv() != nil {
+		return f.isReplayMethod(function)
+	}
+	decl := f.declaration(function)
+	return decl != nil && (decl.Name.Name == "NewState" || decl.Name.Name == "Map" || hasMapDirective(decl))
+}
+
+// declaration returns the declaration of a function of the project, or nil if it has no body.
+func (f *finder) declaration(function *types.Func) *ast.FuncDecl {
+	decl := Enclosing[*ast.FuncDecl](f.view.FileAt(function.Pos()), function.Pos())
+	if decl == nil || decl.Name.Pos() != function.Pos() || decl.Body == nil {
+		return nil
+	}
+	return decl
 }
 
 // isReplayMethod reports whether replay calls a method: Apply of a command, or Upgrade of an older
@@ -186,23 +154,21 @@ func receiverType(method *types.Func) string {
 	return t.String()
 }
 
-func (f *finder) followFunction(object *types.Func, name string) {
-	full := object.Origin().FullName()
-	if f.seen[full] || object.Pkg() == nil {
+func (f *finder) followFunction(function *types.Func, name string) {
+	if f.seen[function.Pos()] || function.Pkg() == nil {
 		return
 	}
-	f.seen[full] = true
-	p := f.pkg(object.Pkg().Path())
-	if p == nil || p.functions[full] == nil || f.isMarkedPure(p.functions[full]) {
-		return
+	f.seen[function.Pos()] = true
+	p, decl := f.pkg(function.Pkg().Path()), f.declaration(function)
+	if p != nil && decl != nil && !f.isMarkedPure(decl) {
+		f.followBody(p, decl.Body, name)
 	}
-	f.followBody(p, p.functions[full].Body, name)
 }
 
-func (f *finder) followBody(p *inspected, body ast.Node, name string) {
+func (f *finder) followBody(p *InspectedPackage, body ast.Node, name string) {
 	f.chain = append(f.chain, name)
 	defer func() { f.chain = f.chain[:len(f.chain)-1] }()
-	w := walker{f, p.info, body}
+	w := walker{f, p.Info, body}
 	ast.Inspect(body, w.visit)
 }
 
@@ -247,14 +213,15 @@ func (f *finder) message(what, remedy string) string {
 }
 
 func (f *finder) diagnostic(pos token.Pos, message string) Diagnostic {
-	return diagnosticAt(f.fset, pos, f.feature, message)
+	return diagnosticAt(f.view.Fset(), pos, f.feature, message)
 }
 
-func shortName(object types.Object) string {
-	if method, ok := object.(*types.Func); ok && method.Signature().Recv() != nil {
-		return path.Base(object.Pkg().Path()) + "." + receiverType(method) + "." + object.Name()
+// localName returns the name of a function in its package; of a method, with its type.
+func localName(function *types.Func) string {
+	if function.Signature().Recv() != nil {
+		return receiverType(function) + "." + function.Name()
 	}
-	return object.Pkg().Name() + "." + object.Name()
+	return function.Name()
 }
 
 type walker struct {
@@ -288,7 +255,7 @@ func (w walker) visit(n ast.Node) bool {
 	case *ast.RangeStmt:
 		w.checkRange(n)
 	case *ast.CallExpr:
-		if w.isFunctionOf(n.Fun, "slices", "Collect") && len(n.Args) == 1 && w.isMapIterator(n.Args[0]) {
+		if w.isCall(n, "slices", "Collect") && len(n.Args) == 1 && w.isCall(n.Args[0], "maps", "") {
 			w.warn(n.Pos(), "slices.Collect in map order", useSorted)
 		}
 	}
@@ -296,35 +263,39 @@ func (w walker) visit(n ast.Node) bool {
 }
 
 // checkUse checks an identifier. It follows functions, whether they are called or passed as values.
-func (w walker) checkUse(name *ast.Ident) {
-	object := w.info.Uses[name]
+func (w walker) checkUse(ident *ast.Ident) {
+	object := w.info.Uses[ident]
 	if object == nil || object.Pkg() == nil {
 		return
 	}
-	if remedy := w.remedyFor(object); remedy != "" {
-		w.refuse(name.Pos(), shortName(object), remedy)
+	name := object.Name()
+	function, isFunction := object.(*types.Func)
+	if isFunction {
+		name = localName(function)
+	}
+	if remedy := w.remedyFor(object, name); remedy != "" {
+		w.refuse(ident.Pos(), object.Pkg().Name()+"."+name, remedy)
 		return
 	}
-	switch object := object.(type) {
-	case *types.Func:
-		called := object.Name()
-		if object.Signature().Recv() != nil {
-			called = receiverType(object) + "." + called
-		}
-		w.followFunction(object, called)
-	case *types.Var:
-		w.followVariable(object)
+	if isFunction {
+		w.followFunction(function, name)
+	} else if v, ok := object.(*types.Var); ok {
+		w.followVariable(v)
 	}
 }
 
+// followVariable follows the initial value of a package-level variable that is a function.
 func (w walker) followVariable(v *types.Var) {
-	if !isPackageLevel(v) || !isFunction(v.Type()) || w.seen[fullName(v)] {
+	if _, isFunction := v.Type().Underlying().(*types.Signature); !isFunction || !isPackageLevel(v) || w.seen[v.Pos()] {
 		return
 	}
-	w.seen[fullName(v)] = true
-	if p := w.pkg(v.Pkg().Path()); p != nil && p.variables[fullName(v)] != nil {
-		w.followBody(p, p.variables[fullName(v)], v.Name())
+	w.seen[v.Pos()] = true
+	p, spec := w.pkg(v.Pkg().Path()), Enclosing[*ast.ValueSpec](w.view.FileAt(v.Pos()), v.Pos())
+	if p == nil || spec == nil || len(spec.Names) != len(spec.Values) {
+		return
 	}
+	at := slices.IndexFunc(spec.Names, func(name *ast.Ident) bool { return name.Pos() == v.Pos() })
+	w.followBody(p, spec.Values[at], v.Name())
 }
 
 func isPackageLevel(v *types.Var) bool {
@@ -376,6 +347,89 @@ func (w walker) checkMethod(e *ast.SelectorExpr) {
 	}
 }
 
+// checkRange warns of a loop over a map that appends to a slice or a string, or adds floats, in its
+// random order, unless the result is sorted afterwards.
+func (w walker) checkRange(loop *ast.RangeStmt) {
+	t := w.info.TypeOf(loop.X)
+	if t == nil {
+		return
+	}
+	switch t.Underlying().(type) {
+	case *types.Chan:
+		w.refuse(loop.X.Pos(), "receiving from a channel", useWorker)
+		return
+	case *types.Map:
+	default:
+		if !w.isCall(loop.X, "maps", "") { // such as maps.Keys
+			return
+		}
+	}
+	for n := range ast.Preorder(loop.Body) {
+		assign, ok := n.(*ast.AssignStmt)
+		if !ok || assign.Tok == token.DEFINE {
+			continue
+		}
+		for i, target := range assign.Lhs {
+			if w.isAppend(assign.Tok, assign.Rhs[min(i, len(assign.Rhs)-1)]) && !w.isWithin(loop, target) && !w.isSortedAfter(loop, target) {
+				w.warn(loop.Pos(), "a loop over a map that adds to "+types.ExprString(target), useSorted)
+			}
+		}
+	}
+}
+
+// isCall reports whether an expression calls a function of package pkg, with a name that begins with
+// prefix.
+func (w walker) isCall(e ast.Expr, pkg, prefix string) bool {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	called := typeutil.Callee(w.info, call)
+	return called != nil && called.Pkg() != nil && called.Pkg().Path() == pkg && strings.HasPrefix(called.Name(), prefix)
+}
+
+// isAppend reports whether an assignment appends to a slice or a string, or adds floats, whose sum
+// depends on the order.
+func (w walker) isAppend(assign token.Token, value ast.Expr) bool {
+	if call, ok := ast.Unparen(value).(*ast.CallExpr); ok {
+		return typeutil.Callee(w.info, call) == types.Universe.Lookup("append")
+	}
+	t := w.info.TypeOf(value)
+	if t == nil || assign != token.ADD_ASSIGN {
+		return false
+	}
+	basic, ok := t.Underlying().(*types.Basic)
+	return ok && basic.Info()&(types.IsString|types.IsFloat) != 0
+}
+
+// isWithin reports whether an expression uses a variable that a loop declares.
+func (w walker) isWithin(loop *ast.RangeStmt, e ast.Expr) bool {
+	for n := range ast.Preorder(e) {
+		if name, ok := n.(*ast.Ident); ok {
+			if object := w.info.ObjectOf(name); object != nil && loop.Pos() <= object.Pos() && object.Pos() < loop.End() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (w walker) isSortedAfter(loop *ast.RangeStmt, target ast.Expr) bool {
+	text := types.ExprString(target)
+	for n := range ast.Preorder(w.body) {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || call.Pos() < loop.End() || len(call.Args) == 0 || !(w.isCall(call, "slices", "Sort") || w.isCall(call, "sort", "")) {
+			continue
+		}
+		for n := range ast.Preorder(call.Args[0]) {
+			if e, ok := n.(ast.Expr); ok && types.ExprString(e) == text {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Remedies.
 const (
 	useEvent   = "use e.Time and e.ID of the event"
@@ -421,23 +475,19 @@ func impureRules() []impureRule {
 	}
 }
 
-// remedyFor returns the remedy for an impure function or variable of another package. It is empty
-// for pure objects.
-func (f *finder) remedyFor(object types.Object) string {
-	name, where := object.Name(), object.Pkg().Path()
+// remedyFor returns the remedy for an impure function or variable of another package, given its
+// local name. It is empty for pure objects.
+func (f *finder) remedyFor(object types.Object, name string) string {
+	where := object.Pkg().Path()
 	function, isFunction := object.(*types.Func)
-	isMethod := isFunction && function.Signature().Recv() != nil
 	if v, ok := object.(*types.Var); !isFunction && (!ok || v.IsField()) {
 		return ""
 	}
 	if f.isCore(where) {
-		if isFunction && !isMethod && where == f.Core+"/app" && !strings.HasPrefix(name, "Upgrade") {
+		if isFunction && function.Signature().Recv() == nil && where == f.Core+"/app" && !strings.HasPrefix(name, "Upgrade") {
 			return useWorker // app functions run commands and queries
 		}
 		return ""
-	}
-	if isMethod {
-		name = receiverType(function) + "." + name
 	}
 	for _, rule := range impureRules() {
 		base, below := strings.CutSuffix(rule.path, "/...")

@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"go/ast"
 	"go/build"
@@ -400,10 +401,8 @@ func (v *View) Package(dir string, skip func(*File) bool) *Package {
 	if len(p.Files)+len(p.Internal)+len(p.External) == 0 {
 		return nil
 	}
-	for _, file := range slices.Concat(p.Files, p.Internal, p.External) {
-		if name := strings.TrimSuffix(file.Syntax.Name.Name, "_test"); name != "" && p.Name == "" {
-			p.Name = name
-		}
+	for _, file := range p.All() {
+		p.Name = cmp.Or(p.Name, strings.TrimSuffix(file.Syntax.Name.Name, "_test"))
 	}
 	return p
 }

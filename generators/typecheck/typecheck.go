@@ -67,12 +67,12 @@ func (c *Checker) dir(imported string) (dir string, ok bool) {
 // PassOptions configure a pass.
 type PassOptions struct {
 	Skip   func(*File) bool // reports whether to skip a file; nil skips none
-	Bodies func(*File) bool // reports whether to check the function bodies of a file; nil checks none
+	Bodies bool             // check the function bodies of the packages in the folders of the pass
 }
 
 // NewPass starts a pass over packages of a view, and those that they import.
 func (c *Checker) NewPass(ctx context.Context, view *View, dirs []string, o PassOptions) (*Pass, error) {
-	p := &Pass{checker: c, view: view, options: o, packages: map[string]*Package{}, imports: map[string][]string{}, loaded: map[string]*checked{}}
+	p := &Pass{checker: c, view: view, dirs: dirs, options: o, packages: map[string]*Package{}, imports: map[string][]string{}, loaded: map[string]*checked{}}
 	found, err := c.cache.Find(ctx, p.outside(dirs))
 	if err != nil {
 		return nil, err
@@ -139,13 +139,11 @@ func (p *Pass) check(path string, files []*File, v *variant) *checked {
 	var errs []error
 	var syntax []*ast.File
 	for _, file := range files {
-		if p.checksBodies(file) {
-			syntax = append(syntax, file.Syntax)
-		} else {
-			syntax = append(syntax, withoutBodies(file.Syntax))
-		}
+		syntax = append(syntax, file.Syntax)
 	}
-	result.pkg, _ = p.config(importing, &errs).Check(path, p.checker.fset, syntax, nil) // its error is the first of errs
+	config := p.config(importing, &errs)
+	config.IgnoreFuncBodies = !p.checksBodies(files)
+	result.pkg, _ = config.Check(path, p.checker.fset, syntax, nil) // its error is the first of errs
 	result.found = p.diagnose(path, files, errs)
 	const maxCached = 8
 	list := append([]*checked{result}, p.checker.cached[path]...)
@@ -153,8 +151,8 @@ func (p *Pass) check(path string, files []*File, v *variant) *checked {
 	return result
 }
 
-func (p *Pass) checksBodies(file *File) bool {
-	return p.options.Bodies != nil && p.options.Bodies(file)
+func (p *Pass) checksBodies(files []*File) bool {
+	return p.options.Bodies && slices.Contains(p.dirs, files[0].Dir())
 }
 
 // config configures go/types to append errors to errs.
@@ -172,12 +170,9 @@ func (p *Pass) config(importing *imports, errs *[]error) *types.Config {
 // packages of the project. NewPass handles changes of packages from outside the project.
 func (p *Pass) key(files []*File, importing *imports) string {
 	var key strings.Builder
+	fmt.Fprintf(&key, "%t ", p.checksBodies(files))
 	for _, file := range files {
-		key.WriteString(strconv.FormatUint(file.ID, 36))
-		if p.checksBodies(file) {
-			key.WriteByte('+')
-		}
-		key.WriteByte(' ')
+		key.WriteString(strconv.FormatUint(file.ID, 36) + " ")
 	}
 	seen := map[string]bool{}
 	for _, file := range files {
@@ -231,13 +226,9 @@ func (p *Pass) diagnose(path string, files []*File, errs []error) []Diagnostic {
 			found[len(found)-1].Message += fmt.Sprintf("\n\t%s, in %s", more, d.File) // without the line, which may change
 			continue
 		}
-		if file := p.view.File(d.File); (file == nil || !p.checksBodies(file)) && strings.HasSuffix(e.Msg, " and not used") {
-			continue // bodies that may use it are not checked
-		}
 		found = append(found, d)
 	}
-	slices.SortFunc(found, Diagnostic.Compare)
-	return slices.Compact(found)
+	return SortDiagnostics(found)
 }
 
 // MayImport reports whether the rule for internal packages allows a package to import another.
@@ -254,22 +245,4 @@ func ParentOfInternal(path string) (string, bool) {
 		return "", false
 	}
 	return path[:max(0, at-1)], true
-}
-
-// withoutBodies returns a copy of a file without function bodies, except those that go/types
-// requires.
-func withoutBodies(file *ast.File) *ast.File {
-	bare := *file
-	bare.Decls = make([]ast.Decl, len(file.Decls))
-	for i, decl := range file.Decls {
-		bare.Decls[i] = decl
-		f, ok := decl.(*ast.FuncDecl)
-		if !ok || f.Type.TypeParams != nil || f.Recv == nil && (f.Name.Name == "init" || f.Name.Name == "main") {
-			continue
-		}
-		declared := *f
-		declared.Body = nil
-		bare.Decls[i] = &declared
-	}
-	return &bare
 }

@@ -72,7 +72,7 @@ func compare(earlier, found []Diagnostic) Verdict {
 // Test type-checks the packages in folders, with all their tests. It checks only the declarations
 // of the packages that they import.
 func (c *Checker) Test(ctx context.Context, view *View, dirs []string) ([]Diagnostic, error) {
-	pass, err := c.NewPass(ctx, view, dirs, PassOptions{Bodies: func(file *File) bool { return slices.Contains(dirs, file.Dir()) }})
+	pass, err := c.NewPass(ctx, view, dirs, PassOptions{Bodies: true})
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +86,7 @@ func (c *Checker) Test(ctx context.Context, view *View, dirs []string) ([]Diagno
 	if err := pass.Err(); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(found, Diagnostic.Compare)
-	return slices.Compact(found), nil
+	return SortDiagnostics(found), nil
 }
 
 // CheckWithTests type-checks a package with all its tests, as the go command builds them.
@@ -128,19 +127,7 @@ func (c *Checker) Importers(view *View, dirs ...string) []string {
 			}
 		}
 	}
-	targets := map[string]bool{}
-	var add func(dir string)
-	add = func(dir string) {
-		if !targets[dir] {
-			targets[dir] = true
-			for _, importer := range importers[dir] {
-				add(importer)
-			}
-		}
-	}
-	for _, dir := range dirs {
-		add(dir)
-	}
+	targets := reach(dirs, func(dir string) []string { return importers[dir] })
 	for dir := range maps.Clone(targets) {
 		for _, tester := range testers[dir] { // without its importers: they do not import its tests
 			targets[tester] = true
@@ -153,26 +140,36 @@ func (c *Checker) Importers(view *View, dirs ...string) []string {
 // directly or indirectly, sorted. It leaves out imports of tests, of derived files, and of packages
 // for which isLeaf is true.
 func (c *Checker) Imports(view *View, dir string, isLeaf func(dir string) bool) []string {
-	found := map[string]bool{}
-	var add func(dir string)
-	add = func(dir string) {
+	imports := func(dir string) (found []string) {
 		for _, file := range view.Files(dir) {
-			if file.IsTest() || file.IsDerived() {
-				continue
-			}
 			for _, i := range file.Imports() {
-				imported, ok := c.dir(i.Path)
-				if !ok || found[imported] {
-					continue
-				}
-				if found[imported] = true; !isLeaf(imported) {
-					add(imported)
+				if imported, ok := c.dir(i.Path); ok && !file.IsTest() && !file.IsDerived() {
+					found = append(found, imported)
 				}
 			}
 		}
+		return found
 	}
-	add(dir)
-	return slices.Sorted(maps.Keys(found))
+	return slices.Sorted(maps.Keys(reach(imports(dir), func(dir string) []string {
+		if isLeaf(dir) {
+			return nil
+		}
+		return imports(dir)
+	})))
+}
+
+// reach returns names, and those that can be reached from them by a relation.
+func reach(names []string, next func(name string) []string) map[string]bool {
+	reached := map[string]bool{}
+	for open := slices.Clone(names); len(open) > 0; {
+		name := open[len(open)-1]
+		open = open[:len(open)-1]
+		if !reached[name] {
+			reached[name] = true
+			open = append(open, next(name)...)
+		}
+	}
+	return reached
 }
 
 // Package returns the package in a folder, without its tests, and its errors. It returns nil for a
@@ -190,6 +187,7 @@ func (p *Pass) Package(dir string) (*types.Package, []Diagnostic) {
 type Pass struct {
 	checker  *Checker
 	view     *View
+	dirs     []string
 	options  PassOptions
 	packages map[string]*Package // by folder; nil for folders without Go
 	imports  map[string][]string // by import path, the packages of the project that it imports
@@ -219,31 +217,27 @@ func (p *Pass) Dir(imported string) (dir string, ok bool) {
 // outside returns the packages from outside the project that packages import, directly or
 // indirectly, sorted.
 func (p *Pass) outside(dirs []string) []string {
-	paths, seen := map[string]bool{}, map[string]bool{}
-	var visit func(dir string, tests bool)
-	visit = func(dir string, tests bool) {
+	paths := map[string]bool{}
+	reach(dirs, func(dir string) (inside []string) {
 		pkg := p.pkg(dir)
-		if pkg == nil || seen[dir] {
-			return
+		if pkg == nil {
+			return nil
 		}
-		seen[dir] = true
 		files := pkg.Files
-		if tests {
+		if slices.Contains(dirs, dir) {
 			files = pkg.All()
 		}
 		for _, file := range files {
 			for _, i := range file.Imports() {
 				if next, ok := p.Dir(i.Path); ok {
-					visit(next, slices.Contains(dirs, next))
+					inside = append(inside, next)
 				} else {
 					paths[i.Path] = true
 				}
 			}
 		}
-	}
-	for _, dir := range dirs {
-		visit(dir, true)
-	}
+		return inside
+	})
 	return slices.Sorted(maps.Keys(paths))
 }
 
@@ -283,21 +277,17 @@ func (i *imports) Import(path string) (*types.Package, error) {
 }
 
 func (p *Pass) importOutside(path string) (*types.Package, error) {
-	found := p.checker.found
-	if dir, ok := p.checker.dir(path); ok && !found.Has(path) {
-		return nil, errors.New("the project has no Go files in folder " + dir)
+	if !p.checker.found.Has(path) {
+		if dir, ok := p.checker.dir(path); ok {
+			return nil, errors.New("the project has no Go files in folder " + dir)
+		}
+		return nil, errors.New(p.checker.found.Reason(path))
 	}
 	pkg, err := p.checker.outside.Import(path)
-	if err == nil {
-		return pkg, nil
+	if err != nil {
+		p.err = fmt.Errorf("read export data of %s: %w; petrock was built with %s, and the go command may be newer: rebuild petrock, or run go run ./cmd/petrock", path, err, runtime.Version())
 	}
-	file, openErr := found.Open(path)
-	if openErr != nil {
-		return nil, errors.New(found.Reason(path))
-	}
-	file.Close()
-	p.err = fmt.Errorf("read export data of %s: %w; petrock was built with %s, and the go command may be newer: rebuild petrock, or run go run ./cmd/petrock", path, err, runtime.Version())
-	return nil, err
+	return pkg, err
 }
 
 // importChain returns the import paths from a package of the project to another that it imports,
@@ -443,8 +433,7 @@ func (c *Checker) vet(ctx context.Context, view *View, dirs []string, names stri
 			found = append(found, v.found...)
 		}
 	}
-	slices.SortFunc(found, Diagnostic.Compare)
-	return slices.Compact(found), skipped, pass.Err()
+	return SortDiagnostics(found), skipped, pass.Err()
 }
 
 // A vetting runs analyzers on one package.

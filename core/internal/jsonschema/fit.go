@@ -9,16 +9,6 @@ import (
 	"strings"
 )
 
-// A Match says how closely a schema must match a Go type.
-type Match int
-
-const (
-	// Compatible is for schemas that an author wrote: the schema may be narrower than the type.
-	Compatible Match = iota
-	// Exact is for derived schemas: required properties and number types are those of the type.
-	Exact
-)
-
 // CheckType checks that the schema matches the Go type that is decoded or encoded. Its error has
 // the first difference, such as `SearchInput has "query", its input schema has "qurey"`.
 //
@@ -29,72 +19,68 @@ const (
 //   - The default in the tag of a field must be the default in the schema.
 //
 // CheckType also checks properties, items and the additional properties of maps. The schema may
-// have other limits than the type and, unless the match is [Exact], other required properties than
-// [Infer] would return. Types with their own JSON encoding or a JSONSchema method, json.RawMessage
-// and interfaces match every schema.
-func (s *Schema) CheckType(t reflect.Type, d Direction, m Match) error {
+// have other limits than the type. If it is exact, as derived schemas are, its required properties
+// and number types must be those that [Infer] would return. Types with their own JSON encoding or a
+// JSONSchema method, json.RawMessage and interfaces match every schema.
+func (s *Schema) CheckType(t reflect.Type, d Direction, exact bool) error {
 	in := newInference(d)
 	in.lenient = true
-	document, err := in.document(reflected{t})
-	if err != nil {
-		return err
-	}
-	inferred, err := Compile(document.raw())
+	inferred, err := Compile(in.document(reflected{t}).raw())
 	if err != nil {
 		return fmt.Errorf("%v schema of %v: %w", d, t, err)
 	}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	c := typeChecker{direction: d, match: m, done: map[comparison]bool{}}
-	return c.check(s.root, inferred.root, cmp.Or(t.Name(), "the type"), false)
+	c := typeChecker{direction: d, exact: exact, done: map[[2]*node]bool{}}
+	c.check(s.root, inferred.root, cmp.Or(t.Name(), "the type"), false)
+	return c.err
 }
 
 // A typeChecker compares a schema with the one that is inferred from a type.
 type typeChecker struct {
 	direction Direction
-	match     Match
-	done      map[comparison]bool // schemas with $ref that have been compared
+	exact     bool
+	done      map[[2]*node]bool // schemas with $ref that have been compared, with the inferred ones
+	err       error             // the first difference
 }
 
-type comparison struct{ schema, inferred *node }
+func (c *typeChecker) fail(format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf(format, args...)
+	}
+}
 
 // check compares n with the inferred schema of the type or field at, such as ListInput.tags[].
 // branch reports whether n is one of several alternatives.
-func (c *typeChecker) check(n, inferred *node, at string, branch bool) error {
+func (c *typeChecker) check(n, inferred *node, at string, branch bool) {
 	for inferred.ref != nil || inferred.anyOf != nil { // anyOf is a schema or null
 		inferred = append(slices.Clip(inferred.allOf), inferred.anyOf...)[0]
 	}
 	form := inferred.types &^ nullKind
-	compared := comparison{n, inferred}
+	compared := [2]*node{n, inferred}
 	if n.rejectsAll || c.done[compared] || form == 0 {
-		return nil
+		return
 	}
 	c.done[compared] = n.ref != nil
 	narrower := c.direction == Input && form == integerKind && n.types&numberKind != 0 ||
 		c.direction == Output && form == numberKind && n.types&(integerKind|numberKind) == integerKind
-	if !n.types.mayInclude(form) || c.match == Exact && narrower {
-		return fmt.Errorf("%s is %s, its %v schema says %s", at, form.phrases()[0], c.direction, list(n.types.phrases(), " or "))
+	if !n.types.mayInclude(form) || c.exact && narrower {
+		c.fail("%s is %s, its %v schema says %s", at, form.choose(kindPhrases)[0], c.direction, list(n.types.choose(kindPhrases), " or "))
 	}
 	for _, other := range n.allOf {
-		if err := c.check(other, inferred, at, branch); err != nil {
-			return err
-		}
+		c.check(other, inferred, at, branch)
 	}
-	for _, branches := range [][]*node{n.anyOf, n.oneOf} {
-		if err := c.checkAlternatives(branches, inferred, at, branch); err != nil {
-			return err
-		}
-	}
+	c.checkAlternatives(n.anyOf, inferred, at, branch)
+	c.checkAlternatives(n.oneOf, inferred, at, branch)
 	switch {
 	case form == objectKind && n.object != nil && inferred.object.additional.rejectsAll:
-		return c.checkObject(n.object, inferred.object, at, branch)
+		c.checkObject(n.object, inferred.object, at, branch)
 	case form == objectKind && n.object != nil:
-		return c.checkElements([]*node{n.object.additional}, inferred.object.additional, at)
+		c.checkElements([]*node{n.object.additional}, inferred.object.additional, at)
 	case form == arrayKind && n.array != nil:
-		return c.checkElements(append(slices.Clip(n.array.prefix), n.array.items), inferred.array.items, at)
+		c.checkElements(append(slices.Clip(n.array.prefix), n.array.items), inferred.array.items, at)
 	}
-	return nil
 }
 
 // mayInclude reports whether the set allows values of a kind, or null, which Go types decode and
@@ -108,7 +94,7 @@ func (k kinds) mayInclude(kind kinds) bool {
 
 // checkAlternatives compares the branches of anyOf or oneOf. One of them must allow the inferred
 // kind.
-func (c *typeChecker) checkAlternatives(branches []*node, inferred *node, at string, branch bool) error {
+func (c *typeChecker) checkAlternatives(branches []*node, inferred *node, at string, branch bool) {
 	var possible []*node
 	for _, n := range branches {
 		if n.types != nullKind && n.types.mayInclude(inferred.types&^nullKind) {
@@ -116,18 +102,15 @@ func (c *typeChecker) checkAlternatives(branches []*node, inferred *node, at str
 		}
 	}
 	if len(possible) == 0 && len(branches) > 0 {
-		return fmt.Errorf("%s is %s, its %v schema has no alternative for it", at, inferred.types.phrases()[0], c.direction)
+		c.fail("%s is %s, its %v schema has no alternative for it", at, inferred.types.choose(kindPhrases)[0], c.direction)
 	}
 	for _, n := range possible {
-		if err := c.check(n, inferred, at, branch || len(possible) > 1); err != nil {
-			return err
-		}
+		c.check(n, inferred, at, branch || len(possible) > 1)
 	}
-	return nil
 }
 
 // checkObject compares the properties of a schema with the fields of a struct.
-func (c *typeChecker) checkObject(r, fields *objectRules, at string, branch bool) error {
+func (c *typeChecker) checkObject(r, fields *objectRules, at string, branch bool) {
 	closed := r.additional != nil && r.additional.rejectsAll && len(r.patterns) == 0 && !branch
 	var extra, missing []string
 	for _, key := range fields.propertyOrder {
@@ -145,45 +128,38 @@ func (c *typeChecker) checkObject(r, fields *objectRules, at string, branch bool
 	has, lacks := strings.Join(missing, ", "), strings.Join(extra, ", ")
 	switch {
 	case extra != nil && missing != nil:
-		return fmt.Errorf("%s has %s, its %v schema has %s", at, has, c.direction, lacks)
+		c.fail("%s has %s, its %v schema has %s", at, has, c.direction, lacks)
 	case extra != nil:
-		return fmt.Errorf("%s does not have %s, its %v schema does", at, lacks, c.direction)
+		c.fail("%s does not have %s, its %v schema does", at, lacks, c.direction)
 	case missing != nil:
-		return fmt.Errorf("%s has %s, its %v schema does not", at, has, c.direction)
+		c.fail("%s has %s, its %v schema does not", at, has, c.direction)
 	}
 	for _, key := range r.propertyOrder {
 		field, property, here := fields.properties[key], r.properties[key], at+"."+key
 		if field == nil {
 			continue
 		}
-		if err := c.check(property, field, here, false); err != nil {
-			return err
-		}
+		c.check(property, field, here, false)
 		switch given, value := property.part.child("default"), field.part.child("default"); {
 		case value != nil && given == nil:
-			return fmt.Errorf("%s has the default %s, its input schema has none", here, value.raw)
+			c.fail("%s has the default %s, its input schema has none", here, value.raw)
 		case value != nil && string(given.raw) != string(value.raw):
-			return fmt.Errorf("%s has the default %s, its input schema has %s", here, value.raw, given.raw)
+			c.fail("%s has the default %s, its input schema has %s", here, value.raw, given.raw)
 		}
 		required := slices.Contains(fields.required, key)
-		if c.match == Exact && !branch && required != slices.Contains(r.required, key) {
+		if c.exact && !branch && required != slices.Contains(r.required, key) {
 			words := map[bool]string{true: "required", false: "optional"}
-			return fmt.Errorf("%s is %s, its %v schema says %s", here, words[required], c.direction, words[!required])
+			c.fail("%s is %s, its %v schema says %s", here, words[required], c.direction, words[!required])
 		}
 	}
-	return nil
 }
 
 // checkElements compares schemas with that of the elements of a list or map. Some schemas may be
 // nil.
-func (c *typeChecker) checkElements(schemas []*node, inferred *node, at string) error {
+func (c *typeChecker) checkElements(schemas []*node, inferred *node, at string) {
 	for _, n := range schemas {
-		if n == nil {
-			continue
-		}
-		if err := c.check(n, inferred, at+"[]", false); err != nil {
-			return err
+		if n != nil {
+			c.check(n, inferred, at+"[]", false)
 		}
 	}
-	return nil
 }

@@ -46,8 +46,11 @@ func Infer(t reflect.Type, d Direction) (json.RawMessage, error) {
 // input has a default. Its error is a [*TypeError].
 func InferFrom(t Type, d Direction) (document json.RawMessage, hasDefaults bool, err error) {
 	in := newInference(d)
-	keywords, err := in.document(t)
-	return keywords.raw(), in.hasDefaults, err
+	document = in.document(t).raw()
+	if in.err != nil {
+		return nil, false, in.err
+	}
+	return document, in.hasDefaults, nil
 }
 
 // A TypeError means that a type has no schema.
@@ -72,13 +75,13 @@ func (e *TypeError) Unwrap() error { return e.Err }
 
 type inference struct {
 	direction Direction
-	lenient   bool // types without a schema, or with their own one, match every value
+	lenient   bool       // types with their own schema match every value
+	err       *TypeError // the first one; types without a schema match every value
 
 	stack     []any             // IDs of declared types, from the root to the current one
 	recursive []any             // IDs of recursive types, which are in $defs
 	defs      map[string]string // $defs, by name
 	names     map[string]any    // IDs of the types in defs, by name
-	size      int               // number of types so far
 	path      []Field           // from the root to the current field
 
 	indirect    int // number of pointers, lists and maps around the current type
@@ -89,51 +92,35 @@ func newInference(d Direction) *inference {
 	return &inference{direction: d, defs: map[string]string{}, names: map[string]any{}}
 }
 
-func (in *inference) document(t Type) (draft, error) {
-	keywords, err := in.schemaOf(t)
-	if err != nil || len(in.defs) == 0 {
-		return keywords, err
+func (in *inference) document(t Type) draft {
+	keywords := in.schemaOf(t)
+	if len(in.defs) == 0 {
+		return keywords
 	}
 	if keywords.get("$ref") != "" { // clients expect the type of the root there
-		if keywords, err = in.expand(t); err != nil {
-			return nil, err
+		for isPointer(t) {
+			t = t.Elem()
 		}
+		in.recursive = slices.DeleteFunc(in.recursive, func(other any) bool { return other == t.ID() })
+		keywords = in.inline(t)
 	}
 	var defs draft
 	for _, name := range slices.Sorted(maps.Keys(in.defs)) {
 		defs = defs.with(name, in.defs[name])
 	}
-	return keywords.with("$defs", defs.String()), nil
+	return keywords.with("$defs", defs.String())
 }
 
-// expand returns the schema of a recursive type, or of a pointer to one, without $ref.
-func (in *inference) expand(t Type) (draft, error) {
-	for isPointer(t) {
-		t = t.Elem()
+// fail keeps the error, if it is the first. It returns the schema of every value.
+func (in *inference) fail(format string, args ...any) draft {
+	if in.err == nil {
+		in.err = &TypeError{Fields: slices.Clone(in.path), Err: fmt.Errorf(format, args...)}
 	}
-	in.recursive = slices.DeleteFunc(in.recursive, func(other any) bool { return other == t.ID() })
-	in.stack = nil
-	return in.inline(t)
+	return nil
 }
 
-func (in *inference) fail(format string, args ...any) error {
-	return &TypeError{Fields: slices.Clone(in.path), Err: fmt.Errorf(format, args...)}
-}
-
-func (in *inference) schemaOf(t Type) (draft, error) {
-	keywords, err := in.typeSchema(t)
-	if err != nil && in.lenient {
-		return draft{}, nil
-	}
-	return keywords, err
-}
-
-// typeSchema returns the schema of a type. For a recursive type it is a $ref to a definition.
-func (in *inference) typeSchema(t Type) (draft, error) {
-	const limit = 20_000
-	if in.size++; in.size > limit {
-		return nil, in.fail("the schema would have more than %d parts; use a smaller type", limit)
-	}
+// schemaOf returns the schema of a type. For a recursive type it is a $ref to a definition.
+func (in *inference) schemaOf(t Type) draft {
 	id := t.ID()
 	if id == nil {
 		return in.underlying(t)
@@ -144,48 +131,34 @@ func (in *inference) typeSchema(t Type) (draft, error) {
 	if slices.Contains(in.recursive, id) {
 		return in.reference(t)
 	}
-	keywords, err := in.inline(t)
-	if err == nil && slices.Contains(in.recursive, id) { // inline found it to be recursive
+	keywords := in.inline(t)
+	if slices.Contains(in.recursive, id) { // inline found it to be recursive
 		return in.reference(t)
 	}
-	return keywords, err
+	return keywords
 }
 
-func (in *inference) inline(t Type) (draft, error) {
+func (in *inference) inline(t Type) draft {
 	in.stack = append(in.stack, t.ID())
 	defer func() { in.stack = in.stack[:len(in.stack)-1] }()
 	return in.declared(t)
 }
 
 // reference returns a $ref to the definition of a type, and adds the definition if it does not
-// exist.
-func (in *inference) reference(t Type) (draft, error) {
-	name := in.definitionName(t)
-	if _, ok := in.defs[name]; !ok {
-		in.defs[name] = "" // prevents endless recursion
-		in.indirect++
-		definition, err := in.inline(t)
-		in.indirect--
-		if err != nil && !in.lenient {
-			return nil, err
-		}
-		in.defs[name] = definition.String()
-	}
-	return draft{{"$ref", quote("#/$defs/" + name)}}, nil
-}
-
-// definitionName returns the name of a type in $defs. It adds a number to a name that is taken.
-func (in *inference) definitionName(t Type) string {
+// exist. It adds a number to a name that is taken.
+func (in *inference) reference(t Type) draft {
 	base := definitionName(t.Name())
 	name := base
-	for n := 2; ; n++ {
-		other, taken := in.names[name]
-		if !taken || other == t.ID() {
-			in.names[name] = t.ID()
-			return name
-		}
+	for n := 2; in.names[name] != nil && in.names[name] != t.ID(); n++ {
 		name = base + strconv.Itoa(n)
 	}
+	if in.names[name] == nil {
+		in.names[name] = t.ID() // first, because the type refers to itself
+		in.indirect++
+		in.defs[name] = in.inline(t).String()
+		in.indirect--
+	}
+	return draft{{"$ref", quote("#/$defs/" + name)}}
 }
 
 // definitionName returns the name of a type in $defs: its Go name without packages, with _ in place
@@ -204,32 +177,34 @@ func definitionName(goName string) string {
 
 // declared returns the schema of a declared type: that of the standard library, its own, or that of
 // the underlying type.
-func (in *inference) declared(t Type) (draft, error) {
+func (in *inference) declared(t Type) draft {
 	if keywords, ok := standardTypes[t.Name()]; ok {
-		return slices.Clip(keywords), nil
+		return slices.Clip(keywords)
 	}
 	document, ok, err := t.OwnSchema()
 	switch {
 	case ok && in.lenient:
-		return draft{}, nil
+		return nil
 	case ok || err != nil:
 		return in.ownSchema(t, document, err)
 	}
-	keywords, ok, err := in.marshalled(t)
-	if !ok && err == nil {
-		keywords, err = in.underlying(t)
+	keywords, ok := in.marshalled(t)
+	if !ok {
+		keywords = in.underlying(t)
 	}
-	if err != nil || len(keywords) == 0 {
-		return keywords, err
+	if values := in.enum(t); values != "" && len(keywords) > 0 {
+		keywords = draft{keywords[0]}.with("enum", values)
 	}
+	return keywords
+}
+
+// enum returns the values of a type as a JSON array, or "" if they are not known.
+func (in *inference) enum(t Type) string {
 	values, err := t.Enum()
 	if err != nil {
-		return nil, in.fail("%w", err)
+		in.fail("%w", err)
 	}
-	if values != nil {
-		keywords = draft{keywords[0]}.with("enum", string(values))
-	}
-	return keywords, nil
+	return string(values)
 }
 
 // IsStandardType reports whether a type of the standard library, such as time.Time, has its own
@@ -245,7 +220,7 @@ var standardTypes = map[string]draft{
 
 // marshalled returns the schema of a type with a method such as MarshalText. It reports whether the
 // type has one.
-func (in *inference) marshalled(t Type) (draft, bool, error) {
+func (in *inference) marshalled(t Type) (draft, bool) {
 	names := []string{"UnmarshalJSON", "UnmarshalText"}
 	if in.direction == Output {
 		names = []string{"MarshalJSON", "MarshalText"}
@@ -255,17 +230,17 @@ func (in *inference) marshalled(t Type) (draft, bool, error) {
 		case !has:
 			continue
 		case in.direction == Output && !onValue:
-			return nil, true, in.fail("%s of %v has a pointer receiver, so encoding/json does not always call it; use a value receiver", name, t)
+			return in.fail("%s of %v has a pointer receiver, so encoding/json does not always call it; use a value receiver", name, t), true
 		case i == 0:
-			return nil, true, in.fail("%v has its own JSON encoding; %s", t, t.Remedy())
+			return in.fail("%v has its own JSON encoding; %s", t, t.Remedy()), true
 		}
-		return ofType("string"), true, nil
+		return ofType("string"), true
 	}
-	return nil, false, nil
+	return nil, false
 }
 
 // ownSchema parses the schema that a type defines itself.
-func (in *inference) ownSchema(t Type, document json.RawMessage, err error) (draft, error) {
+func (in *inference) ownSchema(t Type, document json.RawMessage, err error) (keywords draft) {
 	if err == nil {
 		_, err = Compile(document)
 	}
@@ -276,73 +251,71 @@ func (in *inference) ownSchema(t Type, document json.RawMessage, err error) (dra
 	case err == nil && len(in.path) > 0 && (has("$ref") || has("$defs") || has("$id")):
 		err = errors.New("is part of another schema, so it cannot have $ref, $defs or $id")
 	}
-	if err != nil {
-		return nil, &TypeError{slices.Clone(in.path), t, fmt.Errorf("schema of %v: %w", t, err)}
+	if err != nil && in.err == nil {
+		in.err = &TypeError{slices.Clone(in.path), t, fmt.Errorf("schema of %v: %w", t, err)}
 	}
-	var keywords draft
-	err = strictjson.Members(document, func(key, value []byte) error {
+	if err != nil {
+		return nil
+	}
+	_ = strictjson.Members(document, func(key, value []byte) error { // it is a valid object
 		compact, err := json.Marshal(json.RawMessage(value))
 		keywords = keywords.with(string(key), string(compact))
 		return err
 	})
-	return keywords, err
+	return keywords
 }
 
 // underlying returns the schema of an undeclared type, or of the underlying type of a declared one.
-func (in *inference) underlying(t Type) (draft, error) {
+func (in *inference) underlying(t Type) draft {
 	switch t.Kind() {
 	case reflect.Bool:
-		return ofType("boolean"), nil
+		return ofType("boolean")
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return ofType("integer"), nil
+		return ofType("integer")
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return ofType("integer").with("minimum", "0"), nil
+		return ofType("integer").with("minimum", "0")
 	case reflect.Float32, reflect.Float64:
-		return ofType("number"), nil
+		return ofType("number")
 	case reflect.String:
-		return ofType("string"), nil
+		return ofType("string")
 	case reflect.Pointer:
 		in.indirect++
 		defer func() { in.indirect-- }()
 		return in.schemaOf(t.Elem()) // the caller adds null
 	case reflect.Struct:
-		if t.ID() == nil { // for a declared type, see declared
-			if keywords, ok, err := in.marshalled(t); ok {
-				return keywords, err
-			}
+		if keywords, ok := in.marshalled(t); ok { // of an undeclared type, by an embedded one
+			return keywords
 		}
 		return in.structSchema(t)
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
-			return ofType("string").with("contentEncoding", `"base64"`), nil
+			return ofType("string").with("contentEncoding", `"base64"`)
 		}
-		items, err := in.elementSchema(t.Elem())
-		return ofType("array").with("items", items.String()), err
+		return ofType("array").with("items", in.elementSchema(t.Elem()).String())
 	case reflect.Array:
-		items, err := in.elementSchema(t.Elem())
-		length := strconv.Itoa(t.Len())
-		return ofType("array").with("items", items.String()).with("minItems", length).with("maxItems", length), err
+		items, length := in.elementSchema(t.Elem()), strconv.Itoa(t.Len())
+		return ofType("array").with("items", items.String()).with("minItems", length).with("maxItems", length)
 	case reflect.Map:
 		return in.mapSchema(t)
 	case reflect.Interface:
 		if t.NumMethod() == 0 {
-			return draft{}, nil
+			return nil
 		}
-		return nil, in.fail("%v is an interface, so its JSON form is unknown; use a struct, or any", t)
+		return in.fail("%v is an interface, so its JSON form is unknown; use a struct, or any", t)
 	case reflect.Invalid:
-		return nil, in.fail("unknown type: a type that it refers to is missing or does not compile")
+		return in.fail("unknown type: a type that it refers to is missing or does not compile")
 	}
-	return nil, in.fail(`%v has no JSON form; use another type, or exclude the field with json:"-"`, t)
+	return in.fail(`%v has no JSON form; use another type, or exclude the field with json:"-"`, t)
 }
 
-func (in *inference) elementSchema(t Type) (draft, error) {
+func (in *inference) elementSchema(t Type) draft {
 	in.indirect++
-	keywords, err := in.schemaOf(t)
+	keywords := in.schemaOf(t)
 	in.indirect--
 	if in.direction == Output && isNilable(t) {
 		keywords = keywords.orNull()
 	}
-	return keywords, err
+	return keywords
 }
 
 // isNilable reports whether [strictjson.OutputEncoder] may encode a value of the type as null.
@@ -354,12 +327,8 @@ func isNilable(t Type) bool {
 func isPointer(t Type) bool { return t.Kind() == reflect.Pointer && t.ID() == nil }
 
 // mapSchema returns the schema of a map. encoding/json encodes its keys as strings.
-func (in *inference) mapSchema(t Type) (draft, error) {
-	values, err := in.elementSchema(t.Elem())
-	if err != nil {
-		return nil, err
-	}
-	keywords := ofType("object").with("additionalProperties", values.String())
+func (in *inference) mapSchema(t Type) draft {
+	keywords := ofType("object").with("additionalProperties", in.elementSchema(t.Elem()).String())
 	key, method := t.Key(), "UnmarshalText"
 	if in.direction == Output {
 		method = "MarshalText"
@@ -367,34 +336,27 @@ func (in *inference) mapSchema(t Type) (draft, error) {
 	isText, _ := key.HasMethod(method)
 	switch kind := key.Kind(); {
 	case isText:
-		return keywords, nil
+		return keywords
 	case kind == reflect.String:
-		enum, err := key.Enum()
-		if err != nil {
-			return nil, in.fail("%w", err)
+		if values := in.enum(key); values != "" {
+			keywords = keywords.with("propertyNames", draft{{"enum", values}}.String())
 		}
-		if enum != nil {
-			keywords = keywords.with("propertyNames", draft{{"enum", string(enum)}}.String())
-		}
-		return keywords, nil
+		return keywords
 	case kind >= reflect.Uint && kind <= reflect.Uintptr:
-		return keywords.with("propertyNames", `{"pattern":"^[0-9]+$"}`), nil
+		return keywords.with("propertyNames", `{"pattern":"^[0-9]+$"}`)
 	case kind >= reflect.Int && kind <= reflect.Int64:
-		return keywords.with("propertyNames", `{"pattern":"^-?[0-9]+$"}`), nil
+		return keywords.with("propertyNames", `{"pattern":"^-?[0-9]+$"}`)
 	}
-	return nil, in.fail("a map with keys of type %v has no JSON form; use string keys", key)
+	return in.fail("a map with keys of type %v has no JSON form; use string keys", key)
 }
 
-func (in *inference) structSchema(t Type) (draft, error) {
+func (in *inference) structSchema(t Type) draft {
 	var properties draft
 	var required []string
 	for _, f := range t.Fields(in.direction) {
 		in.path = append(in.path, f)
-		keywords, optional, err := in.fieldSchema(f)
+		keywords, optional := in.fieldSchema(f)
 		in.path = in.path[:len(in.path)-1]
-		if err != nil {
-			return nil, err
-		}
 		properties = properties.with(f.Key, keywords.String())
 		if !optional {
 			required = append(required, quote(f.Key))
@@ -407,18 +369,18 @@ func (in *inference) structSchema(t Type) (draft, error) {
 	if len(required) > 0 {
 		keywords = keywords.with("required", "["+strings.Join(required, ",")+"]")
 	}
-	return keywords.with("additionalProperties", "false"), nil
+	return keywords.with("additionalProperties", "false")
 }
 
 // fieldSchema returns the schema of a field, and whether the field is optional.
-func (in *inference) fieldSchema(f Field) (keywords draft, optional bool, err error) {
+func (in *inference) fieldSchema(f Field) (keywords draft, optional bool) {
 	if f.Tagged && !isKey(f.Key) {
-		return nil, false, in.fail("encoding/json does not accept the name %q in its json tag; use letters, digits, - and _", f.Key)
+		in.fail("encoding/json does not accept the name %q in its json tag; use letters, digits, - and _", f.Key)
 	}
 	if f.Quoted {
 		keywords = ofType("string")
-	} else if keywords, err = in.schemaOf(f.Type); err != nil {
-		return nil, false, err
+	} else {
+		keywords = in.schemaOf(f.Type)
 	}
 	tag, err := ParseTag(f.Tag)
 	if err == nil {
@@ -429,7 +391,7 @@ func (in *inference) fieldSchema(f Field) (keywords draft, optional bool, err er
 		value, err = in.defaultOf(keywords, f, tag)
 	}
 	if err != nil {
-		return nil, false, in.fail("schema tag: %w", err)
+		in.fail("schema tag: %w", err)
 	}
 	if !f.Omits && (in.direction == Output && isNilable(f.Type) || in.direction == Input && isPointer(f.Type)) {
 		keywords = keywords.orNull()
@@ -441,13 +403,13 @@ func (in *inference) fieldSchema(f Field) (keywords draft, optional bool, err er
 		keywords = keywords.with("description", quote(text))
 	}
 	if in.direction == Output { // defaults apply to inputs only
-		return keywords, f.Omits || f.Indirect, nil
+		return keywords, f.Omits || f.Indirect
 	}
 	if value != "" {
 		keywords = keywords.with("default", value)
 		in.hasDefaults = true
 	}
-	return keywords, f.Omits || isPointer(f.Type) || value != "", nil
+	return keywords, f.Omits || isPointer(f.Type) || tag.Default != nil
 }
 
 // isKey reports whether encoding/json accepts a name in a json tag.
@@ -496,7 +458,7 @@ func describe(f Field, tag Tag) string {
 type Type interface {
 	String() string
 	ID() any               // equal for equal declared types; nil for other types
-	Name() string          // of a declared type, with its import path; empty for other types
+	Name() string          // of a declared type, with its import path; undefined for other types
 	Kind() reflect.Kind    // of the underlying type; Invalid if not known
 	Reflect() reflect.Type // for a basic kind, a type of that kind
 	Elem() Type
@@ -539,22 +501,14 @@ func (t reflected) Reflect() reflect.Type { return t.Type }
 func (t reflected) Elem() Type            { return reflected{t.Type.Elem()} }
 func (t reflected) Key() Type             { return reflected{t.Type.Key()} }
 
+func (t reflected) Name() string { return t.PkgPath() + "." + t.Type.Name() }
+
 func (t reflected) ID() any {
-	if !isNamed(t.Type) {
+	if t.PkgPath() == "" {
 		return nil
 	}
 	return t.Type
 }
-
-func (t reflected) Name() string {
-	if !isNamed(t.Type) {
-		return ""
-	}
-	return t.PkgPath() + "." + t.Type.Name()
-}
-
-// isNamed reports whether a type is declared. Only declared types can contain themselves.
-func isNamed(t reflect.Type) bool { return t.PkgPath() != "" }
 
 func (t reflected) Fields(d Direction) []Field {
 	found := jsonfield.Decoded(t.Type)

@@ -1,6 +1,7 @@
 package jsonschema
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -27,6 +28,46 @@ type Property struct {
 func (p *Property) IsText() bool {
 	isNull := func(kind string) bool { return kind == "null" }
 	return slices.Equal(slices.DeleteFunc(slices.Clone(p.Kinds), isNull), []string{"string"})
+}
+
+// IsList reports whether the property may be a list.
+func (p *Property) IsList() bool { return slices.Contains(p.Kinds, "array") }
+
+// Parse returns an argument as JSON. A text is JSON if the schema accepts that, and otherwise a
+// string. Quotes are part of a string, unless the schema has no type. Several texts are a list. The
+// error says why the schema does not accept the argument; the JSON is valid all the same.
+func (p *Property) Parse(texts ...string) (json.RawMessage, error) {
+	isList := len(texts) > 1 || p.IsList() && strictjson.First([]byte(texts[0])) != '['
+	mayBeText := slices.Contains(p.Kinds, "string") || isList && p.Items != nil && slices.Contains(p.Items.Kinds, "string")
+	read := func(asJSON bool) json.RawMessage {
+		var values [][]byte
+		for _, text := range texts {
+			value := []byte(text)
+			if !asJSON || strictjson.Check(value) != nil || mayBeText && strictjson.First(value) == '"' {
+				value = strictjson.AppendString(nil, text)
+			}
+			values = append(values, value)
+		}
+		if !isList {
+			return values[0]
+		}
+		return slices.Concat([]byte("["), bytes.Join(values, []byte(",")), []byte("]"))
+	}
+	value, text := read(true), read(false)
+	switch {
+	case p.Schema == nil && mayBeText:
+		return text, nil // the server validates it
+	case p.Schema == nil:
+		return value, nil
+	}
+	err := p.Schema.Validate(value)
+	if err == nil {
+		return value, nil
+	}
+	if textErr := p.Schema.Validate(text); textErr == nil || mayBeText {
+		return text, textErr
+	}
+	return value, err
 }
 
 // Choices returns the strings of the enum.
@@ -82,7 +123,7 @@ func (n *node) describe(budget *int) *Property {
 	if *budget--; *budget < 0 {
 		return p
 	}
-	p.Kinds = n.types.list()
+	p.Kinds = n.types.choose(kindNames)
 	for _, keyword := range n.part.children {
 		switch keyword.name {
 		case "title":

@@ -38,7 +38,9 @@ func compile(document json.RawMessage) (root *node, err error) {
 	raw := bytes.Clone(bytes.TrimSpace(document)) // the caller may modify document later
 	c := compiler{document: newPart("", raw, ""), anchors: make(map[string]*node)}
 	root = c.compile(c.document)
-	c.resolveAll()
+	for i := 0; i < len(c.nodes); i++ { // after all anchors are known; resolve may add nodes
+		c.resolve(c.nodes[i])
+	}
 	for _, n := range c.nodes {
 		c.checkDepth(n)
 	}
@@ -362,34 +364,14 @@ func ensure[T any](p **T) *T {
 // value it bounds the stack that a validation needs.
 const maxChain = 256
 
-// resolveAll resolves each $ref, after all anchors are known. It may add nodes.
-func (c *compiler) resolveAll() {
-	for i := 0; i < len(c.nodes); i++ {
-		n := c.nodes[i]
-		if n.ref == nil {
-			continue
-		}
-		if target, problem := c.resolve(n.ref); problem != "" {
-			c.addError(n.ref, problem)
-		} else {
-			n.allOf = slices.Insert(n.allOf, 0, target)
-		}
+// resolve adds the target of the $ref of n, if it has one, to allOf.
+func (c *compiler) resolve(n *node) {
+	if n.ref == nil {
+		return
 	}
-}
-
-func (c *compiler) resolve(ref *part) (target *node, problem string) {
-	text, _ := strictjson.Unquote(ref.raw)
-	local, ok := strings.CutPrefix(text, "#")
-	if !ok {
-		return nil, "refers to another document, " + excerpt(ref.raw) + "; copy that schema into $defs and refer to #/$defs/NAME"
-	}
+	text, _ := strictjson.Unquote(n.ref.raw)
+	local, isLocal := strings.CutPrefix(text, "#")
 	local, err := url.PathUnescape(local)
-	if err != nil {
-		return nil, "must be a valid URI reference: " + err.Error()
-	}
-	if n := c.anchors[local]; n != nil {
-		return n, ""
-	}
 	tokens := strings.Split(local, "/")
 	p := c.document
 	for _, token := range tokens[1:] {
@@ -397,10 +379,22 @@ func (c *compiler) resolve(ref *part) (target *node, problem string) {
 			p = p.child(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))
 		}
 	}
-	if tokens[0] != "" || p == nil {
-		return nil, "refers to " + excerpt(ref.raw) + ", which is not in this document"
+	target := c.anchors[local]
+	switch {
+	case !isLocal:
+		c.addError(n.ref, "refers to another document, "+excerpt(n.ref.raw)+"; copy that schema into $defs and refer to #/$defs/NAME")
+		return
+	case err != nil:
+		c.addError(n.ref, "must be a valid URI reference: "+err.Error())
+		return
+	case target != nil:
+	case tokens[0] != "" || p == nil:
+		c.addError(n.ref, "refers to "+excerpt(n.ref.raw)+", which is not in this document")
+		return
+	default:
+		target = c.compile(p)
 	}
-	return c.compile(p), ""
+	n.allOf = slices.Insert(n.allOf, 0, target)
 }
 
 // checkDepth returns how many nested schemas, including n, apply to one value. It adds an error if

@@ -208,7 +208,7 @@ func (k draft) with(name, value string) draft { return append(k, keyword{name, v
 
 // replace returns k with a new value for a keyword, which it adds if k does not have it.
 func (k draft) replace(name, value string) draft {
-	i := slices.IndexFunc(k, func(one keyword) bool { return one.name == name })
+	i := k.index(name)
 	if i < 0 {
 		return k.with(name, value)
 	}
@@ -219,12 +219,14 @@ func (k draft) replace(name, value string) draft {
 
 // get returns the value of a keyword, or "" if k does not have it.
 func (k draft) get(name string) string {
-	for _, one := range k {
-		if one.name == name {
-			return one.value
-		}
+	if i := k.index(name); i >= 0 {
+		return k[i].value
 	}
 	return ""
+}
+
+func (k draft) index(name string) int {
+	return slices.IndexFunc(k, func(one keyword) bool { return one.name == name })
 }
 
 // orNull returns a schema that also allows null.

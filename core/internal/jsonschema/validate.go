@@ -107,7 +107,7 @@ func (w expectation) message(raw []byte) string {
 	if len(w.values) > 0 || kindOf(raw) == numberKind && w.kinds&integerKind != 0 {
 		got = excerpt(raw) // the kind may be right
 	}
-	names := append(w.kinds.phrases(), w.values...)
+	names := append(w.kinds.choose(kindPhrases), w.values...)
 	if w.kinds == 0 && len(names) > 1 {
 		return "must be one of " + list(names, ", ") + ", got " + got
 	}

@@ -44,12 +44,7 @@ func (k kinds) includes(kind kinds, raw []byte) bool {
 var kindNames, kindPhrases = []string{"string", "number", "integer", "boolean", "array", "object", "null"},
 	[]string{"a string", "a number", "an integer", "a boolean", "an array", "an object", "null"}
 
-// list returns the names of the kinds.
-func (k kinds) list() []string { return k.choose(kindNames) }
-
-// phrases returns the kinds for a message.
-func (k kinds) phrases() []string { return k.choose(kindPhrases) }
-
+// choose returns the kinds in names: [kindNames], or [kindPhrases] for a message.
 func (k kinds) choose(names []string) []string {
 	var chosen []string
 	for i, name := range names {

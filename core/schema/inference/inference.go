@@ -1,11 +1,10 @@
 // Package inference infers JSON Schemas from types in source code, which reflection does not know,
-// and reads what generators need from schemas and struct tags. It is plumbing for petrock's own
-// generators; servers do not need it and use [schema.Infer].
+// and reads what generators need from schemas. It is plumbing for petrock's own generators; servers
+// do not need it and use [schema.Infer].
 package inference
 
 import (
 	"encoding/json"
-	"reflect"
 
 	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/schema"
@@ -18,8 +17,6 @@ type (
 	Field = jsonschema.Field
 	// A TypeError is the error of [Infer]. It has the path to the invalid field.
 	TypeError = jsonschema.TypeError
-	// A Tag is the parsed struct tag "schema" of a field.
-	Tag = jsonschema.Tag
 	// A Property is a property of the root of a schema.
 	Property = jsonschema.Property
 )
@@ -30,18 +27,10 @@ func Infer(t Type, d schema.Direction) (document json.RawMessage, hasDefaults bo
 	return jsonschema.InferFrom(t, d)
 }
 
-// ParseTag parses the struct tag "schema" of a field. Without one it returns the zero Tag.
-func ParseTag(tag reflect.StructTag) (Tag, error) { return jsonschema.ParseTag(tag) }
-
 // IsStandardType reports whether a type of the standard library, such as time.Time, has its own
 // JSON encoding and a known schema. name includes the import path.
 func IsStandardType(name string) bool { return jsonschema.IsStandardType(name) }
 
-// Properties returns the properties of the root of a schema document, in order.
-func Properties(document json.RawMessage) ([]*Property, error) {
-	compiled, err := jsonschema.Compile(document)
-	if err != nil {
-		return nil, err
-	}
-	return compiled.Properties(), nil
-}
+// Properties returns the properties of the root of a schema document, in order. Of an invalid
+// document, it returns the properties that it can read.
+func Properties(document json.RawMessage) []*Property { return jsonschema.ReadProperties(document) }

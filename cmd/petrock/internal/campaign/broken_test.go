@@ -221,10 +221,10 @@ func TestBrokenSync(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			e := w.engine()
-			w.generate(e, "prompt", input{Name: "review"})
+			w.generate(e, "prompt", input{Name: "review", Description: "Asks for a review."})
 			w.generate(e, "resource", input{Name: "note", URI: "note://{id}"})
 			w.write("tools/broken.go", text)
-			w.replace("prompts/review.go", "Review is the prompt review.", "Review reviews.")
+			w.replace("prompts/review.go", "Review asks for a review.", "Review reviews.")
 			if err := removeAll(w.path("resources/resources_gen.go"), w.path("cmd/hello/wire_gen.go")); err != nil {
 				t.Fatal(err)
 			}

@@ -249,10 +249,11 @@ func TestDevServerMatchesCommandLine(t *testing.T) {
 		}
 	}
 
-	// Refusals are the same, too.
+	// Refusals are the same, too, except for the names of calls.
 	refused := byTool.serve(devserver.Options{}).CallTool("generate_tool", input)
 	file, _, status = byFile.run("generate", "tool", "--input", filepath.Join(byFile.base, "input.json"), "--json")
-	if got, want := withoutOperation(t, file), withoutOperation(t, string(refused.StructuredContent)); got != want || status != 1 || !refused.IsError {
+	tool := strings.ReplaceAll(string(refused.StructuredContent), "destroy_component", "petrock destroy")
+	if got, want := withoutOperation(t, file), withoutOperation(t, tool); got != want || status != 1 || !refused.IsError {
 		t.Errorf("the command line refuses with %d and\n%s\nand the tool with\n%s", status, got, want)
 	}
 }
@@ -366,9 +367,12 @@ func TestDevServerIsRooted(t *testing.T) {
 		{"hello/../../" + filepath.Base(other.base) + "/hello", "name a folder below"},
 	} {
 		for _, tool := range []string{"list_components", "project_status", "undo", "build", "call", "plan"} {
-			arguments := object{"dir": test.dir, "name": "add", "kind": "tool", "description": "Does its work."}
-			if tool != "call" && tool != "plan" {
-				arguments = object{"dir": test.dir}
+			arguments := object{"dir": test.dir}
+			switch tool {
+			case "call":
+				arguments = object{"dir": test.dir, "name": "add"}
+			case "plan":
+				arguments = object{"dir": test.dir, "name": "add", "kind": "tool", "description": "Does its work."}
 			}
 			isError := tool != "project_status" || test.dir != "" // it works without a project
 			if said := client.CallTool(tool, arguments); said.IsError != isError || !strings.Contains(said.Text(), test.says) {

@@ -133,7 +133,7 @@ func TestHostileBodies(t *testing.T) {
 	}
 	all := []hostileBody{
 		// Without examples, petrock checks only the source.
-		{"command", input{Body: "_ = time.Now()" + fine}, "bad.go:24:11: Bad.Apply → time.Now"},
+		{"command", input{Body: "_ = time.Now()" + fine}, "bad.go:22:11: Bad.Apply → time.Now"},
 		{"command", input{Body: "f := time.Since\n_ = f(e.Time)" + fine}, "Bad.Apply → time.Since"},
 		{"command", input{Body: "s.Order = append(s.Order, rand.Text())" + fine}, "Bad.Apply → rand.Text"},
 		{"command", input{Body: "import \"github.com/google/uuid\"\ns.Order = append(s.Order, uuid.NewString())" + fine}, "Bad.Apply → uuid.NewString"},
@@ -158,12 +158,12 @@ func TestHostileBodies(t *testing.T) {
 		{"command", input{Body: fine, Examples: given(`{"tool":"a b"}`)}, "invalid tool name"},
 
 		// With examples, petrock runs the body.
-		{"command", input{Body: "panic(1)", Examples: given(`{}`)}, "panic: 1 (bad.go:23)"},
-		{"command", input{Check: "panic(1)", Body: fine, Examples: given(`{}`)}, "panic: 1 (bad.go:17)"},
+		{"command", input{Body: "panic(1)", Examples: given(`{}`)}, "panic: 1 (bad.go:21)"},
+		{"command", input{Check: "panic(1)", Body: fine, Examples: given(`{}`)}, "panic: 1 (bad.go:16)"},
 		{"command", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2s"},
 		{"command", input{Check: "for {\n}", Body: fine, Examples: given(`{}`)}, "did not end within 2s"},
 		{"command", input{Check: "s.Order = append(s.Order, \"x\")\nreturn nil", Body: fine, Examples: given(`{}`)}, "the state of posts differs"},
-		{"query", input{Body: "panic(1)", Examples: given(`{}`)}, "panic: 1 (posts/bad.go:15)"},
+		{"query", input{Body: "panic(1)", Examples: given(`{}`)}, "panic: 1 (posts/bad.go:14)"},
 		{"query", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2s"},
 		{"query", input{Body: "s.Order = append(s.Order, \"x\")\nreturn BadOutput{}, nil", Examples: given(`{}`)}, "the state of posts differs"},
 		{"worker", input{On: []string{"posts/create"}, Body: "return errors.New(\"never\")", Examples: given(`{"tool":"posts_create","input":{"title":"a"}}`)}, "event 1: never"},

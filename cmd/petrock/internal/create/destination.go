@@ -167,7 +167,7 @@ func (p *destination) Close() error {
 	if !p.keep {
 		err = empty(p.hidden)
 	}
-	err = errors.Join(err, p.lock.Release())
+	err = errors.Join(err, release(p.lock, p.hidden))
 	p.lock = nil
 	os.Remove(p.hidden) // fails if another run has claimed it
 	p.removeParents()
@@ -268,9 +268,20 @@ func sweep(dir, except string) {
 			continue
 		}
 		empty(hidden)
-		lock.Release()
+		release(lock, hidden)
 		os.Remove(hidden)
 	}
+}
+
+// release removes the file of a lock and releases it. Windows removes only files that are closed.
+func release(lock *filelock.Lock, hidden string) error {
+	path := filepath.Join(hidden, lockName)
+	removeErr := os.Remove(path)
+	err := lock.Release()
+	if removeErr != nil {
+		os.Remove(path) // fails if another run has opened it
+	}
+	return err
 }
 
 // empty removes the entries of a hidden folder except its lock. It retries, because children of a
