@@ -242,9 +242,6 @@ func (n component) unwrittenError(file gen.GoFile) string {
 }
 
 func compact(raw json.RawMessage) (string, error) {
-	if raw == nil {
-		return "", nil
-	}
 	var out bytes.Buffer
 	err := json.Compact(&out, raw)
 	return out.String(), err

@@ -110,7 +110,7 @@ func (n component) parseStep(i int, given Step) (s step, err error) {
 	}
 	used := n.body.features(n.project, n.dir)
 	if n.body == nil { // it calls a function of the project, which may use any feature
-		used = addFeature(n.servedFeatures(), featureOf(n.project, s.tool))
+		used = addFeatures(n.servedFeatures(), featureOf(n.project, s.tool))
 	}
 	switch {
 	case n.feature != "" || s.tool == n.ownTool() && s.later == 0:

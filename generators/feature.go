@@ -188,25 +188,24 @@ func importFeature(p gen.Project, file gen.GoFile, feature string) {
 // servedFeatures returns the features that the component's test needs: its own or those that the
 // body uses, and those of the tools that the test calls. A feature serves the features that it uses.
 func (n component) servedFeatures() []string {
-	all := addFeature(nil, n.feature)
+	all := addFeatures(nil, n.feature)
 	if n.feature == "" {
 		all = n.body.features(n.project, n.dir)
 	}
 	for _, s := range slices.Concat(n.given, n.steps) {
-		all = addFeature(all, featureOf(n.project, s.tool))
+		all = addFeatures(all, featureOf(n.project, s.tool))
 	}
-	for _, feature := range n.others {
-		all = addFeature(all, feature)
-	}
-	return all
+	return addFeatures(all, n.others...)
 }
 
-// addFeature appends a feature, unless it is empty or in the list.
-func addFeature(features []string, feature string) []string {
-	if feature == "" || slices.Contains(features, feature) {
-		return features
+// addFeatures appends features, unless they are empty or in the list.
+func addFeatures(features []string, more ...string) []string {
+	for _, feature := range more {
+		if feature != "" && !slices.Contains(features, feature) {
+			features = append(features, feature)
+		}
 	}
-	return append(features, feature)
+	return features
 }
 
 // featureOf returns the feature of a tool, from its prefix, or "" if there is none.
@@ -228,14 +227,12 @@ func (b *body) features(p gen.Project, dir string) []string {
 	}
 	addUsed := func(dir string) {
 		if p.Uses != nil {
-			for _, feature := range p.Uses(dir) {
-				all = addFeature(all, feature)
-			}
+			all = addFeatures(all, p.Uses(dir)...)
 		}
 	}
 	for _, name := range qualifiedName.FindAllStringSubmatch(b.text, -1) {
 		if p.Packages[featureDir(name[1])] != "" {
-			all = addFeature(all, name[1])
+			all = addFeatures(all, name[1])
 			continue
 		}
 		for other, pkg := range p.Packages {

@@ -8,7 +8,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/types"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -53,10 +52,10 @@ func (s structure) writeType(file gen.GoFile) {
 // member returns the declaration of a field with its comment, and imports the package of its type.
 func (s structure) member(file gen.GoFile, f gen.Field) string {
 	typ := s.code().Type(f)
-	for _, imported := range []string{"time", "encoding/json"} {
-		if strings.Contains(typ, path.Base(imported)+".") {
-			file.Use(imported)
-		}
+	if inner, _ := f.Type.Enum(); inner.Kind == gen.KindTime || inner.Kind == gen.KindDuration {
+		file.Use("time")
+	} else if inner.Kind == gen.KindAny && s.logged {
+		file.Use("encoding/json")
 	}
 	return f.Go + " " + typ + " `" + s.code().Tag(f) + "`" + f.Comment()
 }

@@ -34,11 +34,12 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 		return gen.Draft{}, err
 	}
 	n.others, n.wraps = functionFeatures(p, f), true
-	n.input, n.output = structure{}, structure{} // types of the function
 	if err := n.setImplementation(in.Implementation); err != nil {
 		return gen.Draft{}, err
 	}
 	w := &wrapper{component: n, function: f, file: n.file()}
+	w.output.fields = nil // without the default
+	w.taken = append([]string{"context", "ctx", "in", "out", n.goName, n.input.name, n.output.name}, f.Taken...)
 	if err := w.setParams(p.Module); err != nil {
 		return gen.Draft{}, err
 	}
@@ -46,9 +47,10 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 		return gen.Draft{}, err
 	}
 	w.write()
-	for _, f := range w.fields {
+	for _, f := range w.input.fields {
 		w.undescribed = append(w.undescribed, f.Name)
 	}
+	w.input, w.output = structure{}, structure{} // its test has inputs and outputs as JSON
 	return w.toolDraft(w.file)
 }
 
@@ -73,21 +75,12 @@ type wrapper struct {
 	component
 	function *gen.Function
 	file     gen.GoFile
+	taken    []string // names that imports cannot have
 
-	input     types.Type     // a struct of the project that is the input itself, or nil
-	fields    []wrapperField // of the input, if input is nil
-	arguments []string       // of the call
-
-	output       types.Type     // the type that is the output itself, or nil
-	results      []wrapperField // fields of the output, if output is nil; empty if there are no results except an error
-	returnsError bool           // the last result is an error
-}
-
-// A wrapperField is a field of the tool's input or output, for a parameter or result of the
-// function.
-type wrapperField struct {
-	gen.Field
-	typ types.Type
+	inputType    types.Type // a struct of the project that is the input itself, or nil
+	outputType   types.Type // the type that is the output itself, or nil
+	arguments    []string   // of the call
+	returnsError bool       // the last result is an error
 }
 
 // setParams maps the parameters of the function to the input. A context parameter gets the context
@@ -119,17 +112,19 @@ func (w *wrapper) setParams(module string) error {
 			return f.Errorf("%s cannot be decoded from JSON: %s", f.Parameter(i), reason(err))
 		}
 		if count == 1 && isInput(typ, schema, module) {
-			w.input = typ
+			w.inputType = typ
 			w.arguments = append(w.arguments, address+"in")
 			continue
 		}
-		dots := ""
+		field, dots := w.field(w.input.fields, v.Name(), fmt.Sprintf("arg%d", i+1), typ), ""
 		if f.Signature.Variadic() && i == vars.Len()-1 {
 			dots = "..."
+			elem := gen.FieldType{Kind: gen.KindGo, Name: strings.TrimPrefix(field.Type.Name, "[]")}
+			field.Optional, field.Type = true, gen.FieldType{Kind: gen.KindList, Elem: &elem}
+		} else if isPointer(typ) {
+			field.Optional, field.Type.Name = true, strings.TrimPrefix(field.Type.Name, "*")
 		}
-		w.fields = appendField(w.fields, v.Name(), fmt.Sprintf("arg%d", i+1), typ, w.project.Initialisms)
-		field := &w.fields[len(w.fields)-1]
-		field.Optional = dots != "" || isPointer(typ)
+		w.input.fields = append(w.input.fields, field)
 		w.arguments = append(w.arguments, address+"in."+field.Go+dots)
 	}
 	return nil
@@ -171,14 +166,14 @@ func (w *wrapper) setResults() error {
 		fallback := fmt.Sprintf("result%d", i+1)
 		switch {
 		case count == 1 && isNamed && isOutput:
-			w.output = v.Type()
+			w.outputType = v.Type()
 			return nil
 		case schema == nil:
 			return f.Errorf("%s is a complete tool result, so the function can return only it and an error", f.Result(i))
 		case count == 1:
 			fallback = "result"
 		}
-		w.results = appendField(w.results, v.Name(), fallback, v.Type(), w.project.Initialisms)
+		w.output.fields = append(w.output.fields, w.field(w.output.fields, v.Name(), fallback, v.Type()))
 	}
 	return nil
 }
@@ -201,58 +196,43 @@ func structOf(t types.Type) (structure types.Type, isPointer bool) {
 	return t, isPointer
 }
 
-// appendField appends a field with the name of a parameter or result, or with the fallback if that
-// is not usable. No two names differ only in case.
-func appendField(list []wrapperField, source, fallback string, typ types.Type, initialisms []string) []wrapperField {
-	text := gen.WireName(source)
+// field returns the field for a parameter or result. It has the name of that, or the fallback if that
+// is not usable, and differs from the others in more than case.
+func (w *wrapper) field(others []gen.Field, source, fallback string, typ types.Type) gen.Field {
+	text, initialisms := gen.WireName(source), w.project.Initialisms
 	name, err := gen.ParseFieldName(text, initialisms...)
 	if source == "_" || err != nil {
 		text = fallback
 		name, _ = gen.NameOfValue(text, initialisms...) // cannot fail: the fallback has letters
 	}
-	isTaken := func(other wrapperField) bool { return strings.EqualFold(other.Name, text) || other.Go == name.Go() }
-	for base, number := text, 2; slices.ContainsFunc(list, isTaken); number++ {
+	isTaken := func(other gen.Field) bool { return strings.EqualFold(other.Name, text) || other.Go == name.Go() }
+	for base, number := text, 2; slices.ContainsFunc(others, isTaken); number++ {
 		text = fmt.Sprintf("%s_%d", base, number)
 		name, _ = gen.NameOfValue(text, initialisms...) // cannot fail: base is valid
 	}
-	return append(list, wrapperField{gen.Field{Name: text, Go: name.Go()}, typ})
+	return gen.Field{Name: text, Go: name.Go(), Type: gen.FieldType{Kind: gen.KindGo, Name: typeText(w.file, typ, w.taken...)}}
 }
 
 // write writes the tool: its input and output types, and a function that calls the wrapped one.
 func (w *wrapper) write() {
-	taken := []string{"context", "ctx", "in", "out", w.goName, w.goName + "Input", w.goName + "Output"}
-	taken = append(taken, w.function.Taken...)
-	input := w.writeType(taken, w.input, "Input", w.fields)
-	results := w.results
-	if len(results) == 0 {
-		done := gen.Field{Name: "done", Go: "Done", Description: "True on success"}
-		results = []wrapperField{{done, types.Typ[types.Bool]}}
+	called := importName(w.file, w.function.Path, w.function.Package, w.taken) + "." + strings.Join(w.function.Call, ".")
+	body := w.body(called + "(" + strings.Join(w.arguments, ", ") + ")")
+	if len(w.output.fields) == 0 {
+		w.output.fields = []gen.Field{{Name: "done", Go: "Done", Type: gen.FieldType{Kind: gen.KindBool}, Description: "True on success"}}
 	}
-	output := w.writeType(taken, w.output, "Output", results)
+	input, output := w.typeName(w.inputType, w.input), w.typeName(w.outputType, w.output)
 	w.writeComment()
-	called := importName(w.file, w.function.Path, w.function.Package, taken) + "." + strings.Join(w.function.Call, ".")
-	body := w.body(output, called+"("+strings.Join(w.arguments, ", ")+")")
-	context := w.file.Ref("context", "Context")
-	w.file.Text(fmt.Sprintf("func %s(ctx %s, in %s) (%s, error) {\n%s\n}", w.goName, context, input, output, body))
+	w.file.Text(fmt.Sprintf("func %s(ctx %s, in %s) (%s, error) {\n%s\n}", w.goName, w.file.Ref("context", "Context"), input, output, body))
 }
 
-// writeType returns the input or output as Go source. If it has no type of its own, writeType writes
-// a struct.
-func (w *wrapper) writeType(taken []string, own types.Type, role string, fields []wrapperField) string {
+// typeName returns the name of the input or output: its own type or, without one, a struct, which it
+// writes.
+func (w *wrapper) typeName(own types.Type, s structure) string {
 	if own != nil {
-		return typeText(w.file, own, taken...)
+		return typeText(w.file, own, w.taken...)
 	}
-	name := w.goName + role
-	text := fmt.Sprintf("// %s is the %s of %s.\ntype %[1]s struct {", name, strings.ToLower(role), w.wire)
-	if len(fields) > 0 {
-		text += "\n"
-	}
-	for _, f := range fields {
-		typ := typeText(w.file, f.typ, taken...)
-		text += fmt.Sprintf("%s %s `%s`%s\n", f.Go, typ, gen.StructCode{}.Tag(f.Field), f.Comment())
-	}
-	w.file.Text(text + "}\n")
-	return name
+	s.write(w.file)
+	return s.name
 }
 
 // writeComment writes the doc comment of the tool: the description if one is set, else the doc
@@ -279,26 +259,27 @@ func (w *wrapper) writeComment() {
 }
 
 // body returns the statements that call the wrapped function and return its results as the output.
-func (w *wrapper) body(output, call string) string {
+func (w *wrapper) body(call string) string {
+	output, fields := w.output.name, w.output.fields
 	switch {
-	case w.output != nil && w.returnsError:
+	case w.outputType != nil && w.returnsError:
 		return "return " + call
-	case w.output != nil:
+	case w.outputType != nil:
 		return "return " + call + ", nil"
-	case len(w.results) == 0 && w.returnsError:
+	case len(fields) == 0 && w.returnsError:
 		return "err := " + call + "\nreturn " + output + "{Done: err == nil}, err"
-	case len(w.results) == 0:
+	case len(fields) == 0:
 		return call + "\nreturn " + output + "{Done: true}, nil"
 	}
 	var set []string
-	for _, f := range w.results {
+	for _, f := range fields {
 		set = append(set, "out."+f.Go)
 	}
 	switch {
 	case w.returnsError:
 		return "var out " + output + "\nvar err error\n" + strings.Join(set, ", ") + ", err = " + call + "\nreturn out, err"
 	case len(set) == 1:
-		return "return " + output + "{" + w.results[0].Go + ": " + call + "}, nil"
+		return "return " + output + "{" + fields[0].Go + ": " + call + "}, nil"
 	}
 	return "var out " + output + "\n" + strings.Join(set, ", ") + " = " + call + "\nreturn out, nil"
 }

@@ -127,7 +127,7 @@ func (n component) writeMethod(file gen.GoFile, t trigger, isFirst bool) {
 // have side effects.
 func (n component) workerTest(triggers []trigger) (gen.GoFile, error) {
 	for _, t := range triggers {
-		n.others = addFeature(n.others, t.feature)
+		n.others = addFeatures(n.others, t.feature)
 	}
 	err := n.encode(nil)
 	const work = "client.Work(t.Context())"

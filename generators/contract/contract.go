@@ -63,15 +63,11 @@ func (c *Contract) Skipped() []string {
 
 // New returns an empty contract.
 func New() *Contract {
-	return &Contract{
-		Format:            format,
-		Capabilities:      map[string]json.RawMessage{},
-		Tools:             map[string]json.RawMessage{},
-		Resources:         map[string]json.RawMessage{},
-		ResourceTemplates: map[string]json.RawMessage{},
-		Prompts:           map[string]json.RawMessage{},
-		Commands:          map[string]Command{},
+	c := &Contract{Format: format, Commands: map[string]Command{}}
+	for _, list := range c.lists() {
+		*list = map[string]json.RawMessage{}
 	}
+	return c
 }
 
 // Parse reads a contract. It returns an empty one for nil.
@@ -208,13 +204,13 @@ func (c Command) Update(now Command, hasMap bool) (Command, []Change) {
 	for _, version := range slices.Sorted(maps.Keys(c.Versions)) {
 		shape, known := now.Versions[version]
 		switch {
-		case known && version < now.Version && c.Versions[version].Breaks(shape):
+		case known && c.Versions[version].Breaks(shape):
 			for _, change := range c.Versions[version].Changes(shape) {
-				change.Version = version
+				if version < now.Version {
+					change.Version = version
+				}
 				broken = append(broken, change)
 			}
-		case known && c.Versions[version].Breaks(shape):
-			broken = append(broken, c.Versions[version].Changes(shape)...)
 		case !known && !hasMap:
 			broken = append(broken, Change{What: fmt.Sprintf("version %d is recorded, but no type or func Map reads it", version), Breaking: true})
 		}

@@ -124,11 +124,11 @@ func ParseType(text string) (Type, error) {
 // ParseType parses the type of the field with its enums.
 func (f Field) ParseType() (Type, error) {
 	t, err := ParseType(f.Type)
-	if err == nil && f.Named != "" {
-		named, err := ParseType(f.Named)
-		t.setEnums(named)
+	if err != nil || f.Named == "" {
 		return t, err
 	}
+	named, err := ParseType(f.Named)
+	t.setEnums(named)
 	return t, err
 }
 

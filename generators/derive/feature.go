@@ -167,16 +167,31 @@ func (f *finder) kindOf(named *types.Named) (kind Kind, ok bool) {
 	return kind, kind != ""
 }
 
+// methods are the methods of commands, queries and workers, with their signatures.
+var methods = map[string]struct {
+	kind Kind
+	signature
+}{
+	"Check":  {Command, signature{"context.Context *State", "error"}},
+	"Apply":  {Command, signature{"*State app.Event", "T"}},
+	"Answer": {Query, signature{"context.Context *State", "T error"}},
+	"Every":  {Worker, signature{"context.Context", "error"}},
+}
+
+// kindByMethod returns the kind of a type with a method.
 func kindByMethod(name string) (Kind, bool) {
-	switch name {
-	case "Check", "Apply":
-		return Command, true
-	case "Answer":
-		return Query, true
-	case "Every":
-		return Worker, true
+	if m, ok := methods[name]; ok {
+		return m.kind, true
 	}
 	return Worker, triggerMethod.MatchString(name)
+}
+
+// methodSignature returns the signature of a method of a command, query or worker.
+func methodSignature(name string) signature {
+	if m, ok := methods[name]; ok {
+		return m.signature
+	}
+	return signature{"context.Context T app.Event", "error"} // OnCreate
 }
 
 // ignores reports whether the comment of a function, method or constant has //petrock:ignore.
@@ -313,21 +328,6 @@ func (f *finder) checkMethod(c *Component, name *ast.Ident, t *types.Named, m *t
 }
 
 const wrongSignature = "the method %s of %s does not have the signature of a %s: %s; change it, %s"
-
-// methodSignature returns the signature of a method of a command, query or worker.
-func methodSignature(name string) signature {
-	switch name {
-	case "Check":
-		return signature{"context.Context *State", "error"}
-	case "Apply":
-		return signature{"*State app.Event", "T"}
-	case "Answer":
-		return signature{"context.Context *State", "T error"}
-	case "Every":
-		return signature{"context.Context", "error"}
-	}
-	return signature{"context.Context T app.Event", "error"}
-}
 
 func wantedMethod(name, method string) string {
 	if kind, _ := kindByMethod(method); kind == Worker {

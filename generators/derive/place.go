@@ -49,7 +49,7 @@ type Place struct {
 // Places returns the folders of a project that may contain components: the fixed ones and its
 // features.
 func Places(view *typecheck.View) []Place {
-	places := fixedPlaces()
+	places := slices.Clone(fixedPlaces)
 	for _, dir := range view.Dirs() {
 		if path.Dir(dir) == Features {
 			places = append(places, FeaturePlace(dir))
@@ -62,13 +62,11 @@ func Places(view *typecheck.View) []Place {
 // FeaturePlace returns the place of a feature.
 func FeaturePlace(dir string) Place { return Place{dir, Feature, true} }
 
-func fixedPlaces() []Place {
-	return []Place{
-		{OwnGenerators, Generator, false},
-		{"prompts", Prompt, true},
-		{"resources", Resource, true},
-		{"tools", Tool, true},
-	}
+var fixedPlaces = []Place{
+	{OwnGenerators, Generator, false},
+	{"prompts", Prompt, true},
+	{"resources", Resource, true},
+	{"tools", Tool, true},
 }
 
 // Kinds returns the kinds of components that may be in the place.
@@ -93,10 +91,8 @@ func PlaceAt(dir string) (Place, bool) {
 }
 
 func findPlace(matches func(Place) bool) (Place, bool) {
-	for _, place := range fixedPlaces() {
-		if matches(place) {
-			return place, true
-		}
+	if at := slices.IndexFunc(fixedPlaces, matches); at >= 0 {
+		return fixedPlaces[at], true
 	}
 	return Place{}, false
 }
@@ -206,7 +202,7 @@ func Expand(uri string, values map[string]string) (string, error) {
 			var pairs []string
 			for name := range strings.SplitSeq(list, ",") {
 				if value, given := values[name]; given {
-					pairs = append(pairs, name+"="+escape(value, ""))
+					pairs = append(pairs, name+"="+url.QueryEscape(value))
 				}
 			}
 			if len(pairs) == 0 {
@@ -220,23 +216,14 @@ func Expand(uri string, values map[string]string) (string, error) {
 			missing = append(missing, name)
 		}
 		if reserved {
-			return escape(value, ":/?#[]@!$&'()*+,;=")
+			return strings.ReplaceAll(url.PathEscape(value), "%2F", "/")
 		}
-		return escape(value, "")
+		return url.PathEscape(value)
 	})
 	if len(missing) > 0 {
 		return "", fmt.Errorf("URI %s: no value for %s", uri, strings.Join(missing, ", "))
 	}
 	return expanded, nil
-}
-
-// escape percent-encodes a value, except unreserved characters and allowed ones.
-func escape(value, allowed string) string {
-	escaped := strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
-	for _, c := range allowed {
-		escaped = strings.ReplaceAll(escaped, fmt.Sprintf("%%%02X", c), string(c))
-	}
-	return escaped
 }
 
 func (f *finder) addScopes(c *Component, d directive) {

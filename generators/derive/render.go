@@ -60,25 +60,21 @@ func All() []gen.Generator {
 // renderRegister writes func Register for functions, and method Register for methods.
 func (f *finder) renderRegister(file gen.GoFile) {
 	holder := f.place.receiver()
-	var functions, methods []Component
+	lists := map[bool][]Component{} // by whether they are methods
 	for _, c := range f.found.Components {
-		if _, isMethod := c.method(); isMethod {
-			methods = append(methods, c)
-		} else {
-			functions = append(functions, c)
-		}
+		_, isMethod := c.method()
+		lists[isMethod] = append(lists[isMethod], c)
 	}
-	if len(functions) > 0 {
-		f.renderCalls(file, fmt.Sprintf("// Register registers the %s of this package.\nfunc Register(s *mcp.Server)", strings.ToLower(holder)), functions)
-	}
-	if len(methods) > 0 {
-		f.renderCalls(file, fmt.Sprintf("// Register registers the %s that are methods of t.\nfunc (t *%s) Register(s *mcp.Server)", strings.ToLower(holder), holder), methods)
-	}
+	f.renderCalls(file, fmt.Sprintf("// Register registers the %s of this package.\nfunc Register(s *mcp.Server)", strings.ToLower(holder)), lists[false])
+	f.renderCalls(file, fmt.Sprintf("// Register registers the %s that are methods of t.\nfunc (t *%s) Register(s *mcp.Server)", strings.ToLower(holder), holder), lists[true])
 }
 
 // renderCalls writes a function that registers components. It joins all errors.
 func (f *finder) renderCalls(file gen.GoFile, signature string, all []Component) {
 	calls, derived := "", ""
+	if len(all) == 0 {
+		return
+	}
 	for _, c := range all {
 		for _, c := range c.WithAliases() {
 			calls += c.registration()

@@ -211,7 +211,7 @@ func (f *finder) enumValues(t *types.Named) []string {
 	if !ok || basic.Info()&(types.IsString|types.IsInteger|types.IsFloat) == 0 || !f.isInProject(t.Obj()) {
 		return nil
 	}
-	found := f.constantsOf(t)
+	found := slices.DeleteFunc(constantsOf(t), func(c *types.Const) bool { return f.ignores(c) })
 	slices.SortFunc(found, func(a, b *types.Const) int {
 		x, y := f.fset.PositionFor(a.Pos(), false), f.fset.PositionFor(b.Pos(), false)
 		return cmp.Or(cmp.Compare(x.Filename, y.Filename), cmp.Compare(x.Offset, y.Offset))
@@ -232,18 +232,6 @@ func (f *finder) enumValues(t *types.Named) []string {
 		}
 	}
 	return values
-}
-
-// constantsOf returns the constants of a type in its package.
-func (f *finder) constantsOf(t *types.Named) []*types.Const {
-	var found []*types.Const
-	scope := t.Obj().Pkg().Scope()
-	for _, name := range scope.Names() {
-		if c, ok := scope.Lookup(name).(*types.Const); ok && types.Identical(c.Type(), t) && !f.ignores(c) {
-			found = append(found, c)
-		}
-	}
-	return found
 }
 
 func (f *finder) isInProject(object types.Object) bool {

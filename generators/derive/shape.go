@@ -3,13 +3,13 @@ package derive
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"go/ast"
 	"go/types"
 	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp/transport"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // checkSignature checks the signature of a component and derives its schemas.
@@ -26,12 +26,8 @@ func (f *finder) checkSignature(c *Component, decl *ast.FuncDecl) {
 		hasInput = isStruct(in) || isInvalid(in)
 	}
 	if !hasInput && (c.Kind != Resource || !f.hasSignature(function, f.pkg, signature{"context.Context", "T error"})) {
-		remedy := "change it"
-		if (c.Kind == Prompt || c.Kind == Resource) && f.hasSignature(function, f.pkg, completerSignature()) {
-			remedy = fmt.Sprintf("if it completes arguments, put //petrock:completes and the name of the %s into its doc comment", c.Kind)
-		}
-		f.problem(decl.Name.Pos(), "%s is exported but does not have the signature of a %s, func %[1]s%[3]s with a struct %[1]sInput; %[4]s, unexport it, or put //petrock:ignore into its doc comment",
-			decl.Name.Name, c.Kind, strings.Replace(want.String(), " T", " "+decl.Name.Name+"Input", 1), remedy)
+		f.problem(decl.Name.Pos(), "%s is exported but does not have the signature of a %s, func %[1]s%[3]s with a struct %[1]sInput; change it, unexport it, or put //petrock:ignore into its doc comment",
+			decl.Name.Name, c.Kind, strings.Replace(want.String(), " T", " "+decl.Name.Name+"Input", 1))
 		return
 	}
 	if in != nil && !f.setInput(c, decl.Name, in) {
@@ -122,37 +118,19 @@ func (f *finder) setInput(c *Component, name *ast.Ident, t types.Type) bool {
 
 // IsObject reports whether a schema has the type object.
 func IsObject(text string) bool {
-	var document struct {
-		Type any `json:"type"`
-	}
-	return json.Unmarshal([]byte(text), &document) == nil && document.Type == "object"
+	return string(strictjson.Member([]byte(text), "type")) == `"object"`
 }
 
 // checkStringFields checks that all fields are strings, as prompts and resources require.
 func (f *finder) checkStringFields(c *Component, name *ast.Ident, t types.Type) {
-	var document struct {
-		Properties map[string]struct{ Type any }
-	}
-	if err := json.Unmarshal(c.Input, &document); err != nil {
-		f.problem(name.Pos(), "parse the schema of %s: %v", name.Name, err)
-		return
-	}
+	properties := strictjson.Member(c.Input, "properties")
 	for _, m := range JSONFields(t.Underlying().(*types.Struct), false) {
-		if !isText(document.Properties[m.Key].Type) {
-			at := name.Pos()
-			if f.isInProject(m.Var) {
-				at = m.Var.Pos()
-			}
-			f.problem(at, "%s is %s, and a %s supports only strings; make it a string, and parse it in the function", m.Var.Name(), f.name(m.Var.Type()), c.Kind)
+		kind := string(strictjson.Member(strictjson.Member(properties, m.Key), "type"))
+		if kind != `"string"` && kind != `["string","null"]` {
+			f.problem(f.posOf(m.Var, name.Pos()), "%s is %s, and a %s supports only strings; make it a string, and parse it in the function", m.Var.Name(), f.name(m.Var.Type()), c.Kind)
 		}
 		c.arguments = append(c.arguments, m.Key)
 	}
-}
-
-// isText reports whether the type in a schema is string, or string or null.
-func isText(t any) bool {
-	list, ok := t.([]any)
-	return t == "string" || ok && len(list) == 2 && list[0] == "string" && list[1] == "null"
 }
 
 func (f *finder) setOutput(c *Component, name *ast.Ident, t types.Type) {

@@ -54,7 +54,8 @@ func (f *finder) checkWorker(c *Component, name *ast.Ident, t *types.Named) {
 	slices.SortFunc(c.triggers, func(a, b trigger) int { // Every is last
 		return cmp.Or(cmp.Compare(a.every, b.every), strings.Compare(a.method, b.method))
 	})
-	f.checkSavedFields(t, name.Pos())
+	k := jsonChecker{finder: f, root: name.Name, isWorker: true, seen: map[types.Type]bool{}}
+	k.check(t, name.Pos())
 }
 
 func (f *finder) isCommand(t types.Type) bool {
@@ -74,29 +75,21 @@ func (f *finder) isCommand(t types.Type) bool {
 }
 
 func (f *finder) checkEvery(c *Component, name *ast.Ident, m *types.Func) {
-	var intervals []directive
+	var doc *ast.CommentGroup
 	if decl := declaration[*ast.FuncDecl](f, m.Pos()); decl != nil {
-		for _, d := range directives(decl.Doc) {
-			if d.name == "every" {
-				intervals = append(intervals, d)
-			} else {
-				f.problem(d.pos, "//petrock:%s is not allowed on Every; use only //petrock:every and //petrock:ignore", d.name)
-			}
+		doc = decl.Doc
+	}
+	every, _ := findDirective("every", doc)
+	for _, d := range directives(doc) {
+		if d != every {
+			f.problem(d.pos, "//petrock:%s is not allowed here; use only one //petrock:every, or //petrock:ignore", d.name)
 		}
 	}
-	if len(intervals) == 0 {
-		f.problem(f.posOf(m, name.Pos()), "Every of %s has no interval; put //petrock:every 5m into its doc comment", name.Name)
-		return
+	interval, err := time.ParseDuration(every.text)
+	if err != nil || interval < time.Millisecond {
+		f.problem(f.posOf(m, name.Pos()), "Every of %s needs an interval, not %q; put one such as //petrock:every 5m into its doc comment", name.Name, every.text)
 	}
-	interval, err := time.ParseDuration(intervals[0].text)
-	switch {
-	case len(intervals) > 1:
-		f.problem(intervals[1].pos, duplicateDirective, "every")
-	case err != nil || interval < time.Millisecond:
-		f.problem(intervals[0].pos, "%q is not an interval; write one such as 30s, 5m or 24h", intervals[0].text)
-	default:
-		c.triggers = append(c.triggers, trigger{"Every", interval})
-	}
+	c.triggers = append(c.triggers, trigger{"Every", interval})
 }
 
 // workerConstructor returns an expression of type func(context.Context) (*X, error) for a worker X:
@@ -121,25 +114,13 @@ func (f *finder) workerConstructor(name string) string {
 	return ""
 }
 
-// checkSavedFields checks that JSON preserves the exported fields of a worker. Others are not saved.
-func (f *finder) checkSavedFields(t *types.Named, at token.Pos) {
-	fields, ok := t.Underlying().(*types.Struct)
-	if !ok {
-		return
-	}
-	k := jsonChecker{finder: f, root: t.Obj().Name(), seen: map[types.Type]bool{t: true}}
-	for i := range fields.NumFields() {
-		if field := fields.Field(i); field.Exported() && !isOmitted(fields.Tag(i)) {
-			k.check(field.Type(), f.posOf(field, at))
-		}
-	}
-}
-
 // A jsonChecker refuses types whose values change when they are encoded as JSON and decoded again.
 type jsonChecker struct {
 	finder *finder
 	root   string // name of the saved type
 	seen   map[types.Type]bool
+
+	isWorker bool // whether the root is a worker, which may have fields that are not saved
 }
 
 func (k *jsonChecker) problem(at token.Pos, format string, args ...any) {
@@ -190,8 +171,9 @@ func (k *jsonChecker) fields(t *types.Struct, name string, at token.Pos) {
 		field, tag := t.Field(i), t.Tag(i)
 		pos := k.finder.posOf(field, at)
 		_, isStruct := types.Unalias(field.Type()).Underlying().(*types.Struct)
+		isRoot := k.isWorker && name == k.root
 		switch {
-		case field.Name() == "_":
+		case field.Name() == "_" || isRoot && (!field.Exported() || isOmitted(tag)):
 		case !k.finder.isInProject(field) && (!field.Exported() || isOmitted(tag)):
 			k.problem(at, "%s has fields that are not encoded; use another type", name)
 			return
@@ -201,7 +183,7 @@ func (k *jsonChecker) fields(t *types.Struct, name string, at token.Pos) {
 			k.problem(pos, "the unexported field %s would be lost; export it", field.Name())
 		default:
 			_, options, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
-			if _, isMap := types.Unalias(field.Type()).Underlying().(*types.Map); isMap && strings.Contains(options, "omitempty") {
+			if _, isMap := types.Unalias(field.Type()).Underlying().(*types.Map); isMap && !isRoot && strings.Contains(options, "omitempty") {
 				k.problem(pos, "an empty map %s would be decoded as nil; remove omitempty", field.Name())
 			}
 			k.check(field.Type(), pos)

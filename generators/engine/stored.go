@@ -335,14 +335,13 @@ import (
 func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 `, path.Base(dir), e.deriver.Core+"/app/apptest", e.checker.ImportPath(dir), test, gen.RawString(string(events)))
 	e.step("decoding stored events")
-	tested, examples, err := e.runTests(ctx, c.after, planned, []string{dir}, trial.Selection{Run: "^" + test + "$", Examples: trial.Examples{Dir: dir, Tests: []string{test}}}, e.Limits)
+	tested, report, err := e.runTests(ctx, c.after, planned, []string{dir}, trial.Selection{Run: "^" + test + "$", Examples: trial.Examples{Dir: dir, Test: test}}, e.Limits)
 	if err != nil {
 		return nil, err
 	}
-	if len(examples) == 0 {
+	if report == nil {
 		return nil, &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: tested.Diagnostics, Remedy: c.compileRemedy()}
 	}
-	report := examples[0]
 	if report.Passed {
 		return nil, nil
 	}

@@ -98,8 +98,8 @@ func hasTests(view *typecheck.View, dir string) bool {
 }
 
 // runTests runs the selected tests of packages with planned files, which are part of view. It also
-// returns the reports of examples.
-func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map[string][]byte, dirs []string, selected trial.Selection, limits trial.Limits) (*TestResult, []*trial.Report, error) {
+// returns the report of the examples.
+func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map[string][]byte, dirs []string, selected trial.Selection, limits trial.Limits) (*TestResult, *trial.Report, error) {
 	result := &TestResult{OK: true, Failures: []trial.TestFailure{}}
 	if len(dirs) == 0 {
 		return result, nil, nil
@@ -175,7 +175,7 @@ func (e *Engine) runPlannedTests(ctx context.Context, c *verified) error {
 	dirs, first := e.packagesToTest(c)
 	selected := trial.Selection{First: first, LaterTime: laterTime}
 	if c.trial.Test != "" {
-		selected.Examples = trial.Examples{Dir: c.dir, Tests: []string{c.trial.Test}}
+		selected.Examples = trial.Examples{Dir: c.dir, Test: c.trial.Test}
 	}
 	if c.NoExec {
 		if len(dirs) > 0 {
@@ -190,11 +190,11 @@ func (e *Engine) runPlannedTests(ctx context.Context, c *verified) error {
 	if err != nil {
 		return err
 	}
-	if len(examples) > 0 {
-		if !examples[0].Passed {
-			return c.trialRefusal(examples[0])
+	if examples != nil {
+		if !examples.Passed {
+			return c.trialRefusal(examples)
 		}
-		c.result.Trial = c.newTrial(examples[0])
+		c.result.Trial = c.newTrial(examples)
 	}
 	if c.result.Tests = after; len(after.Failures)+len(after.Diagnostics) == 0 {
 		if after.Packages == 0 && c.action != actionEdit {

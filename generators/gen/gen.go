@@ -322,12 +322,7 @@ func (f *Function) Name() string { return f.Call[len(f.Call)-1] }
 
 // Parameter describes a parameter with its type, for messages.
 func (f *Function) Parameter(at int) string {
-	params := f.Signature.Params()
-	text := describeVar("parameter", at, params)
-	if f.Signature.Variadic() && at == params.Len()-1 {
-		text = strings.Replace(text, "([]", "(...", 1)
-	}
-	return text
+	return describeVar("parameter", at, f.Signature.Params())
 }
 
 // Result describes a result with its type, for messages.

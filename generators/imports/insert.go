@@ -11,7 +11,6 @@ import (
 	"go/token"
 	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
 
@@ -213,14 +212,11 @@ func Rewrite(name string, src []byte, moves []Move) ([]byte, error) {
 
 func move(moves []Move, path string) string {
 	for _, m := range moves {
-		if path == m.To || strings.HasPrefix(path, m.To+"/") {
+		if isAtOrBelow(path, m.To) {
 			return path // already moved
 		}
-		if path == m.From {
-			return m.To
-		}
-		if rest, ok := strings.CutPrefix(path, m.From+"/"); ok {
-			return m.To + "/" + rest
+		if isAtOrBelow(path, m.From) {
+			return m.To + path[len(m.From):]
 		}
 	}
 	return path

@@ -50,13 +50,10 @@ func (s *Resolver) place(ctx context.Context, view *typecheck.View, file string,
 
 // inside returns an imported package of the project, or nil.
 func (p *place) inside(imported string) *typecheck.Package {
-	if imported == p.module {
-		return p.view.Package(".", nil)
+	if !isAtOrBelow(imported, p.module) {
+		return nil
 	}
-	if dir, ok := strings.CutPrefix(imported, p.module+"/"); ok {
-		return p.view.Package(dir, nil)
-	}
-	return nil
+	return p.view.Package(path.Clean("."+imported[len(p.module):]), nil)
 }
 
 // nameOf returns the name of an imported package: of the project, from its package clause; of
@@ -136,11 +133,7 @@ func (s *Resolver) isExcluded(dir string) bool {
 func (s *Resolver) ofProject(p *place, w want) []*candidate {
 	var found []*candidate
 	for _, dir := range p.view.Dirs() {
-		if s.isExcluded(dir) ||
-			!slices.ContainsFunc(p.view.Files(dir), func(f *typecheck.File) bool { return f.Syntax.Name.Name == w.name }) {
-			continue
-		}
-		if pkg := p.view.Package(dir, nil); pkg != nil && pkg.Name == w.name {
+		if pkg := p.view.Package(dir, nil); pkg != nil && pkg.Name == w.name && !s.isExcluded(dir) {
 			if c := p.candidate(pkg, w); c != nil {
 				found = append(found, c)
 			}
@@ -201,17 +194,17 @@ func (p *place) isImportedBy(pkg *typecheck.Package, seen map[string]bool) bool 
 	return false
 }
 
+// A standardPackage is a package of the standard library.
 type standardPackage struct {
-	dir, path, name string
-	exported        map[string]bool // exported names; nil before they are read
+	path     string
+	exported map[string]bool // exported names; nil before they are read
 }
 
 // listStandard lists the folders of the standard library that may be importable packages, by import
 // path. Some may have no files for the target system.
 func listStandard(system typecheck.System) (map[string]*standardPackage, error) {
 	listed := map[string]*standardPackage{}
-	src := filepath.Join(system.Root, "src")
-	err := fs.WalkDir(os.DirFS(src), ".", func(dir string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(filepath.Join(system.Root, "src")), ".", func(dir string, d fs.DirEntry, err error) error {
 		switch base := path.Base(dir); {
 		case err != nil:
 			return err
@@ -220,7 +213,7 @@ func listStandard(system typecheck.System) (map[string]*standardPackage, error) 
 		case slices.Contains([]string{"cmd", "builtin", "internal", "vendor", "testdata"}, base), strings.HasPrefix(base, "."), strings.HasPrefix(base, "_"):
 			return fs.SkipDir
 		}
-		listed[dir] = &standardPackage{dir: filepath.Join(src, filepath.FromSlash(dir)), path: dir, name: nameByPath(dir)}
+		listed[dir] = &standardPackage{path: dir}
 		return nil
 	})
 	if err != nil {
@@ -232,11 +225,10 @@ func listStandard(system typecheck.System) (map[string]*standardPackage, error) 
 func (s *Resolver) ofStandard(_ *place, w want) []*candidate {
 	var found []*candidate
 	for _, pkg := range s.standard {
-		if pkg.name != w.name {
-			continue
-		}
-		if c := s.candidate(pkg, w); c != nil {
-			found = append(found, c)
+		if nameByPath(pkg.path) == w.name {
+			if c := s.candidate(pkg, w); c != nil {
+				found = append(found, c)
+			}
 		}
 	}
 	return found
@@ -247,9 +239,10 @@ func (s *Resolver) ofStandard(_ *place, w want) []*candidate {
 func (s *Resolver) candidate(pkg *standardPackage, w want) *candidate {
 	if pkg.exported == nil {
 		pkg.exported = map[string]bool{}
-		files, _ := s.system.Context().ImportDir(pkg.dir, 0) // incomplete if it has errors
+		dir := filepath.Join(s.system.Root, "src", filepath.FromSlash(pkg.path))
+		files, _ := s.system.Context().ImportDir(dir, 0) // incomplete if it has errors
 		for _, file := range slices.Concat(files.GoFiles, files.CgoFiles) {
-			syntax, _ := parser.ParseFile(token.NewFileSet(), filepath.Join(pkg.dir, file), nil, parser.SkipObjectResolution)
+			syntax, _ := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, file), nil, parser.SkipObjectResolution)
 			if syntax == nil {
 				continue // unreadable
 			}
@@ -261,5 +254,5 @@ func (s *Resolver) candidate(pkg *standardPackage, w want) *candidate {
 	if len(pkg.exported) == 0 {
 		return nil
 	}
-	return w.candidate(pkg.path, pkg.name, func(name string) bool { return pkg.exported[name] })
+	return w.candidate(pkg.path, nameByPath(pkg.path), func(name string) bool { return pkg.exported[name] })
 }

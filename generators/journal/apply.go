@@ -118,29 +118,26 @@ func (j *Journal) writeFiles(op Operation) error {
 // neither Before nor After, and those whose old content is lost. After an error the operation is
 // still pending.
 func (j *Journal) rollBack(op Operation) (skipped []string, err error) {
-	var problems []error
 	for _, record := range slices.Backward(applyOrder(op.Files)) {
-		hash, err := j.currentHash(record.Path)
+		hash, fileErr := j.currentHash(record.Path)
 		switch {
-		case err != nil:
+		case fileErr != nil:
 		case hash == record.Before:
 			if hash == "" {
 				j.removeEmpty(record.Path)
 			}
 		case hash == record.After && j.hasContents(record.Before):
-			err = j.setContent(record, record.Before)
+			fileErr = j.setContent(record, record.Before)
 		default:
 			skipped = append(skipped, record.Path)
 		}
-		if err != nil {
-			problems = append(problems, err)
-		}
+		err = errors.Join(err, fileErr)
 	}
 	slices.Sort(skipped)
-	if len(problems) == 0 {
-		problems = append(problems, j.remove(pendingFile))
+	if err == nil {
+		err = j.remove(pendingFile)
 	}
-	return skipped, errors.Join(problems...)
+	return skipped, err
 }
 
 // currentHash returns the hash of a file's content. An obstacle has a hash that no content has.

@@ -111,19 +111,18 @@ func slide(a, b []string, edits []edit) {
 // anchors returns pairs of indexes, in order, of lines that occur exactly once in a and in b. If
 // lines changed their order, it returns the largest set of pairs that keeps it.
 func anchors(a, b []string) [][2]int {
-	count, inB := map[string][2]int{}, map[string]int{}
+	inA, inB, indexB := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, line := range a {
-		n := count[line]
-		count[line] = [2]int{n[0] + 1, 0}
+		inA[line]++
 	}
 	for i, line := range b {
-		n := count[line]
-		count[line], inB[line] = [2]int{n[0], n[1] + 1}, i
+		inB[line]++
+		indexB[line] = i
 	}
 	var unique [][2]int
 	for i, line := range a {
-		if count[line] == [2]int{1, 1} {
-			unique = append(unique, [2]int{i, inB[line]})
+		if inA[line] == 1 && inB[line] == 1 {
+			unique = append(unique, [2]int{i, indexB[line]})
 		}
 	}
 	return longestIncreasing(unique)

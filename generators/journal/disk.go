@@ -181,10 +181,6 @@ func (j *Journal) readFile(name string) ([]byte, fs.FileMode, error) {
 		return nil, 0, nil
 	case err != nil:
 		return nil, 0, err
-	case info.IsDir():
-		return nil, 0, &obstacleError{name, "a folder"}
-	case info.Mode()&fs.ModeSymlink != 0:
-		return nil, 0, &obstacleError{name, "a link"}
 	case !info.Mode().IsRegular():
 		return nil, 0, &obstacleError{name, "not a regular file"}
 	}
@@ -204,18 +200,13 @@ func (j *Journal) folderExists(name string) (bool, error) {
 		return false, nil
 	case err != nil:
 		return false, err
-	case info.Mode()&fs.ModeSymlink == 0:
-		if !info.IsDir() {
-			return false, &obstacleError{name, "not a folder"}
-		}
+	case info.IsDir():
 		return true, nil
+	case info.Mode()&fs.ModeSymlink == 0:
+		return false, &obstacleError{name, "not a folder"}
 	}
-	info, err = j.root.Stat(name)
-	if err != nil {
-		return false, &obstacleError{name, "a link that is broken or leaves the project"}
-	}
-	if !info.IsDir() {
-		return false, &obstacleError{name, "a link to something other than a folder"}
+	if info, err = j.root.Stat(name); err != nil || !info.IsDir() {
+		return false, &obstacleError{name, "a link that is broken, leaves the project or is not to a folder"}
 	}
 	root, err := filepath.EvalSymlinks(j.root.Name())
 	if err != nil {

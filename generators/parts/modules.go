@@ -22,10 +22,10 @@ import (
 //go:embed modules.txtar
 var modules []byte
 
-// requirements are the requirements of a go.mod, by path, and the lines of a go.sum.
+// requirements are the requirements of a go.mod, by path, and the hashes of a go.sum.
 type requirements struct {
 	modules map[string]requirement
-	sums    map[string]bool
+	sums    map[module.Version]string
 }
 
 type requirement struct {
@@ -35,7 +35,7 @@ type requirement struct {
 
 // requirementsOf returns the requirements of a project with the parts.
 func requirementsOf(names []string) (requirements, error) {
-	all := requirements{map[string]requirement{}, map[string]bool{}}
+	all := requirements{map[string]requirement{}, map[module.Version]string{}}
 	for _, file := range txtar.Parse(modules).Files {
 		if part := path.Dir(file.Name); part != "." && !slices.Contains(names, part) {
 			continue
@@ -51,7 +51,7 @@ func requirementsOf(names []string) (requirements, error) {
 				all.modules[r.Mod.Path] = requirement{r.Mod.Version, r.Indirect && (!both || before.indirect)}
 			}
 		case "go.sum":
-			maps.Copy(all.sums, sumLines(file.Data))
+			maps.Copy(all.sums, parseSums(file.Data))
 		}
 	}
 	return all, nil
@@ -113,7 +113,7 @@ func ChangeModules(goMod, goSum []byte, before, after, imported []string) (newMo
 		_, ours := was.modules[name]
 		others = others || !ours
 	}
-	sums := sumLines(goSum)
+	sums := parseSums(goSum)
 	for name, r := range wanted.modules {
 		now, required := have[name]
 		if required && now.version != r.version {
@@ -133,9 +133,9 @@ func ChangeModules(goMod, goSum []byte, before, after, imported []string) (newMo
 	if others && len(gone) > 0 {
 		return nil, nil, false, nil
 	}
-	for line := range was.sums {
-		if len(gone) > 0 && !wanted.sums[line] {
-			delete(sums, line)
+	for m := range was.sums {
+		if len(gone) > 0 && wanted.sums[m] == "" {
+			delete(sums, m)
 		}
 	}
 	newMod, err = setRequired(goMod, have, gone)
@@ -191,32 +191,24 @@ func setRequired(goMod []byte, wanted map[string]requirement, gone []string) ([]
 	return parsed.Format()
 }
 
-func sumLines(text []byte) map[string]bool {
-	lines := map[string]bool{}
-	for line := range bytes.Lines(text) {
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			lines[string(line)] = true
+// parseSums parses a go.sum. Its versions may end with /go.mod.
+func parseSums(text []byte) map[module.Version]string {
+	sums := map[module.Version]string{}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) == 3 {
+			sums[module.Version{Path: fields[0], Version: fields[1]}] = fields[2]
 		}
 	}
-	return lines
+	return sums
 }
 
 // formatSums returns a go.sum, sorted as the go command sorts it.
-func formatSums(lines map[string]bool) []byte {
-	byModule := map[module.Version][]string{}
-	for line := range lines {
-		fields := append(strings.Fields(line), "", "")
-		m := module.Version{Path: fields[0], Version: fields[1]}
-		byModule[m] = append(byModule[m], line)
-	}
-	order := slices.Collect(maps.Keys(byModule))
+func formatSums(sums map[module.Version]string) []byte {
+	order := slices.Collect(maps.Keys(sums))
 	module.Sort(order)
 	var out bytes.Buffer
 	for _, m := range order {
-		slices.Sort(byModule[m])
-		for _, line := range byModule[m] {
-			fmt.Fprintln(&out, line)
-		}
+		fmt.Fprintln(&out, m.Path, m.Version, sums[m])
 	}
 	return out.Bytes()
 }

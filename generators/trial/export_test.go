@@ -10,11 +10,11 @@ import (
 // RunTest runs a test of a package confined, and returns its report; nil if the package does not
 // build.
 func RunTest(ctx context.Context, o Options, dir, test string, l Limits) (*Report, []typecheck.Diagnostic, error) {
-	s, err := Packages(ctx, o, Selection{Dirs: map[string]string{"weather/" + dir: dir}, Run: "^" + test + "$", Examples: Examples{dir, []string{test}}}, l)
-	if err != nil || len(s.Examples) == 0 {
+	s, err := Packages(ctx, o, Selection{Dirs: map[string]string{"weather/" + dir: dir}, Run: "^" + test + "$", Examples: Examples{dir, test}}, l)
+	if err != nil || s.Examples == nil {
 		return nil, s.diagnostics(), err
 	}
-	return s.Examples[0], nil, nil
+	return s.Examples, nil, nil
 }
 
 func (s *Summary) diagnostics() []typecheck.Diagnostic {

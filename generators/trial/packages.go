@@ -38,11 +38,11 @@ type Selection struct {
 	LaterTime time.Duration
 }
 
-// Examples are tests of a package that run confined, each with its subtests in a process of its
-// own. If one fails, no other tests run.
+// Examples are the subtests of a test that runs confined, in a process of its own. If it fails, no
+// other tests run.
 type Examples struct {
-	Dir   string // folder of the package
-	Tests []string
+	Dir  string // folder of the package
+	Test string // empty if there are none
 }
 
 // A Summary is the result of the tests of several packages.
@@ -52,7 +52,7 @@ type Summary struct {
 	Skipped     int                    // tests that were skipped
 	Failures    []TestFailure          // sorted by package
 	Diagnostics []typecheck.Diagnostic // errors of packages that do not build
-	Examples    []*Report              // of the examples, up to the first that failed; empty if their package does not build
+	Examples    *Report                // of the examples; nil if there are none, or their package does not build
 	NotRun      []string               // folders of packages whose tests have not ended because all were killed
 	Killed      string                 // why they were killed, such as "tools printed more than 1 MiB"
 }
@@ -71,16 +71,18 @@ type TestFailure struct {
 
 // Packages runs go test, without vet, with the planned files. Apart from examples, the tests are
 // not confined, and have the environment of this process. They run in the package's folder or, if
-// files are planned, in a copy of it (see [SeesPlanned]). The time limit applies to each package.
-// If a package exceeds another limit, all tests are killed. Failures of the code are in the
+// files are planned, in a copy of it; on Windows, tests that open files of the project see those on
+// disk. The time limit applies to each package. If a package exceeds another limit, all tests are
+// killed. Failures of the code are in the
 // summary. Packages returns an error if the go command or the system fails, ctx is done, or an
 // example does not exist.
 func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Summary, error) {
 	l = l.withDefaults()
-	for _, test := range selected.Examples.Tests {
-		if !token.IsIdentifier(test) {
-			return nil, fmt.Errorf("%q is not a test name, such as TestAdd", test)
-		}
+	if o.Step == nil {
+		o.Step = func(string) {}
+	}
+	if test := selected.Examples.Test; test != "" && !token.IsIdentifier(test) {
+		return nil, fmt.Errorf("%q is not a test name, such as TestAdd", test)
 	}
 	dirs := slices.Sorted(maps.Values(selected.Dirs))
 	b, err := newBuildDir(o, dirs)
@@ -93,7 +95,7 @@ func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Su
 	if err != nil {
 		return nil, err
 	}
-	o.step(fmt.Sprintf("testing %s, %d in all", strings.Join(dirs[:min(len(dirs), 3)], ", "), len(dirs)))
+	o.Step(fmt.Sprintf("testing %s, %d in all", strings.Join(dirs[:min(len(dirs), 3)], ", "), len(dirs)))
 	args, err := b.testArgs(o, selected, dirs, l)
 	if err != nil {
 		return nil, err
@@ -102,7 +104,7 @@ func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Su
 	if err != nil {
 		return nil, err
 	}
-	if s.Examples, err = b.readReports(); err == nil && len(s.Examples) == 0 && len(selected.Examples.Tests) > 0 && len(s.Diagnostics) == 0 {
+	if s.Examples, err = b.readReport(); err == nil && s.Examples == nil && selected.Examples.Test != "" && len(s.Diagnostics) == 0 {
 		err = fmt.Errorf("package %s has no tests", selected.Examples.Dir)
 	}
 	return s, err
@@ -115,7 +117,7 @@ func (b buildDir) testArgs(o Options, selected Selection, dirs []string, l Limit
 	if len(o.Planned) > 0 {
 		args = append(args, "-overlay="+b.overlayFile())
 		r := runner{Root: b.root, Dir: b.dir, Examples: selected.Examples, Limits: l}
-		if SeesPlanned() {
+		if runtime.GOOS != "windows" { // which restricts symbolic links
 			r.Copy = filepath.Join(b.dir, "copy")
 			if err := b.mirror(r.Copy, o.Planned, dirs); err != nil {
 				return nil, fmt.Errorf("copy the project for tests: %w", err)
@@ -127,23 +129,15 @@ func (b buildDir) testArgs(o Options, selected Selection, dirs []string, l Limit
 		}
 		args = append(args, "-exec="+program)
 	}
-	if len(selected.Examples.Tests) > 0 {
+	if selected.Examples.Test != "" {
 		args = append(args, "-race=false", "-cover=false") // in GOFLAGS, they would need more memory, or print
 	}
 	if selected.Run != "" {
 		args = append(args, "-run="+selected.Run)
 	}
 	isFirst := func(dir string) bool { return slices.Contains(selected.First, dir) }
-	slices.SortStableFunc(dirs, func(a, b string) int {
-		switch {
-		case isFirst(a) == isFirst(b):
-			return 0
-		case isFirst(a):
-			return -1
-		}
-		return 1
-	})
-	for _, dir := range dirs {
+	later := slices.DeleteFunc(slices.Clone(dirs), isFirst)
+	for _, dir := range append(slices.DeleteFunc(dirs, func(dir string) bool { return !isFirst(dir) }), later...) {
 		args = append(args, "./"+dir)
 	}
 	return args, nil
@@ -155,7 +149,7 @@ func (b buildDir) test(ctx context.Context, o Options, selected Selection, args 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	out := &testEvents{
-		limits: l, stop: stop, step: o.step, buildDir: b, selected: selected, packages: map[string]*testedPackage{}, builds: map[string]string{},
+		limits: l, stop: stop, step: o.Step, buildDir: b, selected: selected, packages: map[string]*testedPackage{}, builds: map[string]string{},
 	}
 	var errOut bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -266,9 +260,8 @@ func (t *testEvents) read(line []byte) {
 // are tested first have ended, it limits the time of the others.
 func (t *testEvents) endPackage(name string) {
 	t.step("tested " + t.selected.Dirs[name])
-	if t.selected.Dirs[name] == t.selected.Examples.Dir && len(t.selected.Examples.Tests) > 0 {
-		reports, err := t.readReports()
-		if err != nil || slices.ContainsFunc(reports, func(r *Report) bool { return !r.Passed }) {
+	if t.selected.Dirs[name] == t.selected.Examples.Dir && t.selected.Examples.Test != "" {
+		if report, err := t.readReport(); err != nil || report != nil && !report.Passed {
 			t.stop(&limitError{"", "have failed examples"})
 		}
 	}
@@ -415,10 +408,6 @@ func CrashPlace(root, output string) (file string, line int) {
 	}
 	return file, line
 }
-
-// SeesPlanned reports whether tests that [Packages] runs see all planned files when they open files
-// of the project by a relative path. On Windows they see those on disk.
-func SeesPlanned() bool { return runtime.GOOS != "windows" }
 
 // mirror creates a copy of the project with the planned files, of symbolic links: only the folders
 // of planned files and of tested packages are real.

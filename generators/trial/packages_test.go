@@ -172,18 +172,18 @@ func TestPackagesWithExamples(t *testing.T) {
 			o := trial.Options{Root: tested(t), Planned: map[string][]byte{"sun/example_test.go": []byte(example), "sun/sun.go": []byte(c.sun), "moon/moon_test.go": []byte(endless)}}
 			s, err := trial.Packages(t.Context(), o, trial.Selection{
 				Dirs: map[string]string{"weather/sun": "sun", "weather/moon": "moon"}, First: []string{"sun"}, LaterTime: c.later,
-				Examples: trial.Examples{Dir: "sun", Tests: []string{"TestExample"}},
+				Examples: trial.Examples{Dir: "sun", Test: "TestExample"},
 			}, trial.Limits{Time: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if c.killed == "" {
-				if got := describe(s); len(s.Examples) > 0 || !strings.HasSuffix(got, c.want) {
+				if got := describe(s); s.Examples != nil || !strings.HasSuffix(got, c.want) {
 					t.Errorf("got %s%+v, want %s", got, s.Examples, c.want)
 				}
 				return
 			}
-			if len(s.Examples) != 1 || s.Examples[0].Passed != c.passed || s.Killed != c.killed || fmt.Sprint(s.NotRun) != "[moon]" {
+			if s.Examples == nil || s.Examples.Passed != c.passed || s.Killed != c.killed || fmt.Sprint(s.NotRun) != "[moon]" {
 				t.Errorf("got %+v, examples %+v", s, s.Examples)
 			}
 			if got := describe(s); c.passed && !strings.HasSuffix(got, c.want) {

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 )
 
@@ -44,8 +43,8 @@ type runner struct {
 	Limits   Limits
 }
 
-func (b buildDir) configFile() string  { return filepath.Join(b.dir, "runner.json") }
-func (b buildDir) reportsFile() string { return filepath.Join(b.dir, "reports.json") }
+func (b buildDir) configFile() string { return filepath.Join(b.dir, "runner.json") }
+func (b buildDir) reportFile() string { return filepath.Join(b.dir, "report.json") }
 
 // writeRunner writes the configuration of a runner, and returns the program for go test -exec.
 func (b buildDir) writeRunner(r runner) (string, error) {
@@ -63,30 +62,30 @@ func (b buildDir) writeRunner(r runner) (string, error) {
 	return fmt.Sprintf("'%s' %s '%s'", program, runnerName, b.configFile()), err
 }
 
-// exampleReports are the results of examples that a runner has run, or why it could not run them.
-type exampleReports struct {
-	Reports []*Report
-	Error   string
+// An exampleResult is the report of examples that a runner has run, or why it could not run them.
+type exampleResult struct {
+	Report *Report
+	Error  string
 }
 
-// readReports returns the reports of examples; nil if they were not run.
-func (b buildDir) readReports() ([]*Report, error) {
-	text, err := os.ReadFile(b.reportsFile())
+// readReport returns the report of examples; nil if they were not run.
+func (b buildDir) readReport() (*Report, error) {
+	text, err := os.ReadFile(b.reportFile())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	var all exampleReports
+	var result exampleResult
 	if err == nil {
-		err = json.Unmarshal(text, &all)
+		err = json.Unmarshal(text, &result)
 	}
-	if err == nil && all.Error != "" {
-		err = errors.New(all.Error)
+	if err == nil && result.Error != "" {
+		err = errors.New(result.Error)
 	}
-	return all.Reports, err
+	return result.Report, err
 }
 
 // runProgram runs the tests of a program, a command line of the go command, in the package's
-// folder. It returns the exit code. After an example that fails, other tests do not run.
+// folder. It returns the exit code. If the examples fail, other tests do not run.
 func runProgram(config string, program []string) (status int, err error) {
 	var r runner
 	text, err := os.ReadFile(config)
@@ -109,7 +108,7 @@ func runProgram(config string, program []string) (status int, err error) {
 		if !passed {
 			return 1, err
 		}
-		program = append(program, "-test.skip=^("+strings.Join(r.Examples.Tests, "|")+")$")
+		program = append(program, "-test.skip=^"+r.Examples.Test+"$")
 	}
 	if r.Copy != "" {
 		dir = filepath.Join(r.Copy, inside)
@@ -128,25 +127,16 @@ func runProgram(config string, program []string) (status int, err error) {
 	return 0, err
 }
 
-// runExamples runs the examples, up to the first that fails, and writes their reports.
+// runExamples runs the examples, and writes their report.
 func (r runner) runExamples(program string) (passed bool, err error) {
 	b := buildDir{root: r.Root, dir: r.Dir}
-	var all exampleReports
-	passed = true
-	for _, test := range r.Examples.Tests {
-		report, err := b.run(context.Background(), program, test, r.Limits)
-		if err != nil {
-			all.Error, passed = err.Error(), false
-			break
-		}
-		all.Reports = append(all.Reports, report)
-		if passed = report.Passed; !passed {
-			break
-		}
+	var result exampleResult
+	if result.Report, err = b.run(context.Background(), program, r.Examples.Test, r.Limits); err != nil {
+		result.Error = err.Error()
 	}
-	text, err := json.Marshal(all)
+	text, err := json.Marshal(result)
 	if err == nil {
-		err = os.WriteFile(b.reportsFile(), text, 0o600)
+		err = os.WriteFile(b.reportFile(), text, 0o600)
 	}
-	return passed && err == nil, err
+	return err == nil && result.Error == "" && result.Report.Passed, err
 }

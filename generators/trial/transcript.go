@@ -2,7 +2,6 @@ package trial
 
 import (
 	"bytes"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -137,7 +136,6 @@ type output struct {
 	limit int // of the test's own output
 	text  []byte
 	over  bool // the process printed more than the capacity
-	ended bool
 }
 
 func newOutput(limit int) *output { return &output{overflow: make(chan struct{}), limit: limit} }
@@ -146,9 +144,6 @@ func newOutput(limit int) *output { return &output{overflow: make(chan struct{})
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.ended {
-		return 0, io.ErrClosedPipe
-	}
 	room := capacityFactor*o.limit - len(o.text)
 	o.text = append(o.text, b[:min(len(b), room)]...)
 	if len(b) > room && !o.over {
@@ -160,11 +155,10 @@ func (o *output) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// end returns the transcript. Later output is dropped.
+// end returns the transcript of the output so far.
 func (o *output) end(test string) *transcript {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.ended = true
 	t := &transcript{testLog: testLog{byName: map[string]*record{}}, test: test, outside: &record{}}
 	t.read(o.text, o.limit)
 	t.over = t.over || o.over
@@ -185,8 +179,9 @@ type transcript struct {
 	final      string  // the final line of the testing package, PASS or FAIL
 }
 
-// testReport matches the result of a test, such as --- PASS: TestX/y (0.00s)
-var testReport = regexp.MustCompile(`^ *--- (PASS|FAIL|SKIP): ([^ ]*) \(`)
+// frame matches a line of the testing package: the start or a change of the running test, its result,
+// such as --- PASS: TestX/y (0.00s), or the final line.
+var frame = regexp.MustCompile(`^(?:=== (RUN|PAUSE|CONT|NAME) +(.*)| *--- (PASS|FAIL|SKIP): ([^ ]*) \(.*|(PASS|FAIL))\n$`)
 
 // marker starts a line of the testing package. It also ends the line before it.
 const marker = 0x16
@@ -220,36 +215,30 @@ func (t *transcript) read(text []byte, limit int) {
 
 // readFrame reads a line of the testing package. It reports whether the line is one.
 func (t *transcript) readFrame(line string) bool {
-	text, whole := strings.CutSuffix(line, "\n")
-	if !whole {
+	found := frame.FindStringSubmatch(line)
+	if found == nil {
 		return false
 	}
 	if t.current != nil {
 		t.current.inMessage = false
 	}
-	if text == "PASS" || text == "FAIL" {
-		t.final, t.current, t.lastFailed = text, nil, nil
+	action, name, result, ended, final := found[1], found[2], found[3], found[4], found[5]
+	if result != "" {
+		t.setResult(strings.ToLower(result), ended)
 		return true
 	}
-	if report := testReport.FindStringSubmatch(text); report != nil {
-		t.setResult(strings.ToLower(report[1]), report[2])
-		return true
-	}
-	if !strings.HasPrefix(text, "=== ") {
-		return false
-	}
-	const width = len("=== PAUSE ")
-	action, name := text[:min(len(text), width)], text[min(len(text), width):]
 	t.lastFailed = nil
 	switch action {
-	case "=== RUN   ":
+	case "": // the final line
+		t.final, t.current = final, nil
+	case "RUN":
 		t.current = nil
 		if name == t.test || strings.HasPrefix(name, t.test+"/") {
 			t.current = t.start(name)
 		}
-	case "=== NAME  ", "=== CONT  ":
+	case "NAME", "CONT":
 		t.current = t.byName[name]
-	case "=== PAUSE ":
+	case "PAUSE":
 		t.current = t.parent(name)
 	}
 	return true

@@ -65,12 +65,6 @@ type Case struct {
 	Messages []string // of t.Error and t.Log, without file and line
 }
 
-func (o Options) step(text string) {
-	if o.Step != nil {
-		o.Step(text)
-	}
-}
-
 // Limits are the resources of a test. Zero fields mean the defaults.
 //
 // On Linux a test that uses more memory, or more than 512 processes, is killed. Memory includes the
@@ -221,14 +215,14 @@ const (
 // run runs a test of a program, confined.
 func (b buildDir) run(ctx context.Context, program, test string, limits Limits) (*Report, error) {
 	outer, err := os.MkdirTemp(b.dir, "run-")
-	if err != nil {
-		return nil, fmt.Errorf("create a folder for %s: %w", test, err)
-	}
 	defer remove(outer)
 	// It is several levels deep, so that files which the test writes to parent folders are removed
 	// too.
 	scratch := filepath.Join(outer, "x", "x", "x", "x")
-	if err := os.MkdirAll(scratch, 0o700); err != nil {
+	if err == nil {
+		err = os.MkdirAll(scratch, 0o700)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("create a folder for %s: %w", test, err)
 	}
 
@@ -282,25 +276,23 @@ func (p *testProcess) watch(ctx context.Context, overflow <-chan struct{}, l Lim
 	timer, ticker := time.NewTimer(l.Time), time.NewTicker(checkInterval)
 	defer timer.Stop()
 	defer ticker.Stop()
-	stopped := ""
-	for running := true; running && stopped == ""; {
+	for running := true; running && e.stopped == ""; {
 		select {
 		case <-exited:
 			running = false
 		case <-timer.C:
-			stopped = l.timeExceeded()
+			e.stopped = l.timeExceeded()
 		case <-overflow:
-			stopped = l.outputExceeded()
+			e.stopped = l.outputExceeded()
 		case <-ctx.Done():
-			stopped = "was cancelled"
+			e.stopped = "was cancelled"
 		case <-ticker.C:
-			stopped = p.exceeds(l)
+			e.stopped = p.exceeds(l)
 		}
 	}
-	if stopped != "" {
+	if e.stopped != "" {
 		p.kill()
 		<-exited
 	}
-	e.stopped = stopped
 	return e
 }

@@ -294,18 +294,16 @@ func (d Diagnostic) String() string {
 	return text + ": " + d.Message
 }
 
-// SortDiagnostics sorts diagnostics, and removes duplicates.
+// SortDiagnostics sorts diagnostics by position, then by package and message, and removes
+// duplicates.
 func SortDiagnostics(list []Diagnostic) []Diagnostic {
-	slices.SortFunc(list, Diagnostic.Compare)
+	slices.SortFunc(list, func(a, b Diagnostic) int {
+		return cmp.Or(
+			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+			cmp.Compare(a.Package, b.Package), cmp.Compare(a.Message, b.Message),
+		)
+	})
 	return slices.Compact(list)
-}
-
-// Compare orders diagnostics by position, then by package and message.
-func (d Diagnostic) Compare(other Diagnostic) int {
-	return cmp.Or(
-		cmp.Compare(d.File, other.File), cmp.Compare(d.Line, other.Line), cmp.Compare(d.Column, other.Column),
-		cmp.Compare(d.Package, other.Package), cmp.Compare(d.Message, other.Message),
-	)
 }
 
 var (

@@ -150,12 +150,15 @@ func (c *ExportCache) PlanModules(files map[string][]byte) {
 	}
 }
 
-// text returns the planned text of a module file, or else its text on disk.
+// text returns the planned text of a module file of the project, or else its text on disk.
 func (c *ExportCache) text(name string) ([]byte, error) {
 	if text, ok := c.planned[name]; ok {
 		return text, nil
 	}
-	return os.ReadFile(filepath.Join(c.root.Name(), name))
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(c.root.Name(), name)
+	}
+	return os.ReadFile(name)
 }
 
 // System returns the target that the project is built for.
@@ -184,19 +187,12 @@ func (c *ExportCache) state() string {
 	settings := slices.DeleteFunc(os.Environ(), func(setting string) bool { return !goSetting.MatchString(setting) })
 	slices.Sort(settings)
 	fmt.Fprintf(hash, "%q\n", settings)
-	for _, name := range []string{"go.mod", "go.sum", "go.work", "vendor/modules.txt"} {
-		text, _ := c.text(name)
-		fmt.Fprintf(hash, "%s %q\n", name, text)
-	}
-	var files []string
-	if file := os.Getenv("GOWORK"); file != "" {
-		files = append(files, file)
-	}
+	files := []string{"go.mod", "go.sum", "go.work", "vendor/modules.txt", os.Getenv("GOWORK")}
 	for at := filepath.Dir(c.root.Name()); at != filepath.Dir(at); at = filepath.Dir(at) {
 		files = append(files, filepath.Join(at, "go.work"))
 	}
 	for _, name := range files {
-		text, _ := os.ReadFile(name)
+		text, _ := c.text(name) // nil if it does not exist
 		fmt.Fprintf(hash, "%s %q\n", name, text)
 	}
 	return hex.EncodeToString(hash.Sum(nil))

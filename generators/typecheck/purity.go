@@ -143,17 +143,6 @@ func IsType(t types.Type, path, name string) bool {
 	return ok && named.Obj().Name() == name && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == path
 }
 
-func receiverType(method *types.Func) string {
-	t := method.Signature().Recv().Type()
-	if pointer, ok := types.Unalias(t).(*types.Pointer); ok {
-		t = pointer.Elem()
-	}
-	if named, ok := types.Unalias(t).(*types.Named); ok {
-		return named.Obj().Name()
-	}
-	return t.String()
-}
-
 func (f *finder) followFunction(function *types.Func, name string) {
 	if f.seen[function.Pos()] || function.Pkg() == nil {
 		return
@@ -218,10 +207,12 @@ func (f *finder) diagnostic(pos token.Pos, message string) Diagnostic {
 
 // localName returns the name of a function in its package; of a method, with its type.
 func localName(function *types.Func) string {
-	if function.Signature().Recv() != nil {
-		return receiverType(function) + "." + function.Name()
+	receiver := function.Signature().Recv()
+	if receiver == nil {
+		return function.Name()
 	}
-	return function.Name()
+	inPackage := func(*types.Package) string { return "" }
+	return strings.TrimPrefix(types.TypeString(receiver.Type(), inPackage), "*") + "." + function.Name()
 }
 
 type walker struct {
@@ -347,8 +338,8 @@ func (w walker) checkMethod(e *ast.SelectorExpr) {
 	}
 }
 
-// checkRange warns of a loop over a map that appends to a slice or a string, or adds floats, in its
-// random order, unless the result is sorted afterwards.
+// checkRange warns of a loop over a map that appends to a slice or a string in its random order,
+// unless the function sorts something afterwards.
 func (w walker) checkRange(loop *ast.RangeStmt) {
 	t := w.info.TypeOf(loop.X)
 	if t == nil {
@@ -364,13 +355,16 @@ func (w walker) checkRange(loop *ast.RangeStmt) {
 			return
 		}
 	}
+	if w.sortsAfter(loop) {
+		return
+	}
 	for n := range ast.Preorder(loop.Body) {
 		assign, ok := n.(*ast.AssignStmt)
 		if !ok || assign.Tok == token.DEFINE {
 			continue
 		}
 		for i, target := range assign.Lhs {
-			if w.isAppend(assign.Tok, assign.Rhs[min(i, len(assign.Rhs)-1)]) && !w.isWithin(loop, target) && !w.isSortedAfter(loop, target) {
+			if w.isAppend(assign.Tok, assign.Rhs[min(i, len(assign.Rhs)-1)]) && !w.isWithin(loop, target) {
 				w.warn(loop.Pos(), "a loop over a map that adds to "+types.ExprString(target), useSorted)
 			}
 		}
@@ -388,18 +382,13 @@ func (w walker) isCall(e ast.Expr, pkg, prefix string) bool {
 	return called != nil && called.Pkg() != nil && called.Pkg().Path() == pkg && strings.HasPrefix(called.Name(), prefix)
 }
 
-// isAppend reports whether an assignment appends to a slice or a string, or adds floats, whose sum
-// depends on the order.
+// isAppend reports whether an assignment appends to a slice or a string.
 func (w walker) isAppend(assign token.Token, value ast.Expr) bool {
 	if call, ok := ast.Unparen(value).(*ast.CallExpr); ok {
 		return typeutil.Callee(w.info, call) == types.Universe.Lookup("append")
 	}
 	t := w.info.TypeOf(value)
-	if t == nil || assign != token.ADD_ASSIGN {
-		return false
-	}
-	basic, ok := t.Underlying().(*types.Basic)
-	return ok && basic.Info()&(types.IsString|types.IsFloat) != 0
+	return t != nil && assign == token.ADD_ASSIGN && types.Identical(t.Underlying(), types.Typ[types.String])
 }
 
 // isWithin reports whether an expression uses a variable that a loop declares.
@@ -414,17 +403,10 @@ func (w walker) isWithin(loop *ast.RangeStmt, e ast.Expr) bool {
 	return false
 }
 
-func (w walker) isSortedAfter(loop *ast.RangeStmt, target ast.Expr) bool {
-	text := types.ExprString(target)
+func (w walker) sortsAfter(loop *ast.RangeStmt) bool {
 	for n := range ast.Preorder(w.body) {
-		call, ok := n.(*ast.CallExpr)
-		if !ok || call.Pos() < loop.End() || len(call.Args) == 0 || !(w.isCall(call, "slices", "Sort") || w.isCall(call, "sort", "")) {
-			continue
-		}
-		for n := range ast.Preorder(call.Args[0]) {
-			if e, ok := n.(ast.Expr); ok && types.ExprString(e) == text {
-				return true
-			}
+		if call, ok := n.(*ast.CallExpr); ok && call.Pos() >= loop.End() && (w.isCall(call, "slices", "Sort") || w.isCall(call, "sort", "")) {
+			return true
 		}
 	}
 	return false

@@ -112,7 +112,7 @@ func (p *Pass) load(path, dir string, v *variant) (*checked, error) {
 		return known, nil
 	}
 	pkg := p.pkg(dir)
-	if pkg == nil || len(pkg.Files) == 0 {
+	if len(pkg.Files) == 0 {
 		return nil, errors.New("build constraints exclude all Go files in " + dir)
 	}
 	if pkg.Name == "main" && importer != path+"_test" {
@@ -126,7 +126,6 @@ func (p *Pass) load(path, dir string, v *variant) (*checked, error) {
 func (p *Pass) check(path string, files []*File, v *variant) *checked {
 	p.loading = append(p.loading, path)
 	defer func() { p.loading = p.loading[:len(p.loading)-1] }()
-
 	importing := &imports{pass: p, variant: v}
 	key := p.key(files, importing)
 	for _, known := range p.checker.cached[path] {
@@ -136,15 +135,8 @@ func (p *Pass) check(path string, files []*File, v *variant) *checked {
 	}
 	p.checker.lastID++
 	result := &checked{key: key, id: p.checker.lastID}
-	var errs []error
-	var syntax []*ast.File
-	for _, file := range files {
-		syntax = append(syntax, file.Syntax)
-	}
-	config := p.config(importing, &errs)
-	config.IgnoreFuncBodies = !p.checksBodies(files)
-	result.pkg, _ = config.Check(path, p.checker.fset, syntax, nil) // its error is the first of errs
-	result.found = p.diagnose(path, files, errs)
+	pkg, errs := p.typeCheck(path, files, importing, nil, p.checksBodies(files))
+	result.pkg, result.found = pkg, p.diagnose(path, files, errs)
 	const maxCached = 8
 	list := append([]*checked{result}, p.checker.cached[path]...)
 	p.checker.cached[path] = slices.Clip(list[:min(maxCached, len(list))])
@@ -155,15 +147,25 @@ func (p *Pass) checksBodies(files []*File) bool {
 	return p.options.Bodies && slices.Contains(p.dirs, files[0].Dir())
 }
 
-// config configures go/types to append errors to errs.
-func (p *Pass) config(importing *imports, errs *[]error) *types.Config {
-	return &types.Config{
-		GoVersion:   "go" + p.checker.module.Go,
-		FakeImportC: true,
-		Importer:    importing,
-		Sizes:       types.SizesFor("gc", runtime.GOARCH),
-		Error:       func(err error) { *errs = append(*errs, err) },
+// typeCheck runs go/types on a package. info may be nil.
+func (p *Pass) typeCheck(path string, files []*File, importing *imports, info *types.Info, bodies bool) (pkg *types.Package, errs []error) {
+	config := &types.Config{
+		GoVersion:        "go" + p.checker.module.Go,
+		FakeImportC:      true,
+		IgnoreFuncBodies: !bodies,
+		Importer:         importing,
+		Sizes:            types.SizesFor("gc", runtime.GOARCH),
+		Error:            func(err error) { errs = append(errs, err) },
 	}
+	pkg, _ = config.Check(path, p.checker.fset, syntaxOf(files), info) // its error is the first of errs
+	return pkg, errs
+}
+
+func syntaxOf(files []*File) (syntax []*ast.File) {
+	for _, file := range files {
+		syntax = append(syntax, file.Syntax)
+	}
+	return syntax
 }
 
 // key identifies the inputs of a check: files, whether their bodies are checked, and imported
@@ -231,18 +233,13 @@ func (p *Pass) diagnose(path string, files []*File, errs []error) []Diagnostic {
 	return SortDiagnostics(found)
 }
 
-// MayImport reports whether the rule for internal packages allows a package to import another.
+// MayImport reports whether the rule for internal packages allows a package to import another: it
+// is at or below the parent of the folder internal.
 func MayImport(path, other string) bool {
-	parent, internal := ParentOfInternal(other)
-	return !internal || path == parent || strings.HasPrefix(path, parent+"/") || strings.TrimSuffix(path, "_test") == parent
-}
-
-// ParentOfInternal returns the parent of the folder "internal" in an import path. Only packages at
-// or below the parent may import it.
-func ParentOfInternal(path string) (string, bool) {
-	at := strings.LastIndex("/"+path+"/", "/internal/")
+	at := strings.LastIndex("/"+other+"/", "/internal/")
 	if at < 0 {
-		return "", false
+		return true
 	}
-	return path[:max(0, at-1)], true
+	parent := other[:max(0, at-1)]
+	return path == parent || strings.HasPrefix(path, parent+"/") || strings.TrimSuffix(path, "_test") == parent
 }

@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,9 +93,6 @@ func (c *Checker) Test(ctx context.Context, view *View, dirs []string) ([]Diagno
 // CheckWithTests type-checks a package with all its tests, as the go command builds them.
 func (p *Pass) CheckWithTests(dir string) []Diagnostic {
 	pkg := p.pkg(dir)
-	if pkg == nil {
-		return nil
-	}
 	importPath := p.checker.ImportPath(dir)
 	var found []Diagnostic
 	if len(pkg.Files) > 0 {
@@ -176,7 +174,7 @@ func reach(names []string, next func(name string) []string) map[string]bool {
 // folder without a package.
 func (p *Pass) Package(dir string) (*types.Package, []Diagnostic) {
 	pkg := p.pkg(dir)
-	if pkg == nil || len(pkg.Files) == 0 {
+	if len(pkg.Files) == 0 {
 		return nil, nil
 	}
 	result := p.check(p.checker.ImportPath(dir), pkg.Files, nil)
@@ -189,7 +187,7 @@ type Pass struct {
 	view     *View
 	dirs     []string
 	options  PassOptions
-	packages map[string]*Package // by folder; nil for folders without Go
+	packages map[string]*Package // by folder
 	imports  map[string][]string // by import path, the packages of the project that it imports
 	loaded   map[string]*checked // by import path and variant
 	loading  []string            // import paths of the packages being checked, outermost first
@@ -199,13 +197,12 @@ type Pass struct {
 // Err returns an error if export data could not be read. The results of the pass are invalid then.
 func (p *Pass) Err() error { return p.err }
 
+// pkg returns the package in a folder, which may have no files.
 func (p *Pass) pkg(dir string) *Package {
-	pkg, known := p.packages[dir]
-	if !known {
-		pkg = p.view.Package(dir, p.options.Skip)
-		p.packages[dir] = pkg
+	if p.packages[dir] == nil {
+		p.packages[dir] = cmp.Or(p.view.Package(dir, p.options.Skip), &Package{Dir: dir})
 	}
-	return pkg
+	return p.packages[dir]
 }
 
 // Dir returns the folder of an imported package of the project.
@@ -220,9 +217,6 @@ func (p *Pass) outside(dirs []string) []string {
 	paths := map[string]bool{}
 	reach(dirs, func(dir string) (inside []string) {
 		pkg := p.pkg(dir)
-		if pkg == nil {
-			return nil
-		}
 		files := pkg.Files
 		if slices.Contains(dirs, dir) {
 			files = pkg.All()
@@ -318,7 +312,7 @@ func (p *Pass) importsOf(path string) []string {
 	if known {
 		return list
 	}
-	if dir, ok := p.Dir(path); ok && p.pkg(dir) != nil {
+	if dir, ok := p.Dir(path); ok {
 		for _, file := range p.pkg(dir).Files {
 			for _, i := range file.Imports() {
 				if _, ours := p.Dir(i.Path); ours && !slices.Contains(list, i.Path) {
@@ -336,16 +330,15 @@ type InspectedPackage struct {
 	Files []*File
 	Info  *types.Info // incomplete if the package does not compile
 
-	syntax []*ast.File
-	types  *types.Package
-	err    error // the first type error
+	types *types.Package
+	errs  []error
 }
 
 // Inspect type-checks the package in a folder, without its tests, with full type information. It
 // returns nil for a folder without a package.
 func (p *Pass) Inspect(dir string) *InspectedPackage {
 	pkg := p.pkg(dir)
-	if pkg == nil || len(pkg.Files) == 0 {
+	if len(pkg.Files) == 0 {
 		return nil
 	}
 	return p.inspect(p.checker.ImportPath(dir), pkg.Files, nil)
@@ -354,9 +347,6 @@ func (p *Pass) Inspect(dir string) *InspectedPackage {
 // InspectTests is Inspect for a package with its internal tests, and for its external tests.
 func (p *Pass) InspectTests(dir string) []*InspectedPackage {
 	pkg := p.pkg(dir)
-	if pkg == nil {
-		return nil
-	}
 	path := p.checker.ImportPath(dir)
 	inside := slices.Concat(pkg.Files, pkg.Internal)
 	var found []*InspectedPackage
@@ -383,11 +373,7 @@ func (p *Pass) inspect(path string, files []*File, v *variant) *InspectedPackage
 		Scopes:       map[ast.Node]*types.Scope{},
 		FileVersions: map[*ast.File]string{},
 	}}
-	for _, file := range files {
-		inspected.syntax = append(inspected.syntax, file.Syntax)
-	}
-	var errs []error
-	inspected.types, inspected.err = p.config(&imports{pass: p, variant: v}, &errs).Check(path, p.checker.fset, inspected.syntax, inspected.Info) // Verify reports type errors
+	inspected.types, inspected.errs = p.typeCheck(path, files, &imports{pass: p, variant: v}, inspected.Info, true) // Verify reports type errors
 	return inspected
 }
 
@@ -417,7 +403,7 @@ func (c *Checker) vet(ctx context.Context, view *View, dirs []string, names stri
 	}
 	for _, dir := range dirs {
 		for _, pkg := range pass.InspectTests(dir) {
-			if pkg.err != nil || slices.ContainsFunc(pkg.Files, (*File).UsesCgo) { // analyzers need the types of C
+			if len(pkg.errs) > 0 || slices.ContainsFunc(pkg.Files, (*File).UsesCgo) { // analyzers need the types of C
 				skipped = append(skipped, dir)
 				continue
 			}
@@ -464,7 +450,7 @@ func (v *vetting) run(a *analysis.Analyzer) (any, error) {
 		results[required] = result
 	}
 	result, err := a.Run(&analysis.Pass{
-		Analyzer: a, Fset: v.checker.fset, Files: v.pkg.syntax, Pkg: v.pkg.types, TypesInfo: v.pkg.Info,
+		Analyzer: a, Fset: v.checker.fset, Files: syntaxOf(v.pkg.Files), Pkg: v.pkg.types, TypesInfo: v.pkg.Info,
 		TypesSizes: types.SizesFor("gc", runtime.GOARCH), ResultOf: results,
 		Report: func(d analysis.Diagnostic) {
 			v.found = append(v.found, diagnosticAt(v.checker.fset, d.Pos, "", VetMark+d.Message))
