@@ -29,11 +29,6 @@ func Logger(ctx context.Context) *slog.Logger {
 // requests that they refuse to it.
 func (s *Server) CallLog() *slog.Logger { return s.o.CallLog }
 
-// logsCalls reports whether calls are logged, so that others need not read the clock.
-func (s *Session) logsCalls(ctx context.Context) bool {
-	return s.server.o.CallLog.Enabled(ctx, slog.LevelInfo)
-}
-
 // maxLogged limits the bytes of an error, or of params, in the log.
 const maxLogged = 2000
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -29,9 +30,7 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 	var sp statelessParams
 	call, err := s.newCall(ctx, req, &sp)
 	if err != nil {
-		if s.logsCalls(ctx) {
-			s.logCall(call, time.Now(), new(any), &err)
-		}
+		s.logCall(call, time.Now(), new(any), &err)
 		if s.stateless {
 			err = &transport.StatelessError{Err: err, Malformed: true}
 		}
@@ -130,7 +129,8 @@ func (s *Server) initialize(_ context.Context, c *Call, p *initializeParams) (an
 	return initializeResult{revision, sent, s.info.ForRevision(revision), s.o.Instructions}, nil
 }
 
-// checkStateless reads the params of the stateless era, and returns an error if the call is refused.
+// checkStateless reads the params of the stateless era, and returns an error if the call is
+// refused.
 func (s *Session) checkStateless(call *Call, sp *statelessParams) error {
 	if err := call.readStateless(sp); err != nil {
 		return &transport.StatelessError{Err: err, Malformed: true}
@@ -217,7 +217,7 @@ func (s *Server) discover(_ context.Context, c *Call) (any, error) {
 func (s *Session) serve(call *Call, refusal error) (result any, err error) {
 	defer call.end()
 	ctx := (*callContext)(call)
-	if s.logsCalls(ctx) {
+	if s.server.o.CallLog.Enabled(ctx, slog.LevelInfo) { // otherwise, do not read the clock
 		defer s.logCall(call, time.Now(), &result, &err)
 	}
 	if hook := s.server.o.Hook; hook != nil {
