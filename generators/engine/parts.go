@@ -248,7 +248,9 @@ func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, actio
 	newMod, newSum, ok, err := parts.ChangeModules(goMod, goSum, before, after, importPaths(view.All()...))
 	if err == nil && !ok {
 		p.tidied = true
-		newMod, newSum, err = e.runTidy(ctx, p, goMod, goSum, after)
+		if newMod, newSum, err = e.runTidy(ctx, p, goMod, goSum, after); err == nil {
+			newMod, newSum, err = parts.MergeTidied(goMod, goSum, newMod, newSum, before, after)
+		}
 	}
 	if err != nil {
 		return err

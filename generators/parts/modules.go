@@ -142,6 +142,49 @@ func ChangeModules(goMod, goSum []byte, before, after, imported []string) (newMo
 	return newMod, formatSums(sums), err == nil, err
 }
 
+// MergeTidied merges the result of go mod tidy into the go.mod and go.sum of a project whose parts
+// have changed. It keeps unused requirements of the user, and ignores new ones that no part needs.
+func MergeTidied(goMod, goSum, tidyMod, tidySum []byte, before, after []string) (newMod, newSum []byte, err error) {
+	was, wasErr := requirementsOf(before)
+	wanted, wantedErr := requirementsOf(after)
+	_, have, err := parseModules(goMod)
+	_, tidied, tidyErr := parseModules(tidyMod)
+	if err := errors.Join(wasErr, wantedErr, err, tidyErr); err != nil {
+		return nil, nil, err
+	}
+	merged := map[string]requirement{}
+	var gone []string
+	for name, r := range tidied {
+		_, theirs := have[name]
+		if _, ours := wanted.modules[name]; ours || theirs {
+			merged[name] = r
+		}
+	}
+	for name, r := range have {
+		if _, stays := merged[name]; stays {
+			continue
+		}
+		if _, ours := was.modules[name]; ours {
+			gone = append(gone, name)
+		} else {
+			merged[name] = r
+		}
+	}
+	sums := parseSums(tidySum)
+	others := parseSums(goSum)
+	maps.Copy(others, wanted.sums) // without a network, tidy may omit some
+	for m, hash := range others {
+		version, _, _ := strings.Cut(m.Version, "/")
+		now, both := tidied[m.Path]
+		isOld := both && now.version != version
+		if !isOld && (was.sums[m] == "" || wanted.sums[m] != "") {
+			sums[m] = hash
+		}
+	}
+	newMod, err = setRequired(goMod, merged, gone)
+	return newMod, formatSums(sums), err
+}
+
 // Require returns a go.mod that requires the modules of parts, in their versions or later ones.
 func Require(goMod []byte, names []string) ([]byte, error) {
 	needed, neededErr := requirementsOf(names)

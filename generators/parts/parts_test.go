@@ -221,3 +221,31 @@ func TestChangeEditedModules(t *testing.T) {
 		t.Errorf("invalid go.mod: %v", err)
 	}
 }
+
+// The result of go mod tidy applies to modules of parts. Unused requirements of the user stay, and
+// new ones that no part needs are ignored.
+func TestMergeTidied(t *testing.T) {
+	goMod, goSum, err := parts.NewModules("hello", []string{"app"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tidyMod, tidySum, err := parts.NewModules("hello", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	goMod = append(goMod, "\nrequire example.com/own v1.0.0\n"...)
+	goSum = append(goSum, "example.com/own v1.0.0 h1:x\n"...)
+	tidyMod = append(tidyMod, "\nrequire (\n\texample.com/new v1.0.0\n\tgithub.com/google/uuid v1.6.0\n)\n"...)
+	gotMod, gotSum, err := parts.MergeTidied(goMod, goSum, tidyMod, tidySum, []string{"app"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{"example.com/own v1.0.0": true, "github.com/google/uuid v1.6.0": true, "example.com/new": false, "modernc.org/sqlite": false, "modernc.org/libc": false} {
+		if got := strings.Contains(string(gotMod), text); got != want {
+			t.Errorf("%s is required: %v\n%s", text, got, gotMod)
+		}
+	}
+	if !strings.Contains(string(gotSum), "example.com/own v1.0.0 h1:x\n") || strings.Contains(string(gotSum), "modernc.org/sqlite v") {
+		t.Errorf("go.sum is\n%s", gotSum)
+	}
+}
