@@ -296,7 +296,10 @@ func (c *Call) readStateless(sp *statelessParams) error {
 
 // unsupportedError returns the error for a request that names an unsupported revision.
 func unsupportedError(version string) error {
-	data, _ := strictjson.Marshal(map[string]any{"supported": Revisions(), "requested": short(version)}) // always encodes
+	data, _ := strictjson.Marshal(struct { // strings always encode
+		Supported []Revision `json:"supported"`
+		Requested string     `json:"requested"`
+	}{Revisions(), short(version)})
 	msg := fmt.Sprintf("unsupported protocol version %q", short(version))
 	if slices.Contains(HandshakeRevisions(), Revision(version)) {
 		msg = "revision " + version + " needs a session; send initialize first, or use revision " + string(Latest)
