@@ -338,8 +338,7 @@ func (w walker) checkMethod(e *ast.SelectorExpr) {
 	}
 }
 
-// checkRange warns of a loop over a map that appends to a slice or a string in its random order,
-// unless the function sorts something afterwards.
+// checkRange warns of a loop over a map whose result depends on its order, which is random.
 func (w walker) checkRange(loop *ast.RangeStmt) {
 	t := w.info.TypeOf(loop.X)
 	if t == nil {
@@ -355,20 +354,41 @@ func (w walker) checkRange(loop *ast.RangeStmt) {
 			return
 		}
 	}
-	if w.sortsAfter(loop) {
-		return
+	if what := w.orderDependence(loop); what != "" {
+		w.warn(loop.Pos(), "a loop over a map that "+what, useSorted)
 	}
+}
+
+// orderDependence describes how the result of a loop depends on its order: it returns or keeps the
+// element at which it ends, or adds to a slice, a string or a float, and the function sorts nothing
+// afterwards. It is empty if the result does not depend on the order.
+func (w walker) orderDependence(loop *ast.RangeStmt) (what string) {
+	breaks, keeps := false, false
 	for n := range ast.Preorder(loop.Body) {
-		assign, ok := n.(*ast.AssignStmt)
-		if !ok || assign.Tok == token.DEFINE {
-			continue
-		}
-		for i, target := range assign.Lhs {
-			if w.isAppend(assign.Tok, assign.Rhs[min(i, len(assign.Rhs)-1)]) && !w.isWithin(loop, target) {
-				w.warn(loop.Pos(), "a loop over a map that adds to "+types.ExprString(target), useSorted)
+		switch n := n.(type) {
+		case *ast.ReturnStmt:
+			if slices.ContainsFunc(n.Results, func(e ast.Expr) bool { return w.isWithin(loop, e) }) {
+				return "returns the current element"
+			}
+		case *ast.BranchStmt:
+			breaks = breaks || n.Tok == token.BREAK
+		case *ast.AssignStmt:
+			for i, target := range n.Lhs {
+				value := n.Rhs[min(i, len(n.Rhs)-1)]
+				if w.isWithin(loop, target) {
+					continue
+				}
+				keeps = keeps || w.isWithin(loop, value)
+				if w.isAppend(n.Tok, value) && !w.sortsAfter(loop) {
+					what = "adds to " + types.ExprString(target)
+				}
 			}
 		}
 	}
+	if what == "" && breaks && keeps {
+		what = "stops early and keeps the current element"
+	}
+	return what
 }
 
 // isCall reports whether an expression calls a function of package pkg, with a name that begins with
@@ -382,13 +402,18 @@ func (w walker) isCall(e ast.Expr, pkg, prefix string) bool {
 	return called != nil && called.Pkg() != nil && called.Pkg().Path() == pkg && strings.HasPrefix(called.Name(), prefix)
 }
 
-// isAppend reports whether an assignment appends to a slice or a string.
+// isAppend reports whether an assignment appends to a slice or a string, or adds floats, whose sum
+// depends on the order.
 func (w walker) isAppend(assign token.Token, value ast.Expr) bool {
 	if call, ok := ast.Unparen(value).(*ast.CallExpr); ok {
 		return typeutil.Callee(w.info, call) == types.Universe.Lookup("append")
 	}
 	t := w.info.TypeOf(value)
-	return t != nil && assign == token.ADD_ASSIGN && types.Identical(t.Underlying(), types.Typ[types.String])
+	if t == nil || assign != token.ADD_ASSIGN {
+		return false
+	}
+	basic, ok := t.Underlying().(*types.Basic)
+	return ok && basic.Info()&(types.IsString|types.IsFloat) != 0
 }
 
 // isWithin reports whether an expression uses a variable that a loop declares.
