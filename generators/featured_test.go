@@ -70,11 +70,11 @@ func TestFeatureNames(t *testing.T) {
 				in.Fields = []string{"title"}
 			}
 			if _, err := generators.Feature(withPosts(), in); err == nil || !strings.Contains(err.Error(), says) {
-				t.Errorf("the feature %q, crud %v, says %v; want %q in it", name, crud, err, says)
+				t.Errorf("the feature %q, crud %v, returned %v; want %q in it", name, crud, err, says)
 			}
 		}
 		if _, err := generators.Command(withPosts(), generators.CommandInput{Name: name + "/publish"}); err == nil {
-			t.Errorf("a command of the feature %q is accepted", name)
+			t.Errorf("a command of the feature %q is accepted: err = nil, want an error", name)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func TestFeatureRefusals(t *testing.T) {
 		{crud("a b", "title"), "invalid name"},
 	} {
 		if test.err == nil || !strings.Contains(test.err.Error(), test.says) {
-			t.Errorf("it says %v; want %q in it", test.err, test.says)
+			t.Errorf("got %v; want %q in it", test.err, test.says)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func TestNamesInFeatures(t *testing.T) {
 			}
 			draft, err := runGenerator(t, kind, []byte(input), withPosts().Packages)
 			if err != nil {
-				t.Errorf("%s %s says %v", kind, test.name, err)
+				t.Errorf("%s %s returned %v", kind, test.name, err)
 				continue
 			}
 			tool := "posts_" + test.tool
@@ -176,10 +176,10 @@ func TestNamesInFeatures(t *testing.T) {
 			}
 			file := "features/posts/" + strings.ReplaceAll(test.file, "KIND", kind)
 			if draft.Name != tool || len(draft.Files) != 2 || draft.Files[0].Path != file+".go" || draft.Files[1].Path != file+"_test.go" {
-				t.Errorf("%s %s is %s in %s and %d more", kind, test.name, draft.Name, draft.Files[0].Path, len(draft.Files)-1)
+				t.Errorf(`%s %s is %s in %s and %d more; want draft.Name == %q and len(draft.Files) == 2 and draft.Files[0].Path == file+".go" and draft.Files[1].Path == file+"_test.go"`, kind, test.name, draft.Name, draft.Files[0].Path, len(draft.Files)-1, tool)
 			}
 			if !bytes.Contains(draft.Files[0].Text, []byte("\ntype "+test.typ+" struct")) {
-				t.Errorf("%s %s is\n%s", kind, test.name, draft.Files[0].Text)
+				t.Errorf("%s %s: draft.Files[0].Text = %s, want it to contain %s", kind, test.name, draft.Files[0].Text, []byte("\ntype "+test.typ+" struct"))
 			}
 		}
 	}
@@ -233,7 +233,7 @@ func checkFile(t *testing.T, module string, file gen.File) {
 	t.Helper()
 	syntax, err := parser.ParseFile(token.NewFileSet(), file.Path, file.Text, parser.SkipObjectResolution)
 	if err != nil || path.Dir(file.Path) != "features/posts" || strings.TrimSuffix(syntax.Name.Name, "_test") != "posts" {
-		t.Errorf("%s of %s: %v\n%s", file.Path, module, err, file.Text)
+		t.Errorf("%s of %s: %v\n%s; want no error and path.Dir(file.Path) == \"features/posts\" and strings.TrimSuffix(syntax.Name.Name, \"_test\") == \"posts\"", file.Path, module, err, file.Text)
 		return
 	}
 	for _, spec := range syntax.Imports {
@@ -262,7 +262,7 @@ func TestNoFeatureIsNamedAsTheProgramsOwn(t *testing.T) {
 					continue
 				}
 				if _, err := generators.Feature(withPosts(), generators.FeatureInput{Name: declared}); err == nil {
-					t.Errorf("%s declares %s, which is accepted as the name of a feature", filepath.Base(name), declared)
+					t.Errorf("%s declares %s, which is accepted as the name of a feature: err = nil, want an error", filepath.Base(name), declared)
 				}
 			}
 		}

@@ -165,7 +165,7 @@ func runConsole(t *testing.T, dir string, entries []entry) {
 		if i >= len(printed) {
 			t.Errorf("$ %s\nwas not run", e.command)
 		} else if !e.matches(printed[i]) {
-			t.Errorf("$ %s\n%s\nprints\n%s", e.command, e.output, printed[i])
+			t.Errorf("$: e.matches(printed[i]) = false, want true (e.command: %q) (e.output: %q) (printed[i]: %q)", e.command, e.output, printed[i])
 		}
 	}
 }

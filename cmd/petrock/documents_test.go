@@ -23,7 +23,7 @@ func codeIn(t *testing.T, document, from, to string) (all []string) {
 	_, rest, ok := strings.Cut(document, from)
 	part, _, ended := strings.Cut(rest, to)
 	if !ok || !ended {
-		t.Fatalf("the document has no text between %q and %q", from, to)
+		t.Fatalf("the document has no text between %q and %q; want ok and ended", from, to)
 	}
 	for _, match := range code.FindAllStringSubmatch(part, -1) {
 		all = append(all, match[1])
@@ -36,12 +36,12 @@ func compareSets(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	for _, name := range want {
 		if !slices.Contains(got, name) {
-			t.Errorf("%s: %s is missing", what, name)
+			t.Errorf("%s: %s is missing: got %q, want it to contain %q", what, name, got, name)
 		}
 	}
 	for _, name := range got {
 		if !slices.Contains(want, name) {
-			t.Errorf("%s: %s does not exist", what, name)
+			t.Errorf("%s: %s does not exist: want = %q, want it to contain %q", what, name, want, name)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestDocumentsListTopics(t *testing.T) {
 		_, rest, ok := strings.Cut(string(text), ends[0])
 		list, _, _ := strings.Cut(rest, ends[1])
 		if !ok {
-			t.Fatalf("%s does not list the topics after %q", name, ends[0])
+			t.Fatalf("%s does not list the topics after %q: ok = false, want true", name, ends[0])
 		}
 		compareSets(t, name, strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", \n", r) }), topics)
 	}

@@ -34,17 +34,17 @@ func TestToolsAreCheap(t *testing.T) {
 	const maxBytes = 18800
 	t.Logf("%d tools, %d bytes", len(client.Tools()), len(listed))
 	if len(listed) > maxBytes {
-		t.Errorf("tools/list has %d bytes, and may have %d", len(listed), maxBytes)
+		t.Errorf("tools/list: len(listed) = %v, want at most %v", len(listed), maxBytes)
 	}
 	seen := map[string]string{}
 	for _, tool := range client.Tools() {
 		beginning := tool.Description[:min(40, len(tool.Description))]
 		if other := seen[beginning]; other != "" || len(beginning) < 20 {
-			t.Errorf("%s and %s start with %q", tool.Name, other, beginning)
+			t.Errorf(`%s and %s start with %q; want other == "" and len(beginning) >= 20`, tool.Name, other, beginning)
 		}
 		seen[beginning] = tool.Name
 		if !strings.HasPrefix(tool.Name, "petrock_") {
-			t.Errorf("%s has no prefix", tool.Name)
+			t.Errorf(`tool.Name = %q, want the prefix "petrock_"`, tool.Name)
 		}
 	}
 }
@@ -76,13 +76,13 @@ func TestNewProjectIsRooted(t *testing.T) {
 			arguments["dir"] = test.dir
 		}
 		if said := client.CallTool("new_project", arguments); !said.IsError || !strings.Contains(said.Text(), test.says) {
-			t.Errorf("%v says %s, want %s in it", arguments, said.Text(), test.says)
+			t.Errorf("%v returned %s, want %s in it", arguments, said.Text(), test.says)
 		}
 	}
 	for _, folder := range []string{dir, filepath.Join(base, "elsewhere")} {
 		entries, err := os.ReadDir(folder)
 		if err != nil || len(entries) > 1 {
-			t.Errorf("in %s there is %v, %v", folder, entries, err)
+			t.Errorf("in %s there is %v, %v; want no error and len(entries) <= 1", folder, entries, err)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func checkWhole(t *testing.T, dir string) {
 	t.Helper()
 	found, err := project.Find(dir)
 	if err != nil || found.Root != dir {
-		t.Fatalf("%s holds no project: %v", dir, err)
+		t.Fatalf("%s holds no project: %v; want no error and found.Root == %q", dir, err, dir)
 	}
 	wanted, err := scaffold.Embedded().Make(scaffold.Answers{Name: found.Name, Module: found.Module, Example: found.Example})
 	if err != nil {
@@ -43,12 +43,12 @@ func checkWhole(t *testing.T, dir string) {
 			continue
 		}
 		if !bytes.Equal(data, file.Data) {
-			t.Errorf("%s is not as it was made", file.Path)
+			t.Errorf("data = %s, want %s (file.Path: %q)", data, file.Data, file.Path)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
 		if out, err := exec.Command("git", "-C", dir, "status", "--short").CombinedOutput(); err != nil || len(out) > 0 {
-			t.Errorf("git status: %v\n%s", err, out)
+			t.Errorf("git status: %v\n%s; want no error and no out", err, out)
 		}
 	}
 }

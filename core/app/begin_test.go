@@ -81,7 +81,7 @@ func TestReadOnly(t *testing.T) {
 			t.Errorf("got error %v, want %s", err, want)
 		}
 		if err := reader.Snapshot(t.Context()); err == nil {
-			t.Error("it takes a snapshot")
+			t.Error("it takes a snapshot: reader.Snapshot(t.Context()) = nil, want an error")
 		}
 		end()
 		<-ended

@@ -72,7 +72,7 @@ func TestDowngrade(t *testing.T) {
 	execute(t, older, Count{1000})
 	execute(t, fresh, Sum{Amount{10000, "kg"}})
 	if _, err := app.DoRaw(t.Context(), older, Count{1}); err == nil {
-		t.Error("the older build has read an event that it does not know")
+		t.Error("the older build has read an event that it does not know: err = nil, want an error")
 	}
 	counted.read = 0
 	if report, err = downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || report.Stored != 1 || report.Events != 3 {

@@ -55,7 +55,7 @@ func TestEdit(t *testing.T) {
 		t.Errorf("the edit is recorded as %s, want r.Actor = \"ada\", %q in it, %q in it, no %q: %v", r.Data, `"count":1500`, `"fields":["set by"]`, `"by":3`, err)
 	}
 	if fresh := open(t, m.Share()); dump(t, fresh) != dump(t, a) {
-		t.Error("a new process has another state")
+		t.Errorf("a new process has another state: dump(t, fresh) = %q, want %q", dump(t, fresh), dump(t, a))
 	}
 	if _, err := app.NewAdmin(m.Share(), app.Options{}).Amend(t.Context(), skipping(1, 10)); err != nil {
 		t.Fatal(err)

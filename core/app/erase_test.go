@@ -216,7 +216,7 @@ func TestEraseMany(t *testing.T) {
 			t.Fatal(err)
 		}
 		if total(t, running) != n {
-			t.Fatal("the total is", total(t, running))
+			t.Fatalf("the total is: total(t, running) = %v, want %v", total(t, running), n)
 		}
 		if _, err := app.NewAdmin(m.Share(), app.Options{}).Amend(t.Context(), skipping(1, 10)); err != nil {
 			t.Fatal(err)

@@ -21,7 +21,7 @@ func TestExecute(t *testing.T) {
 	c := Add{Name: "first", unsaid: "!"}
 	result := execute(t, a, c)
 	if !strings.Contains(result, `"name":"first"`) {
-		t.Errorf("what is applied live is not what the log says: %s, want %q in it", result, `"name":"first"`)
+		t.Errorf("what is applied live is not what the log returned: %s, want %q in it", result, `"name":"first"`)
 	}
 	if _, err := app.DoRaw(t.Context(), a, Add{Name: "first"}); err == nil || !strings.Contains(err.Error(), `there is an item "first"`) {
 		t.Errorf("the second has %v, want %q in it", err, `there is an item "first"`)
@@ -168,7 +168,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("the log has %d events, want 2", n)
 	}
 	if _, err := app.DoRaw(app.WithKey(t.Context(), strings.Repeat("k", 300)), a, Count{1}); err == nil {
-		t.Error("a key may have any length")
+		t.Error("a key may have any length: err = nil, want an error")
 	}
 }
 

@@ -169,7 +169,7 @@ func rewrite(t *testing.T, m *app.Memory, name string, sealed bool, change func(
 			changed = fmt.Sprintf("%x\n%s", sha256.Sum256([]byte(name+"\n"+content)), content)
 		}
 		if changed == string(text) {
-			t.Fatal("nothing was changed")
+			t.Fatalf("nothing was changed: changed = %q, want not %q", changed, string(text))
 		}
 		if changed == "" {
 			return tx.Put(name, nil)

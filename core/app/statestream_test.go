@@ -271,7 +271,7 @@ func TestStateStreamCycle(t *testing.T) {
 	l := &list{}
 	l.Next = l
 	if err := writeState(new(bytes.Buffer), l); err == nil {
-		t.Error("no error")
+		t.Error("no error: writeState(new(bytes.Buffer), l) = nil, want an error")
 	}
 }
 

@@ -47,7 +47,7 @@ func TestKeyFile(t *testing.T) {
 	old, next := add(t, link, "alice"), add(t, link, "alice")
 	reader := add(t, link, "reader", "posts:read", "posts:list")
 	if old == next || len(old) < 26 {
-		t.Errorf("the keys are %s and %s", old, next)
+		t.Errorf("the keys are %s and %s; want old != %q and len(old) >= 26", old, next, next)
 	}
 	gate, err := auth.Keys("weather", []string{"carol=" + newKey})
 	if err != nil {
@@ -67,10 +67,10 @@ func TestKeyFile(t *testing.T) {
 	}
 	lines := strings.Split(string(text), "\n")
 	if !strings.HasPrefix(string(text), "# people\nalice sha256:") || len(lines) != 5 || !strings.HasSuffix(lines[3], " posts:read posts:list") {
-		t.Errorf("the file is %s", text)
+		t.Errorf(`the file is %s; want string(text) starting with "# people\nalice sha256:" and len(lines) == 5 and lines[3] ending with " posts:read posts:list"`, text)
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode().IsRegular() {
-		t.Errorf("the link is now a file: %v", err)
+		t.Errorf("the link is now a file: %v; want no error and !info.Mode().IsRegular()", err)
 	}
 	if info, err := os.Stat(file); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("the mode is now %v: %v", info.Mode(), err)
@@ -78,24 +78,24 @@ func TestKeyFile(t *testing.T) {
 
 	keys, err := auth.ReadKeys(file)
 	if err != nil || len(keys) != 3 {
-		t.Fatalf("the keys are %v, %v", keys, err)
+		t.Fatalf("the keys are %v, %v; want no error and len(keys) == 3", keys, err)
 	}
 	for _, wrong := range []string{"bob", "sha256:", "sha256:zz", keys[0].Sum.String()[7:], "people"} {
 		if revoked, err := auth.RevokeKeys(file, wrong); err == nil {
-			t.Errorf("revoke %s revoked %v", wrong, revoked)
+			t.Errorf("revoke %s revoked %v: err = nil, want an error", wrong, revoked)
 		}
 	}
 	if revoked, err := auth.RevokeKeys(file, keys[0].Sum.String()[:20]); err != nil || len(revoked) != 1 || revoked[0].Sum != keys[0].Sum {
-		t.Errorf("revoked %v, %v", revoked, err)
+		t.Errorf("revoked %v, %v; want no error and len(revoked) == 1 and revoked[0].Sum == keys[0].Sum", revoked, err)
 	}
 	if revoked, err := auth.RevokeKeys(link, "alice"); err != nil || len(revoked) != 1 || revoked[0].Sum != keys[1].Sum {
-		t.Errorf("revoked %v, %v", revoked, err)
+		t.Errorf("revoked %v, %v; want no error and len(revoked) == 1 and revoked[0].Sum == keys[1].Sum", revoked, err)
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != "# people\n"+lines[3]+"\n" {
-		t.Errorf("the file is %s, %v", text, err)
+		t.Errorf(`the file is %s, %v; want no error and string(text) == "# people\n"+lines[3]+"\n"`, text, err)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 2 {
-		t.Errorf("left are %s, %v", left, err)
+		t.Errorf("left are %s, %v; want no error and len(left) == 2", left, err)
 	}
 }
 
@@ -143,24 +143,24 @@ func TestBadKeyFiles(t *testing.T) {
 			continue
 		}
 		if _, err := auth.AddKey(file, "alice", nil); err == nil {
-			t.Errorf("%q with mode %o: a key was added", test.text, test.mode)
+			t.Errorf("%q with mode %o: a key was added: err = nil, want an error", test.text, test.mode)
 		}
 		if text, err := os.ReadFile(file); err != nil || string(text) != test.text {
-			t.Errorf("%q is now %q, %v", test.text, text, err)
+			t.Errorf("%q is now %q, %v; want no error and string(text) == %q", test.text, text, err, test.text)
 		}
 	}
 	missing := filepath.Join(t.TempDir(), "keys")
 	for _, name := range []string{"", "Bob", "key-1", "anonymous", "local:me"} {
 		if _, err := auth.AddKey(missing, name, nil); err == nil {
-			t.Errorf("a key of %q was added", name)
+			t.Errorf("a key of %q was added: err = nil, want an error", name)
 		}
 	}
 	if _, err := auth.AddKey(missing, "alice", []string{"a\"b"}); err == nil {
-		t.Error("a key with an invalid scope was added")
+		t.Error("a key with an invalid scope was added: err = nil, want an error")
 	}
 	write(t, missing+".new", "")
 	if _, err := auth.AddKey(missing, "alice", nil); err == nil || !strings.Contains(err.Error(), "remove that file") {
-		t.Errorf("while another command changes the keys: got %v", err)
+		t.Errorf(`while another command changes the keys: got %v; want err containing "remove that file"`, err)
 	}
 }
 
@@ -221,7 +221,7 @@ func TestWatch(t *testing.T) {
 		next := add(t, file, "alice") // replaces the file
 		after("reloaded API keys")
 		if identify(gate, next).Principal() != identify(gate, old).Principal() || ofOld.Err() != nil {
-			t.Error("the new key is not one of the same caller")
+			t.Error("the new key is not one of the same caller; want identify(gate, next).Principal() == identify(gate, old).Principal() and no error")
 		}
 		keys, err := auth.ReadKeys(file)
 		if err != nil {
@@ -232,7 +232,7 @@ func TestWatch(t *testing.T) {
 		}
 		after("reloaded API keys")
 		if identify(gate, old) != nil || ofOld.Err() == nil {
-			t.Error("the old key is still accepted")
+			t.Error("the old key is still accepted; want identify(gate, old) == nil and an error")
 		}
 		ofNext := stream(next)
 
@@ -259,7 +259,7 @@ func TestWatch(t *testing.T) {
 		write(t, file, strings.ReplaceAll(string(good), "posts:read", "posts:write"))
 		after("reloaded API keys")
 		if ofBob.Err() == nil || ofNext.Err() != nil || identify(gate, bob).May("posts:read") {
-			t.Error("bob still has the old scopes")
+			t.Error(`bob still has the old scopes; want an error and no error and !identify(gate, bob).May("posts:read")`)
 		}
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
@@ -268,7 +268,7 @@ func TestWatch(t *testing.T) {
 		write(t, file, "")
 		after("reloaded API keys")
 		if ofNext.Err() == nil || ofCarol.Err() != nil || identify(gate, next) != nil || identify(gate, newKey) == nil {
-			t.Error("an empty file does not revoke its keys")
+			t.Error("an empty file does not revoke its keys; want an error and no error and identify(gate, next) == nil and identify(gate, newKey) != nil")
 		}
 	})
 }

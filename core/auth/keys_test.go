@@ -63,7 +63,7 @@ func TestKeys(t *testing.T) {
 				t.Error("a key does not allow everything")
 			}
 			if told := fmt.Sprintf("%+v %v", id, err); strings.Contains(told, oldKey) || strings.Contains(told, newKey) {
-				t.Errorf("a key is told: %s", told)
+				t.Errorf("a key is told: %s; want told without %q and told without %q", told, oldKey, newKey)
 			}
 		})
 	}
@@ -84,7 +84,7 @@ func TestPrincipals(t *testing.T) {
 	}
 	one, again, other := who(oldKey), who(oldKey), who(newKey)
 	if one == other || one != again || one == "" {
-		t.Errorf("they are %s, then %s, and %s", one, again, other)
+		t.Errorf(`they are %s, then %s, and %s; want one != %q and one == %q and one != ""`, one, again, other, other, again)
 	}
 }
 
@@ -120,14 +120,14 @@ func TestNamedKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	if one, other := identify(gate, oldKey), identify(gate, newKey); one.Principal() != other.Principal() || one.Principal() == identify(gate, "0123456789abcdef").Principal() {
-		t.Errorf("the old key is %s, the new one %s", one.Principal(), other.Principal())
+		t.Errorf(`the old key is %s, the new one %s; want one.Principal() == other.Principal() and one.Principal() != identify(gate, "0123456789abcdef").Principal()`, one.Principal(), other.Principal())
 	}
 	if got := fmt.Sprint(gate.Callers()); got != "[alice bob]" {
-		t.Errorf("the callers are %s", got)
+		t.Errorf(`the callers: fmt.Sprint(gate.Callers()) = %q, want "[alice bob]"`, got)
 	}
 	for _, list := range [][]string{{"key-1=" + oldKey}, {"anonymous=" + oldKey}, {"alice=" + oldKey, "bob=" + oldKey}, {"alice=" + oldKey + " "}} {
 		if gate, err := auth.Keys("weather", list); err == nil || gate != nil || strings.Contains(err.Error(), oldKey) {
-			t.Errorf("%s: got %v", list, err)
+			t.Errorf("%s: got %v; want an error and gate == nil and err without %q", list, err, oldKey)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestWeakKeys(t *testing.T) {
 	} {
 		gate, err := auth.Keys("weather", test.keys)
 		if gate != nil || err == nil || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "openssl rand -hex 32") {
-			t.Errorf("%q: %v, which lacks %q or the way out", test.keys, err, test.says)
+			t.Errorf(`%q: %v, which lacks %q or the way out; want gate == nil and err containing %q and err containing "openssl rand -hex 32"`, test.keys, err, test.says, test.says)
 			continue
 		}
 		for _, key := range test.keys {
@@ -203,7 +203,7 @@ func TestActor(t *testing.T) {
 		"ada@https://b.example.com": {Subject: "ada", Name: "ada@https://b.example.com"},
 	} {
 		if got := id.Actor(); got != want {
-			t.Errorf("the actor of %+v is %s", id, got)
+			t.Errorf("the actor of %+v: id.Actor() = %q, want %q", id, got, want)
 		}
 	}
 	for name, want := range map[string]bool{

@@ -68,7 +68,7 @@ func TestLimitsOfLists(t *testing.T) {
 				return test.page
 			}, nil)
 			if _, err := c.Tools(t.Context()); err == nil || !strings.Contains(err.Error(), test.says) || pages.Load() > test.pages {
-				t.Errorf("after %d pages: %v", pages.Load(), err)
+				t.Errorf("after %d pages: %v; want err containing %q and pages.Load() <= %v", pages.Load(), err, test.says, test.pages)
 			}
 		})
 	}
@@ -116,7 +116,7 @@ func TestLimitsOfRequests(t *testing.T) {
 				synctest.Wait()
 				most := map[string]int32{"many": 101, "large": 3}[name]
 				if waiting.Load() > most || waiting.Load()+refused.Load() != 300 {
-					t.Errorf("%d requests wait, %d were refused", waiting.Load(), refused.Load())
+					t.Errorf("%d requests wait, %d were refused; want waiting.Load() <= %v and waiting.Load()+refused.Load() == 300", waiting.Load(), refused.Load(), most)
 				}
 				c.Close()
 			})
@@ -134,7 +134,7 @@ func TestLimitsOfNotifications(t *testing.T) {
 	}
 	c := hostileServer(t, client.Options{MaxNotifications: 200}, flood, nil)
 	if _, err := c.CallTool(t.Context(), "floods", nil); err == nil || !strings.Contains(err.Error(), "more than 200 notifications") {
-		t.Errorf("the call ends with %v", err)
+		t.Errorf(`the call ends with %v; want err containing "more than 200 notifications"`, err)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestNotFoundIsShort(t *testing.T) {
 		names[i] = "tool"
 	}
 	if text := (&client.NotFoundError{Kind: "tool", Name: "x", Available: names}).Error(); len(text) > 5000 {
-		t.Errorf("it has %d bytes", len(text))
+		t.Errorf("len(text) = %v, want at most 5000", len(text))
 	}
 }
 
@@ -164,6 +164,6 @@ func TestSamplingWithoutContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := <-answers; !strings.Contains(text, "messages[0].content: must be a content block or a list of them") {
-		t.Errorf("the answer is %s", text)
+		t.Errorf(`the answer: <-answers = %q, want it to contain "messages[0].content: must be a content block or a list of them"`, text)
 	}
 }

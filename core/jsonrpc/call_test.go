@@ -21,10 +21,10 @@ func TestCallsInBothDirections(t *testing.T) {
 	left, right := link(t, answer("left"), answer("right"))
 	var got map[string]string
 	if err := left.Call(t.Context(), "a", nil, &got); err != nil || got["right"] != "a" {
-		t.Errorf("left calls: %v, %v", got, err)
+		t.Errorf(`left calls: %v, %v; want no error and got["right"] == "a"`, got, err)
 	}
 	if err := right.Call(t.Context(), "b", []int{1}, &got); err != nil || got["left"] != "b" {
-		t.Errorf("right calls: %v, %v", got, err)
+		t.Errorf(`right calls: %v, %v; want no error and got["left"] == "b"`, got, err)
 	}
 }
 
@@ -40,7 +40,7 @@ func TestConcurrentCallsGetTheirOwnAnswers(t *testing.T) {
 			wg.Go(func() {
 				var got []int
 				if err := conn.Call(t.Context(), "m", []int{i}, &got); err != nil || len(got) != 1 || got[0] != i {
-					t.Errorf("call %d: %v, %v", i, got, err)
+					t.Errorf("call %d: %v, %v; want no error and len(got) == 1 and got[0] == %v", i, got, err, i)
 				}
 			})
 		}
@@ -73,7 +73,7 @@ func TestHandlersMayCallBack(t *testing.T) {
 		wg.Go(func() {
 			var got []int
 			if err := conn.Call(t.Context(), "down", []int{20}, &got); err != nil || got[0] != 20 {
-				t.Errorf("got %v, %v", got, err)
+				t.Errorf("got %v, %v; want no error and got[0] == 20", got, err)
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestCallReturnsTheErrorOfThePeer(t *testing.T) {
 	err := left.Call(t.Context(), "m", nil, nil)
 	var e *Error
 	if !errors.As(err, &e) || e.Code != 7 || e.Message != "no luck" || string(e.Data) != `{"a":1}` {
-		t.Errorf("got %#v", err)
+		t.Errorf(`got %#v; want errors.As(err, &e) and e.Code == 7 and e.Message == "no luck" and string(e.Data) == "{\"a\":1}"`, err)
 	}
 	if !errors.Is(err, Code(7)) || errors.Is(err, Code(8)) || !errors.Is(err, &Error{Code: 7}) {
 		t.Error("errors.Is does not go by the code")
@@ -97,7 +97,7 @@ func TestCallReturnsTheErrorOfThePeer(t *testing.T) {
 func TestCallWithoutHandlerIsMethodNotFound(t *testing.T) {
 	left, _ := link(t, Options{}, Options{})
 	if err := left.Call(t.Context(), "m", nil, nil); !errors.Is(err, MethodNotFound) {
-		t.Errorf("got %v", err)
+		t.Errorf(`left.Call(t.Context(), "m", nil, nil) = %v, want %v`, err, MethodNotFound)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestCallEndsWithItsContext(t *testing.T) {
 		start := time.Now()
 		id, _, err := p.conn.Do(ctx, &Outgoing{Method: "m"})
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
-			t.Errorf("got %v after %v", err, time.Since(start))
+			t.Errorf("got %v after %v; want err == %v and time.Since(start) == %v", err, time.Since(start), context.DeadlineExceeded, time.Minute)
 		}
 		p.expect(id.String() + ` "m" `)
 		// The late answer is dropped, and the connection stays open.
@@ -127,13 +127,13 @@ func TestCallOnAClosedConnection(t *testing.T) {
 		p.expect(`1 "m" `)
 		p.end()
 		if err := <-waiting; !errors.Is(err, ErrClosed) {
-			t.Errorf("a call that waited: %v", err)
+			t.Errorf("a call that waited: <-waiting = %v, want %v", err, ErrClosed)
 		}
 		if err := p.conn.Call(t.Context(), "m", nil, nil); !errors.Is(err, ErrClosed) {
-			t.Errorf("a later call: %v", err)
+			t.Errorf(`a later call: p.conn.Call(t.Context(), "m", nil, nil) = %v, want %v`, err, ErrClosed)
 		}
 		if err := p.conn.Notify(t.Context(), "m", nil); !errors.Is(err, ErrClosed) {
-			t.Errorf("a later notification: %v", err)
+			t.Errorf(`a later notification: p.conn.Notify(t.Context(), "m", nil) = %v, want %v`, err, ErrClosed)
 		}
 	})
 }
@@ -171,7 +171,7 @@ func TestAnswerOfAnotherSpellingIsNotTheAnswer(t *testing.T) {
 		p.expect(`1 "m" `)
 		p.send(`{"jsonrpc":"2.0","id":"1","result":1}`, `{"jsonrpc":"2.0","id":1,"result":2}`, `{"jsonrpc":"2.0","id":1,"result":3}`)
 		if n := <-done; n != 2 {
-			t.Errorf("got %d", n)
+			t.Errorf("<-done = %v, want 2", n)
 		}
 		p.end()
 	})
@@ -202,7 +202,7 @@ func TestInvalidResponseFailsTheCall(t *testing.T) {
 			select {
 			case err := <-failed:
 				if err == nil || err.Error() == "" {
-					t.Errorf("%s: got %v", response, err)
+					t.Errorf(`%s: got %v; want err != ""`, response, err)
 				}
 			default:
 				t.Errorf("%s: the call still waits", response)
@@ -218,11 +218,11 @@ func TestResultThatDoesNotFit(t *testing.T) {
 		A int `json:"a"`
 	}
 	if err := left.Call(t.Context(), "m", map[string]string{"a": "x"}, &n); err == nil || !strings.Contains(err.Error(), "a: must be an integer") {
-		t.Errorf("got %v", err)
+		t.Errorf(`got %v; want err containing "a: must be an integer"`, err)
 	}
 	var raw json.RawMessage
 	if err := left.Call(t.Context(), "m", map[string]string{"a": "<x>"}, &raw); err != nil || string(raw) != `{"a":"<x>"}` {
-		t.Errorf("got %s, %v", raw, err)
+		t.Errorf(`got %s, %v; want no error and string(raw) == "{\"a\":\"<x>\"}"`, raw, err)
 	}
 }
 
@@ -230,10 +230,10 @@ func TestParamsMustBeStructured(t *testing.T) {
 	left, _ := link(t, Options{}, Options{Handle: echo})
 	for _, params := range []any{1, "x", true, json.RawMessage("null"), json.RawMessage(""), json.RawMessage("{"), make(chan int)} {
 		if err := left.Call(t.Context(), "m", params, nil); err == nil || !strings.Contains(err.Error(), "encode the params of m") {
-			t.Errorf("Call with %v: %v", params, err)
+			t.Errorf(`Call with %v: %v; want err containing "encode the params of m"`, params, err)
 		}
 		if err := left.Notify(t.Context(), "m", params); err == nil {
-			t.Errorf("Notify with %v passed", params)
+			t.Errorf(`Notify with %v passed: left.Notify(t.Context(), "m", params) = nil, want an error`, params)
 		}
 	}
 }
@@ -243,7 +243,7 @@ func TestNotifications(t *testing.T) {
 		var got []string
 		p := newPeer(t, Options{Handle: func(_ context.Context, req *Request) (any, error) {
 			if !req.IsNotification() || req.InBatch() || req.ID.String() != "" {
-				t.Errorf("%s: not a plain notification", req.Method)
+				t.Errorf(`%s: not a plain notification; want req.IsNotification() and !req.InBatch() and req.ID.String() == ""`, req.Method)
 			}
 			got = append(got, req.Method+string(req.Params))
 			return "dropped", errors.New("dropped too")

@@ -29,18 +29,18 @@ func TestCancel(t *testing.T) {
 			synctest.Wait()
 			for _, other := range []ID{{}, IntID(2), {`"1"`}, {`12345678901234567891`}, {`"b"`}} {
 				if p.conn.Cancel(other) {
-					t.Errorf("%s: %s was there to cancel", test.id, other)
+					t.Errorf("%s: p.conn.Cancel(other) = true, want false (other: %+v)", test.id, other)
 				}
 			}
 			if !p.conn.Cancel(ID{test.cancel}) {
-				t.Fatalf("%s was not there to cancel", test.id)
+				t.Fatalf("p.conn.Cancel(ID{test.cancel}) = false, want true (test.id: %q)", test.id)
 			}
 			if err := <-causes; !errors.Is(err, ErrCancelled) {
-				t.Errorf("%s: the cause is %v", test.id, err)
+				t.Errorf("%s: the cause: <-causes = %v, want %v", test.id, err, ErrCancelled)
 			}
 			p.expectNothing()
 			if p.conn.Cancel(ID{test.id}) {
-				t.Errorf("%s was there to cancel again", test.id)
+				t.Errorf("p.conn.Cancel(ID{test.id}) = true, want false (test.id: %q)", test.id)
 			}
 		}
 		p.end()
@@ -62,7 +62,7 @@ func TestRequestThatKeepsTheTurnIsInFlight(t *testing.T) {
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
 		synctest.Wait()
 		if p.conn.Cancel(IntID(2)) || !p.conn.Cancel(IntID(1)) {
-			t.Error("the request cannot be cancelled")
+			t.Error("the request cannot be cancelled; want !p.conn.Cancel(IntID(2)) and p.conn.Cancel(IntID(1))")
 		}
 		p.expectNothing()
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"stubborn"}`)
@@ -70,7 +70,7 @@ func TestRequestThatKeepsTheTurnIsInFlight(t *testing.T) {
 		p.stop()
 		<-p.done
 		if !strings.Contains(log.String(), "still running") {
-			t.Errorf("the log says %q", log.String())
+			t.Errorf(`the log: log.String() = %q, want it to contain "still running"`, log.String())
 		}
 		close(stubborn)
 	})
@@ -88,11 +88,11 @@ func TestContextEndsWithTheHandler(t *testing.T) {
 		go func() { done <- conn.Run(context.WithValue(t.Context(), key{}, "value")) }()
 		_ = ours.Send([]byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`))
 		if line, _ := ours.Receive(); gist(t, line) != `1 "value"` {
-			t.Errorf("got %s", line)
+			t.Errorf(`gist(t, line) = %q, want "1 \"value\"" (line: %s)`, gist(t, line), line)
 		}
 		synctest.Wait()
 		if kept.Err() == nil {
-			t.Error("the context outlives the handler")
+			t.Error("the context outlives the handler: kept.Err() = nil, want an error")
 		}
 		ours.Close()
 		if err := <-done; err != nil {
@@ -146,7 +146,7 @@ func TestCancelRacesWithTheAnswer(t *testing.T) {
 			want = 0
 		}
 		if answers[id] != want {
-			t.Errorf("%s: %d answers, cancelled %t", id, answers[id], cancelled[id])
+			t.Errorf("answers[id] = %v, want %v (id: %q) (cancelled[id]: %v)", answers[id], want, id, cancelled[id])
 		}
 	}
 }

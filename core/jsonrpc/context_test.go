@@ -48,7 +48,7 @@ func TestEndOfTheContext(t *testing.T) {
 								ctx, cancel = derive(ctx)
 								defer cancel()
 								if ctx.Err() != nil || context.Cause(ctx) != nil {
-									t.Error("the context has already ended")
+									t.Error("the context has already ended; want no error and no error")
 								}
 							}
 							given <- ctx
@@ -66,7 +66,7 @@ func TestEndOfTheContext(t *testing.T) {
 						if !before {
 							// Read the cause first, without calling Done or Err.
 							if err := context.Cause(ctx); !errors.Is(err, end.cause) {
-								t.Errorf("the cause is %v", err)
+								t.Errorf("the cause: context.Cause(ctx) = %v, want %v", err, end.cause)
 							}
 							var cancel context.CancelFunc
 							ctx, cancel = derive(ctx)
@@ -76,7 +76,7 @@ func TestEndOfTheContext(t *testing.T) {
 						<-ended
 						<-ctx.Done()
 						if ctx.Err() == nil || !errors.Is(context.Cause(ctx), end.cause) {
-							t.Errorf("ended with %v by %v", ctx.Err(), context.Cause(ctx))
+							t.Errorf("ended with %v by %v; want an error and context.Cause(ctx) == %v", ctx.Err(), context.Cause(ctx), end.cause)
 						}
 						close(pass)
 						p.stop()
@@ -125,7 +125,7 @@ func TestContextsAreReleased(t *testing.T) {
 			p.expect(`1 {}`)
 			synctest.Wait()
 			if kept.Err() == nil || kept.Value(requestKey{}).(*Request).Method != method {
-				t.Errorf("%s: %v", method, kept)
+				t.Errorf("%s: %v; want an error and kept.Value(requestKey{}).(*Request).Method == %q", method, kept, method)
 			}
 		}
 		p.end()

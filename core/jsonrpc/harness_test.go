@@ -74,7 +74,7 @@ func gist(t testing.TB, line []byte) string {
 		t.Fatalf("output is not a JSON object: %v\n%s", err, line)
 	}
 	if string(m["jsonrpc"]) != `"2.0"` {
-		t.Fatalf("output without jsonrpc 2.0: %s", line)
+		t.Fatalf(`output without jsonrpc 2.0: %s: string(m["jsonrpc"]) = %q, want "\"2.0\""`, line, string(m["jsonrpc"]))
 	}
 	id := "-"
 	if raw, ok := m["id"]; ok {
@@ -88,7 +88,7 @@ func gist(t testing.TB, line []byte) string {
 	case m["error"] != nil && m["result"] == nil:
 		var e Error
 		if err := json.Unmarshal(m["error"], &e); err != nil || e.Message == "" {
-			t.Fatalf("a bad error object: %v\n%s", err, line)
+			t.Fatalf("a bad error object: %v\n%s; want no error and e.Message != \"\"", err, line)
 		}
 		return fmt.Sprintf("%s error %d", id, e.Code)
 	}
@@ -152,7 +152,7 @@ func (p *peer) expectNothing() {
 	q.L.Lock()
 	defer q.L.Unlock()
 	if len(q.msgs) > 0 {
-		p.t.Fatalf("unexpected message: %s", q.msgs[0])
+		p.t.Fatalf("unexpected message: q.msgs = %+v, want it empty (q.msgs[0]: %s)", q.msgs, q.msgs[0])
 	}
 }
 
@@ -164,7 +164,7 @@ func (p *peer) end() {
 		p.t.Errorf("Run: %v", err)
 	}
 	if line, err := p.wire.Receive(); !errors.Is(err, io.EOF) {
-		p.t.Errorf("said at the end: %s", line)
+		p.t.Errorf("said at the end: %s: err = %v, want %v", line, err, io.EOF)
 	}
 	p.stop()
 }

@@ -84,7 +84,7 @@ func TestNothingHeldIsForgotten(t *testing.T) {
 	r.stop.Store(true)
 	both.Wait()
 	if lost > 0 {
-		t.Errorf("in %d of %d rounds a message is not written", lost, rounds)
+		t.Errorf("lost = %v, want at most 0 (rounds: %v)", lost, rounds)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestWriteFailsBehindABurst(t *testing.T) {
 			select {
 			case err := <-done:
 				if !errors.Is(err, gone) {
-					t.Errorf("Run returned %v", err)
+					t.Errorf("Run: err = %v, want %v", err, gone)
 				}
 			case <-time.After(time.Minute):
 				t.Errorf("Run goes on although nothing can be written, after\n%s", input)
@@ -152,7 +152,7 @@ func TestLongBurstSendsAnswers(t *testing.T) {
 				t.Error(err)
 			}
 			if took := out.at.Sub(began); took > 2*time.Millisecond {
-				t.Errorf("the first answer left after %v", took)
+				t.Errorf("the first answer left after: out.at.Sub(began) = %v, want at most %v", took, 2*time.Millisecond)
 			}
 		})
 	}
@@ -181,7 +181,7 @@ func TestLongAfterAnswer(t *testing.T) {
 			time.Sleep(time.Second)
 			synctest.Wait()
 			if !strings.Contains(out.String(), `"id":2`) {
-				t.Errorf("nothing was read meanwhile: %q", out.String())
+				t.Errorf(`nothing was read meanwhile: out.String() = %q, want it to contain "\"id\":2"`, out.String())
 			}
 			close(pass)
 			w.Close()

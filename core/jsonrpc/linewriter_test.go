@@ -24,7 +24,7 @@ type slowWriter struct {
 
 func (w *slowWriter) Write(p []byte) (int, error) {
 	if !w.busy.TryLock() {
-		w.t.Error("two writes at once")
+		w.t.Error("two writes at once: w.busy.TryLock() = false, want true")
 	}
 	defer w.busy.Unlock()
 	w.writes++
@@ -60,7 +60,7 @@ func TestMessagesDoNotInterleave(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 		if n := len(gists(t, out.String())); n != 100 {
-			t.Errorf("%d messages came out", n)
+			t.Errorf("len(gists(t, out.String())) = %v, want 100", n)
 		}
 	})
 }
@@ -84,10 +84,10 @@ func TestBurstTakesFewWrites(t *testing.T) {
 				t.Errorf("%s: Run: %v", name, err)
 			}
 			if got := len(gists(t, out.String())); got != n {
-				t.Errorf("%s: %d answers", name, got)
+				t.Errorf("%s: len(gists(t, out.String())) = %v, want %v", name, got, n)
 			}
 			if out.writes > n/100 {
-				t.Errorf("%s: %d writes for %d messages", name, out.writes, n)
+				t.Errorf("%s: out.writes = %v, want at most %v (n: %v)", name, out.writes, n/100, n)
 			}
 		})
 	}
@@ -129,16 +129,16 @@ func TestPeerThatDoesNotReadHoldsSendersBack(t *testing.T) {
 		synctest.Wait()
 		l.mu.Lock()
 		if len(l.waiting) > maxWaiting+len(msg)+1 {
-			t.Errorf("%d bytes wait", len(l.waiting))
+			t.Errorf("len(l.waiting) = %v, want at most %v", len(l.waiting), maxWaiting+len(msg)+1)
 		}
 		l.mu.Unlock()
 		if sent > 2*(maxWaiting/len(msg)+1) { // one buffer is being written, one waits
-			t.Errorf("%d messages were taken", sent)
+			t.Errorf("sent = %v, want at most %v", sent, 2*(maxWaiting/len(msg)+1))
 		}
 		w.unstick()
 		wg.Wait()
 		if sent != 2000 {
-			t.Errorf("%d messages in the end", sent)
+			t.Errorf("sent = %v, want 2000", sent)
 		}
 	})
 }
@@ -155,12 +155,12 @@ func TestCloseWhileSendersWait(t *testing.T) {
 		}
 		start := time.Now()
 		if err := l.close(time.Second); err == nil || time.Since(start) != time.Second {
-			t.Errorf("close: %v after %v", err, time.Since(start))
+			t.Errorf("close: %v after %v; want an error and time.Since(start) == %v", err, time.Since(start), time.Second)
 		}
 		// One is being written, one waits in the buffer, and three senders are blocked.
 		synctest.Wait()
 		if len(failed) != 5 {
-			t.Errorf("%d senders have come back", len(failed))
+			t.Errorf("len(failed) = %v, want 5", len(failed))
 		}
 		w.unstick()
 		refused := 0
@@ -170,10 +170,10 @@ func TestCloseWhileSendersWait(t *testing.T) {
 			}
 		}
 		if refused < 3 {
-			t.Errorf("%d senders were refused", refused)
+			t.Errorf("refused = %v, want at least 3", refused)
 		}
 		if err := l.send([]byte("x")); !errors.Is(err, ErrClosed) {
-			t.Errorf("a later send: %v", err)
+			t.Errorf(`a later send: l.send([]byte("x")) = %v, want %v`, err, ErrClosed)
 		}
 	})
 }
@@ -193,7 +193,7 @@ func TestCloseFlushes(t *testing.T) {
 			t.Error(err)
 		}
 		if out.String() != "1\n2\n3\n" || out.writes != 2 {
-			t.Errorf("%d writes of %q", out.writes, out.String())
+			t.Errorf(`%d writes of %q; want out.String() == "1\n2\n3\n" and out.writes == 2`, out.writes, out.String())
 		}
 	})
 }
@@ -213,10 +213,10 @@ func TestCloseReportsWriteError(t *testing.T) {
 		r.CloseWithError(broken)
 		synctest.Wait()
 		if err := l.close(time.Second); !errors.Is(err, broken) {
-			t.Errorf("close: %v", err)
+			t.Errorf("close: l.close(time.Second) = %v, want %v", err, broken)
 		}
 		if err := l.send([]byte(`3`)); !errors.Is(err, broken) {
-			t.Errorf("a later send: %v", err)
+			t.Errorf("a later send: l.send([]byte(`3`)) = %v, want %v", err, broken)
 		}
 	})
 }

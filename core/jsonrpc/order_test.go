@@ -61,7 +61,7 @@ func TestReleasedRequestsRunConcurrently(t *testing.T) {
 			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"m"}`, i))
 		}
 		if n := g.count(); n != 50 {
-			t.Errorf("%d handlers run", n)
+			t.Errorf("g.count() = %v, want 50", n)
 		}
 		close(g.pass)
 		p.end50()
@@ -79,7 +79,7 @@ func (p *peer) end50() {
 		seen[gist(p.t, line)] = true
 	}
 	if len(seen) != 50 {
-		p.t.Errorf("%d different answers", len(seen))
+		p.t.Errorf("len(seen) = %v, want 50", len(seen))
 	}
 	p.end()
 }
@@ -102,7 +102,7 @@ func TestNotificationsKeepTheirOrder(t *testing.T) {
 	<-done
 	for i, params := range got {
 		if params != fmt.Sprintf("[%d]", i) {
-			t.Fatalf("number %d is %s", i, params)
+			t.Fatalf("number: params = %q, want %q (i: %v)", params, fmt.Sprintf("[%d]", i), i)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func TestLateReleaseMakesNoSecondReader(t *testing.T) {
 				t.Errorf("Run: %v", err)
 			}
 			if counting.twice.Load() {
-				t.Error("two goroutines were receiving")
+				t.Error("two goroutines were receiving: counting.twice.Load() = true, want false")
 			}
 		})
 	}

@@ -90,7 +90,7 @@ func TestCallVia(t *testing.T) {
 			},
 		} {
 			if _, raw, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: via, IdleTimeout: time.Minute}); err != nil || string(raw) != `"fine"` {
-				t.Errorf("%s: %s, %v", name, raw, err)
+				t.Errorf(`%s: %s, %v; want no error and string(raw) == "\"fine\""`, name, raw, err)
 			}
 		}
 		wait := func(ctx context.Context, done func(), _ ID, _ []byte) error {
@@ -99,24 +99,24 @@ func TestCallVia(t *testing.T) {
 			return context.Cause(ctx)
 		}
 		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait, IdleTimeout: time.Second}); err == nil || err.Error() != "no answer to m within 1s" {
-			t.Errorf("too late: %v", err)
+			t.Errorf(`too late: %v; want err == "no answer to m within 1s"`, err)
 		}
 		fail := func(_ context.Context, done func(), _ ID, _ []byte) error {
 			done()
 			return errors.New("no way")
 		}
 		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: fail}); err == nil || err.Error() != "call m: no way" {
-			t.Errorf("not sent: %v", err)
+			t.Errorf(`not sent: %v; want err == "call m: no way"`, err)
 		}
 		go func() {
 			time.Sleep(time.Second)
 			conn.FailCalls()
 		}()
 		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait}); !errors.Is(err, ErrClosed) {
-			t.Errorf("abandoned: %v", err)
+			t.Errorf("abandoned: err = %v, want %v", err, ErrClosed)
 		}
 		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait}); !errors.Is(err, ErrClosed) {
-			t.Errorf("after that: %v", err)
+			t.Errorf("after that: err = %v, want %v", err, ErrClosed)
 		}
 		skipGrace := make(chan struct{})
 		close(skipGrace)
@@ -140,6 +140,6 @@ func TestStray(t *testing.T) {
 `)
 	equal(t, got, "1 {}")
 	if strings.Join(strays, "|") != `Listening on port 80|{"jsonrpc":"1.0","id":2,"method":"m"}` {
-		t.Errorf("strays: %q", strays)
+		t.Errorf(`strays: strings.Join(strays, "|") = %q, want "Listening on port 80|{\"jsonrpc\":\"1.0\",\"id\":2,\"method\":\"m\"}" (strays: %q)`, strings.Join(strays, "|"), strays)
 	}
 }

@@ -38,7 +38,7 @@ func TestSlowPeerGetsEverything(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 		if n := len(gists(t, out.String())); n != 40 {
-			t.Errorf("%d of 40 answers came out", n)
+			t.Errorf("len(gists(t, out.String())) = %v, want 40", n)
 		}
 	})
 }
@@ -67,7 +67,7 @@ func TestPeerThatDoesNotReadIsNotReadFrom(t *testing.T) {
 		}()
 		synctest.Wait()
 		if sent > 1000 { // twice maxWaiting, and calls in progress: more on a busy machine
-			t.Errorf("%d messages of %d bytes were taken from a peer that takes none", sent, len(line))
+			t.Errorf("sent = %v, want at most 1000 (len(line): %v)", sent, len(line))
 		}
 		// When the peer reads, the connection continues.
 		var all bytes.Buffer
@@ -77,7 +77,7 @@ func TestPeerThatDoesNotReadIsNotReadFrom(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := bytes.Count(all.Bytes(), []byte("\n")); n != 10_000 {
-			t.Errorf("%d of 10,000 answers came out", n)
+			t.Errorf(`bytes.Count(all.Bytes(), []byte("\n")) = %v, want 10_000`, n)
 		}
 	})
 }
@@ -146,7 +146,7 @@ func TestBurstLeavesFewGoroutines(t *testing.T) {
 		runtime.Gosched()
 	}
 	if left := runtime.NumGoroutine() - before; left > few {
-		t.Errorf("%d goroutines are left", left)
+		t.Errorf("runtime.NumGoroutine() - before = %v, want at most %v", left, few)
 	}
 	_ = ours.Close()
 	if err := <-done; err != nil {

@@ -84,17 +84,17 @@ func TestAskInEveryEra(t *testing.T) {
 			client := answering(t, s, r)
 			runs = 0
 			if got := client.CallTool("ask", nil); got.Text() != want || got.IsError {
-				t.Errorf("the tool says %q", got.Text())
+				t.Errorf("the tool returned %q; want got.Text() == %q and !got.IsError", got.Text(), want)
 			}
 			// In a session the handler waits; without one it runs again for every round of answers.
 			if wantRuns := map[mcp.Revision]int{mcp.Revision20251125: 1, mcp.Revision20260728: 3}[r]; runs != wantRuns {
 				t.Errorf("the handler ran %d times, not %d", runs, wantRuns)
 			}
 			if got := client.GetPrompt("ask", nil); got.Description != want {
-				t.Errorf("the prompt says %q", got.Description)
+				t.Errorf("the prompt: got.Description = %q, want %q", got.Description, want)
 			}
 			if got := client.ReadResource("ask://a"); got[0].Text != want {
-				t.Errorf("the resource says %q", got[0].Text)
+				t.Errorf("the resource: got[0].Text = %q, want %q", got[0].Text, want)
 			}
 		})
 	}
@@ -132,7 +132,7 @@ func TestAskRefuses(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := answering(t, s, r).CallTool("ask", nil); !got.IsError || !strings.Contains(got.Text(), test.want) {
-					t.Errorf("the tool says %q, not %q", got.Text(), test.want)
+					t.Errorf("the tool returned %q, not %q", got.Text(), test.want)
 				}
 			})
 		}
@@ -141,7 +141,7 @@ func TestAskRefuses(t *testing.T) {
 
 func TestAskOutsideOfACall(t *testing.T) {
 	if err := mcp.Ask(context.Background(), nameForm()); err == nil {
-		t.Error("Ask returns no error")
+		t.Error("Ask returns no error: mcp.Ask(context.Background(), nameForm()) = nil, want an error")
 	}
 }
 
@@ -164,7 +164,7 @@ func TestAskInCompletion(t *testing.T) {
 		t.Errorf("in a session: %v", err)
 	}
 	if err := answering(t, s, mcp.Revision20260728).Call("completion/complete", params, nil); !errors.Is(err, jsonrpc.InternalError) || !strings.Contains(err.Error(), "cannot ask the client") {
-		t.Errorf("without one: %v", err)
+		t.Errorf(`without one: %v; want err == %v and err containing "cannot ask the client"`, err, jsonrpc.InternalError)
 	}
 }
 
@@ -182,7 +182,7 @@ func TestStateIsUsedOnce(t *testing.T) {
 		} `json:"result"`
 	}
 	if err := json.Unmarshal(client.ask(t, fmt.Appendf(nil, call, "")), &asked); err != nil || asked.Result.State == "" {
-		t.Fatalf("no state: %v", err)
+		t.Fatalf(`no state: %v; want no error and asked.Result.State != ""`, err)
 	}
 	var all sync.WaitGroup
 	var done, refused int
@@ -205,6 +205,6 @@ func TestStateIsUsedOnce(t *testing.T) {
 		}
 	}
 	if done != 1 || refused != tries-1 {
-		t.Errorf("%d were served and %d refused", done, refused)
+		t.Errorf("%d were served and %d refused; want done == 1 and refused == tries-1", done, refused)
 	}
 }

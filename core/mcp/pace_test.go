@@ -44,18 +44,18 @@ func TestQuickToolBecomesSlow(t *testing.T) {
 				client.send(t, []byte(`{"jsonrpc":"2.0","id":"slow","method":"tools/call","params":{"name":"work","arguments":{"slow":true}}}`))
 				client.send(t, []byte(`{"jsonrpc":"2.0","id":"ping","method":"ping"}`))
 				if answer := string(client.receive(t)); !strings.Contains(answer, `"ping"`) {
-					t.Errorf("the first answer is %s", answer)
+					t.Errorf(`the first answer: string(client.receive(t)) = %q, want it to contain "\"ping\""`, answer)
 				}
 				if took := time.Since(began); took > time.Millisecond {
-					t.Errorf("a ping took %v", took)
+					t.Errorf("a ping took: time.Since(began) = %v, want at most %v", took, time.Millisecond)
 				}
 				client.send(t, []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"slow"}}`))
 				client.send(t, []byte(`{"jsonrpc":"2.0","id":"again","method":"ping"}`))
 				if answer := string(client.receive(t)); !strings.Contains(answer, `"again"`) {
-					t.Errorf("the second answer is %s", answer)
+					t.Errorf(`the second answer: string(client.receive(t)) = %q, want it to contain "\"again\""`, answer)
 				}
 				if took := time.Since(began); took > time.Millisecond {
-					t.Errorf("a cancellation took %v", took)
+					t.Errorf("a cancellation took: time.Since(began) = %v, want at most %v", took, time.Millisecond)
 				}
 			})
 		})
@@ -98,7 +98,7 @@ func TestSlowToolsRunTogether(t *testing.T) {
 			client.receive(t)
 		}
 		if took := time.Since(began); took != time.Second {
-			t.Errorf("%d naps of a second took %v", n, took)
+			t.Errorf("%d naps of a second took: time.Since(began) = %v, want %v", n, took, time.Second)
 		}
 	})
 }
@@ -122,14 +122,14 @@ func TestTooManyInFlight(t *testing.T) {
 		}
 		client.send(t, []byte(`{"jsonrpc":"2.0","id":"more","method":"tools/call","params":{"name":"wait"}}`))
 		if answer := string(client.receive(t)); !strings.Contains(answer, fmt.Sprint(int(jsonrpc.InternalError))) || !strings.Contains(answer, `"more"`) {
-			t.Errorf("one more is answered with %s", answer)
+			t.Errorf(`one more is answered with %s; want answer containing fmt.Sprint(int(jsonrpc.InternalError)) and answer containing "\"more\""`, answer)
 		}
 		for i := range maxInFlight {
 			client.send(t, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i))
 		}
 		client.send(t, []byte(`{"jsonrpc":"2.0","id":"ping","method":"ping"}`))
 		if answer := string(client.receive(t)); !strings.Contains(answer, `"ping"`) || strings.Contains(answer, "error") {
-			t.Errorf("a ping is answered with %s", answer)
+			t.Errorf(`a ping is answered with %s; want answer containing "\"ping\"" and answer without "error"`, answer)
 		}
 	})
 }

@@ -65,12 +65,12 @@ func TestOnlyOfferedMethods(t *testing.T) {
 			}
 			for _, name := range test.want {
 				if !c.Capabilities.Has(name) {
-					t.Errorf("%s is not declared", name)
+					t.Errorf("%s is not declared: c.Capabilities.Has(name) = false, want true", name)
 				}
 			}
 			for _, method := range test.refused {
 				if err := c.Call(method, nil, nil); !errors.Is(err, jsonrpc.MethodNotFound) {
-					t.Errorf("%s: %v", method, err)
+					t.Errorf("%s: c.Call(method, nil, nil) = %v, want %v", method, err, jsonrpc.MethodNotFound)
 				}
 			}
 		})
@@ -145,23 +145,23 @@ func TestAddRefuses(t *testing.T) {
 func TestRemove(t *testing.T) {
 	s := fixture.New(t, mcp.Options{Logger: quietLogger()})
 	if !s.RemoveTool("add") || s.RemoveTool("add") {
-		t.Error("RemoveTool does not tell what was there")
+		t.Error(`RemoveTool does not tell what was there; want s.RemoveTool("add") and !s.RemoveTool("add")`)
 	}
 	if !s.RemoveResource("note://logo") || s.RemoveResource("note://logo") {
-		t.Error("RemoveResource does not tell what was there")
+		t.Error(`RemoveResource does not tell what was there; want s.RemoveResource("note://logo") and !s.RemoveResource("note://logo")`)
 	}
 	if !s.RemoveResourceTemplate("note://by-id/{id}{?page}") || s.RemoveResourceTemplate("x") {
-		t.Error("RemoveResourceTemplate does not tell what was there")
+		t.Error(`RemoveResourceTemplate does not tell what was there; want s.RemoveResourceTemplate("note://by-id/{id}{?page}") and !s.RemoveResourceTemplate("x")`)
 	}
 	if !s.RemovePrompt("plain") || s.RemovePrompt("plain") {
-		t.Error("RemovePrompt does not tell what was there")
+		t.Error(`RemovePrompt does not tell what was there; want s.RemovePrompt("plain") and !s.RemovePrompt("plain")`)
 	}
 	if err := mcp.AddTool(s, fixture.AddTool(), fixture.Add); err != nil {
 		t.Errorf("adding again what was removed: %v", err)
 	}
 	c := mcptest.Connect(t, s)
 	if err := c.Call("resources/read", map[string]any{"uri": "note://by-id/1"}, nil); !errors.Is(err, mcp.ResourceNotFound) {
-		t.Errorf("reading what was removed: %v", err)
+		t.Errorf("reading what was removed: got %v, want %v", err, mcp.ResourceNotFound)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestNamePrefix(t *testing.T) {
 		s.CompletePrompt("review", complete),
 	)
 	if err != nil || !s.RemoveTool("old") || !s.RemovePrompt("old") {
-		t.Fatalf("adding and removing: %v", err)
+		t.Fatalf(`adding and removing: %v; want no error and s.RemoveTool("old") and s.RemovePrompt("old")`, err)
 	}
 	client := mcptest.Connect(t, s)
 	var names []string
@@ -191,7 +191,7 @@ func TestNamePrefix(t *testing.T) {
 		t.Errorf("the names are %s, want %s", got, want)
 	}
 	if result := client.CallTool("git_show", nil); result.IsError {
-		t.Errorf("git_show: %s", result.Text())
+		t.Errorf("git_show: result.IsError = true, want false (result.Text(): %q)", result.Text())
 	}
 }
 
@@ -216,7 +216,7 @@ func TestProvide(t *testing.T) {
 			})
 		}
 		if got := c.CallTool("look", nil).Text(); !strings.Contains(got, " and "+string(revision)+", of the hook, <nil>, look") {
-			t.Errorf("in revision %s, a call finds %s", revision, got)
+			t.Errorf(`in revision: c.CallTool("look", nil).Text() = %q, want it to contain %q (revision: %q)`, got, " and "+string(revision)+", of the hook, <nil>, look", revision)
 		}
 	}
 }
@@ -252,13 +252,13 @@ func TestHook(t *testing.T) {
 	c := mcptest.Connect(t, s)
 	var result mcp.ToolResult
 	if err := c.Call("tools/call", map[string]any{"name": "asks", "_meta": map[string]any{"x": 1}}, &result); err != nil || result.Text() != `from the hook asks {"x":1}` {
-		t.Errorf("the tool says %q, %v", result.Text(), err)
+		t.Errorf(`the tool returned %q, %v; want no error and result.Text() == "from the hook asks {\"x\":1}"`, result.Text(), err)
 	}
 	if err := c.Call("tools/call", map[string]any{"name": "forbidden"}, nil); !errors.Is(err, jsonrpc.Code(-7)) || err.Error() != "not you, mcptest" {
-		t.Errorf("what the hook refuses gives %v", err)
+		t.Errorf(`what the hook refuses gives %v; want err == jsonrpc.Code(-7) and err == "not you, mcptest"`, err)
 	}
 	if err := c.Call("tools/call", map[string]any{"name": "forbidden", "uri": "harmless", "_meta": map[string]any{"name": "harmless"}}, nil); !errors.Is(err, jsonrpc.Code(-7)) {
-		t.Errorf("what is hidden from the hook gives %v", err)
+		t.Errorf("what is hidden from the hook: got %v, want %v", err, jsonrpc.Code(-7))
 	}
 	c.Call("tools/call", map[string]any{"name": "nobody"}, nil)
 	c.Call("no/such/method", nil, nil)
@@ -327,13 +327,13 @@ func TestOffersAreFixedPerSession(t *testing.T) {
 		early.Next("notifications/tools/list_changed")
 		synctest.Wait()
 		if more := early.Received(); len(more) != 0 {
-			t.Errorf("the early client is told %v", more)
+			t.Errorf("the early client is told: early.Received() = %+v, want it empty", more)
 		}
 		if err := early.Call("prompts/list", nil, nil); !errors.Is(err, jsonrpc.MethodNotFound) {
-			t.Errorf("the early client's prompts/list gives %v", err)
+			t.Errorf(`the early client's prompts/list: early.Call("prompts/list", nil, nil) = %v, want %v`, err, jsonrpc.MethodNotFound)
 		}
 		if late := mcptest.Connect(t, s); len(late.Prompts()) != 1 {
-			t.Error("the late client does not see the prompt")
+			t.Errorf("the late client does not see the prompt: len(late.Prompts()) = %v, want 1", len(late.Prompts()))
 		}
 	})
 }
@@ -352,7 +352,7 @@ func TestBurst(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got := c.Received(); len(got) != 1 {
-			t.Errorf("30 changes in 150 ms make %d notifications", len(got))
+			t.Errorf("30 changes in 150 ms make: len(got) = %v, want 1", len(got))
 		}
 		// A server that changes continuously still sends notifications.
 		for i := range 100 {
@@ -365,7 +365,7 @@ func TestBurst(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got := c.Received(); len(got) < 3 || len(got) > 5 {
-			t.Errorf("changes for half a second make %d notifications", len(got)-1)
+			t.Errorf("changes for half a second make %d notifications; want len(got) >= 3 and len(got) <= 5", len(got)-1)
 		}
 	})
 }
@@ -392,7 +392,7 @@ func TestSession(t *testing.T) {
 		t.Errorf("session = revision %v, client %+v, want %v, me", session.Revision(), call.Client(), mcp.Revision20250326)
 	}
 	if caps := call.ClientCapabilities(); !caps.Has("sampling") || !caps.Has("unheard/of") || caps.Has("roots") {
-		t.Errorf("capabilities = %s", caps)
+		t.Errorf(`capabilities = %s; want caps.Has("sampling") and caps.Has("unheard/of") and !caps.Has("roots")`, caps)
 	}
 }
 
@@ -402,10 +402,10 @@ func TestSeveralSessions(t *testing.T) {
 	old := mcptest.ConnectWith(t, s, mcptest.Options{Revision: mcp.Revision20241105})
 	young := mcptest.Connect(t, s)
 	if tools := old.Tools(); tools[0].Title != "" || tools[0].OutputSchema != nil {
-		t.Errorf("the older client is told %+v", tools[0])
+		t.Errorf(`the older client is told %+v; want tools[0].Title == "" and tools[0].OutputSchema == nil`, tools[0])
 	}
 	if tools := young.Tools(); tools[0].Title == "" || tools[0].OutputSchema == nil {
-		t.Errorf("the younger client is told %+v", tools[0])
+		t.Errorf(`the younger client is told %+v; want tools[0].Title != "" and tools[0].OutputSchema != nil`, tools[0])
 	}
 	s.RemoveTool("add")
 	s.RemovePrompt("plain")
@@ -426,7 +426,7 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				if got := c.CallTool("add", map[string]any{"a": i, "b": 1}).Text(); got == "" {
-					t.Errorf("add says nothing")
+					t.Errorf(`add says nothing: c.CallTool("add", map[string]any{"a": i, "b": 1}).Text() = %q, want not ""`, got)
 				}
 				c.Tools()
 				c.Resources()
@@ -478,7 +478,7 @@ func TestScopes(t *testing.T) {
 		"completion/complete": `{"ref":{"type":"ref/prompt","name":"tool"},"argument":{"name":"id","value":""}}`,
 	} {
 		if err := eve.Call(method, json.RawMessage(params), nil); !errors.Is(err, jsonrpc.InvalidRequest) || !strings.Contains(err.Error(), "needs a token with the scopes notes:") {
-			t.Errorf("%s without the scopes: %v", method, err)
+			t.Errorf(`%s without the scopes: %v; want err == %v and err containing "needs a token with the scopes notes:"`, method, err, jsonrpc.InvalidRequest)
 		}
 		for _, client := range []*mcptest.Client{local, ada} {
 			if err := client.Call(method, json.RawMessage(params), nil); err != nil {
@@ -487,13 +487,13 @@ func TestScopes(t *testing.T) {
 		}
 	}
 	if len(eve.Tools()) != 2 || len(eve.Prompts()) != 1 || len(eve.Resources()) != 2 || len(eve.ResourceTemplates()) != 1 {
-		t.Error("a list without the scopes is shorter")
+		t.Error("a list without the scopes is shorter; want len(eve.Tools()) == 2 and len(eve.Prompts()) == 1 and len(eve.Resources()) == 2 and len(eve.ResourceTemplates()) == 1")
 	}
 	stateless := mcptest.ConnectWith(t, s, mcptest.Options{Revision: mcp.Latest})
 	for _, uri := range []string{"note://one", "note://all/1"} {
 		var result json.RawMessage
 		if err := stateless.Call("resources/read", map[string]string{"uri": uri}, &result); err != nil || !strings.Contains(string(result), `"cacheScope":"private"`) {
-			t.Errorf("%s: %s, %v", uri, result, err)
+			t.Errorf(`%s: %s, %v; want no error and string(result) containing "\"cacheScope\":\"private\""`, uri, result, err)
 		}
 	}
 }

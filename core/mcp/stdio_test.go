@@ -120,14 +120,14 @@ func (p *process) call(id int, tool string) {
 func (p *process) next() (id, line string) {
 	p.t.Helper()
 	if !p.out.Scan() {
-		p.t.Fatalf("standard output has ended: %v\nstandard error:\n%s", p.out.Err(), p.stderr)
+		p.t.Fatalf("standard output has ended: p.out.Scan() = false, want true (p.out.Err(): %v) (p.stderr: %+v)", p.out.Err(), p.stderr)
 	}
 	var m struct {
 		JSONRPC string
 		ID      json.RawMessage
 	}
 	if err := json.Unmarshal(p.out.Bytes(), &m); err != nil || m.JSONRPC != "2.0" {
-		p.t.Fatalf("this is no message: %q", p.out.Text())
+		p.t.Fatalf(`this is no message: %q; want no error and m.JSONRPC == "2.0"`, p.out.Text())
 	}
 	return string(m.ID), p.out.Text()
 }
@@ -144,7 +144,7 @@ func (p *process) wait(within time.Duration) []string {
 		p.t.Errorf("the process ended with %v\nstandard error:\n%s", err, p.stderr)
 	}
 	if took := time.Since(began); took > within {
-		p.t.Errorf("the process took %v to exit, more than %v", took, within)
+		p.t.Errorf("the process took: time.Since(began) = %v, want at most %v", took, within)
 	}
 	return rest
 }
@@ -173,7 +173,7 @@ func TestStrayPrints(t *testing.T) {
 	p := start(t, "noisy")
 	p.send(handshake)
 	if id, line := p.next(); id != `"init"` {
-		t.Fatalf("the first line is %s", line)
+		t.Fatalf(`the first line is %s: id = %q, want "\"init\""`, line, id)
 	}
 	for i := range 100 {
 		p.call(i, "talk")
@@ -184,7 +184,7 @@ func TestStrayPrints(t *testing.T) {
 	}
 	p.in.Close()
 	if rest := p.wait(10 * time.Second); len(rest) != 0 {
-		t.Errorf("after the end: %q", rest)
+		t.Errorf("after the end: p.wait(10 * time.Second) = %q, want it empty", rest)
 	}
 	for _, want := range []string{
 		"a line from the start", "half a line from the start", "a goroutine and its copy of os.Stdout", "a line from main",
@@ -202,14 +202,14 @@ func TestPrintsBeforeServing(t *testing.T) {
 	t.Parallel()
 	p := start(t, "late")
 	if !p.out.Scan() || p.out.Text() != "late: a line from main" {
-		t.Fatalf("the first line is %q", p.out.Text())
+		t.Fatalf(`the first line is %q; want p.out.Scan() and p.out.Text() == "late: a line from main"`, p.out.Text())
 	}
 	p.send(handshake)
 	p.next()
 	for i := range 10 {
 		p.call(i, "talk")
 		if id, line := p.next(); id != fmt.Sprint(i) {
-			t.Fatalf("call %d is answered by %s", i, line)
+			t.Fatalf("call: id = %q, want %q (i: %v) (line: %q)", id, fmt.Sprint(i), i, line)
 		}
 	}
 	p.in.Close()
@@ -242,15 +242,15 @@ func TestEndOfProcess(t *testing.T) {
 			p.call(3, "stubborn")
 			p.send(`{"jsonrpc":"2.0","id":4,"method":"ping"}` + "\n")
 			if id, line := p.next(); id != "4" {
-				t.Fatalf("the ping is answered by %s", line)
+				t.Fatalf(`the ping is answered by %s: id = %q, want "4"`, line, id)
 			}
 			end(p)
 			said := strings.Join(p.wait(15*time.Second), "\n")
 			if !strings.Contains(said, "rested") || !strings.Contains(said, "woken") {
-				t.Errorf("at the end, the server said\n%s", said)
+				t.Errorf("at the end, the server said\n%s; want said containing \"rested\" and said containing \"woken\"", said)
 			}
 			if !strings.Contains(p.stderr.String(), "still running") {
-				t.Error("nothing is logged about the call that did not end")
+				t.Errorf(`nothing is logged about the call that did not end: p.stderr.String() = %q, want it to contain "still running"`, p.stderr.String())
 			}
 		})
 	}
@@ -285,7 +285,7 @@ func TestSecondSignal(t *testing.T) {
 	close(ended)
 	var exit *exec.ExitError
 	if err := p.cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
-		t.Errorf("the process ended with %v, not by the signal", err)
+		t.Errorf("the process ended with %v, not by the signal; want errors.As(err, &exit) and exit.Sys().(syscall.WaitStatus).Signal() == %v", err, syscall.SIGTERM)
 	}
 }
 
@@ -311,7 +311,7 @@ func TestClientVanishes(t *testing.T) {
 	}
 	io.WriteString(in, handshake)
 	if !bufio.NewScanner(out).Scan() {
-		t.Fatal("no answer to initialize")
+		t.Fatal("no answer to initialize: bufio.NewScanner(out).Scan() = false, want true")
 	}
 	out.Close()
 	stderr.Close()

@@ -103,10 +103,10 @@ func TestDecode(t *testing.T) {
 	result := &mcp.ToolResult{StructuredContent: json.RawMessage(`{"sum":3,"SUM":4}`)}
 	var out fixture.AddOutput
 	if err := result.Decode(&out); err != nil || out.Sum != 3 {
-		t.Errorf("got %+v, %v", out, err)
+		t.Errorf("got %+v, %v; want no error and out.Sum == 3", out, err)
 	}
 	if err := mcp.TextResult("x").Decode(&out); err == nil {
-		t.Error("there is nothing to decode, and nothing is said")
+		t.Error(`there is nothing to decode, and nothing is said: mcp.TextResult("x").Decode(&out) = nil, want an error`)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestAddResource(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			client := mcptest.Serve(t, test.add)
 			if listed := client.Resources(); len(listed) != 1 || listed[0].MIMEType != test.mime {
-				t.Errorf("listed as %+v", listed)
+				t.Errorf("listed as %+v; want len(listed) == 1 and listed[0].MIMEType == %q", listed, test.mime)
 			}
 			var got struct {
 				Contents contents `json:"contents"`
@@ -95,7 +95,7 @@ func TestSubscribeChecksVariables(t *testing.T) {
 	c := mcptest.Connect(t, s)
 	for uri, want := range map[string]error{"typed://note/a": nil, "typed://note/A": jsonrpc.InvalidParams, "typed://nope": mcp.ResourceNotFound} {
 		if err := c.Call("resources/subscribe", map[string]any{"uri": uri}, nil); !errors.Is(err, want) {
-			t.Errorf("%s: %v", uri, err)
+			t.Errorf("%s: got %v, want %v", uri, err, want)
 		}
 	}
 }

@@ -231,7 +231,7 @@ func TestGuard(t *testing.T) {
 		response := sendRequest(t, test.door, test.request, test.headers...)
 		text := read(t, response)
 		if response.StatusCode != test.status {
-			t.Errorf("%s with %q is answered with %d, not %d", test.request, test.headers, response.StatusCode, test.status)
+			t.Errorf("response.StatusCode = %v, want %v (test.request: %q) (test.headers: %q)", response.StatusCode, test.status, test.request, test.headers)
 		}
 		served := strings.HasPrefix(test.request, "POST ") && test.status == 200
 		if !served && response.Header.Get("X-Content-Type-Options") != "nosniff" || !served && response.Header.Get("Cache-Control") != "no-store" {
@@ -276,11 +276,11 @@ func TestRemedies(t *testing.T) {
 		var refused struct{ Error struct{ Message string } }
 		text := read(t, sendRequest(t, d, test.request, test.header))
 		if err := json.Unmarshal([]byte(text), &refused); err != nil || !strings.Contains(refused.Error.Message, test.says) {
-			t.Errorf("%s with %.80q says %s", test.request, test.header, text)
+			t.Errorf("%s with %.80q returned %s; want no error and refused.Error.Message containing %q", test.request, test.header, text, test.says)
 		}
 	}
 	if !strings.Contains(logged.String(), "https://evil.example.com") {
-		t.Errorf("the log does not name an origin:\n%s", logged.String())
+		t.Errorf(`the log does not name an origin: logged.String() = %q, want it to contain "https://evil.example.com"`, logged.String())
 	}
 }
 
@@ -290,11 +290,11 @@ func TestRefusalLogged(t *testing.T) {
 	d := newTestGuard(t, loopback(), Options{}, ServeOptions{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 	read(t, sendRequest(t, d, "POST /nothing"))
 	if text := logged.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `msg=refused method=POST path=/nothing status=404 error="/nothing does not exist`) {
-		t.Errorf("the log is\n%s", text)
+		t.Errorf("the log is\n%s; want strings.Count(text, \"\\n\") == 1 and text containing \"msg=refused method=POST path=/nothing status=404 error=\\\"/nothing does not exist\"", text)
 	}
 	logged.Reset()
 	if read(t, sendRequest(t, d, "POST /mcp")); logged.Len() > 0 {
-		t.Errorf("what is not refused is logged:\n%s", logged.String())
+		t.Errorf("what is not refused: logged.Len() = %v, want at most 0 (logged.String(): %q)", logged.Len(), logged.String())
 	}
 }
 
@@ -323,22 +323,22 @@ func TestGates(t *testing.T) {
 		text := read(t, response)
 		challenges := strings.Join(response.Header["Www-Authenticate"], "|")
 		if response.StatusCode != test.status || challenges != test.challenges || !strings.Contains(text, test.body) {
-			t.Errorf("%q: %d, %s, %s", test.headers, response.StatusCode, challenges, text)
+			t.Errorf("%q: %d, %s, %s; want response.StatusCode == %v and challenges == %q and text containing %q", test.headers, response.StatusCode, challenges, text, test.status, test.challenges, test.body)
 		}
 		if retry := response.Header.Get("Retry-After"); (retry != "") != (test.status == 503) {
-			t.Errorf("%q: Retry-After is %q", test.headers, retry)
+			t.Errorf(`(retry != "") = %v, want %v (test.headers: %q) (retry: %q)`, (retry != ""), (test.status == 503), test.headers, retry)
 		}
 		if strings.Contains(text, "eyJsecret") {
-			t.Errorf("%q: an error of ours is told to everybody: %s", test.headers, text)
+			t.Errorf(`%q: an error of ours is told to everybody: text = %q, want it without "eyJsecret"`, test.headers, text)
 		}
 	}
 	for _, secret := range []string{key, "other", "Basic", "eDp5"} {
 		if strings.Contains(logged.String(), secret) {
-			t.Errorf("%s is logged:\n%s", secret, logged.String())
+			t.Errorf("logged.String() = %q, want it without %q", logged.String(), secret)
 		}
 	}
 	if !strings.Contains(logged.String(), "no route to the issuer") {
-		t.Errorf("an error of ours is not logged:\n%s", logged.String())
+		t.Errorf(`an error of ours: logged.String() = %q, want it to contain "no route to the issuer"`, logged.String())
 	}
 }
 
@@ -347,7 +347,7 @@ func TestPreflight(t *testing.T) {
 	response := sendRequest(t, d, "OPTIONS /mcp", "Origin: https://app.example.com", "Access-Control-Request-Method: POST",
 		"Access-Control-Request-Headers: content-type,mcp-param-city", "Access-Control-Request-Headers: Mcp-Param-Unit")
 	if response.StatusCode != 204 {
-		t.Fatalf("it is answered with %d", response.StatusCode)
+		t.Fatalf("response.StatusCode = %v, want 204", response.StatusCode)
 	}
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Origin":      "https://app.example.com",
@@ -362,28 +362,28 @@ func TestPreflight(t *testing.T) {
 		}
 	}
 	if vary := response.Header.Get("Vary"); !strings.HasPrefix(vary, "Origin") {
-		t.Errorf("Vary is %q", vary)
+		t.Errorf(`Vary: response.Header.Get("Vary") = %q, want the prefix "Origin"`, vary)
 	}
 	if response := sendRequest(t, d, "OPTIONS /mcp", "Origin: https://evil.example.com", "Access-Control-Request-Method: POST"); response.StatusCode != 403 {
-		t.Errorf("the preflight of another is answered with %d", response.StatusCode)
+		t.Errorf("the preflight of another: response.StatusCode = %v, want 403", response.StatusCode)
 	}
 	if response := sendRequest(t, d, "POST /mcp", "Origin: https://app.example.com"); response.StatusCode != 401 || response.Header.Get("Access-Control-Allow-Origin") == "" {
-		t.Errorf("a page cannot read that it needs a key: %d %v", response.StatusCode, response.Header)
+		t.Errorf(`a page cannot read that it needs a key: %d %v; want response.StatusCode == 401 and response.Header.Get("Access-Control-Allow-Origin") != ""`, response.StatusCode, response.Header)
 	}
 	if response := sendRequest(t, d, "POST /mcp", "X-Api-Token: "+key); response.Header.Get("Access-Control-Allow-Origin") != "" {
-		t.Errorf("there was no origin, and the answer has %v", response.Header)
+		t.Errorf(`there was no origin, and the answer: response.Header.Get("Access-Control-Allow-Origin") = %q, want "" (response.Header: %+v)`, response.Header.Get("Access-Control-Allow-Origin"), response.Header)
 	}
 }
 
 func TestClient(t *testing.T) {
 	r := httptest.NewRequest("POST", "/mcp", nil)
 	if got := ForwardedClient(r); got != "" {
-		t.Errorf("a request without an address is %q", got)
+		t.Errorf(`a request without an address: ForwardedClient(r) = %q, want ""`, got)
 	}
 	r.Header.Add("X-Forwarded-For", "6.6.6.6")
 	r.Header.Add("X-Forwarded-For", "7.7.7.7, 192.0.2.1")
 	if got := ForwardedClient(r); got != "192.0.2.1" {
-		t.Errorf("the client is %q", got)
+		t.Errorf(`the client: ForwardedClient(r) = %q, want "192.0.2.1"`, got)
 	}
 	id := &auth.Identity{Subject: "ann"}
 	h := &Handler{o: Options{Client: ForwardedClient}}

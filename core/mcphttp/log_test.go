@@ -103,10 +103,10 @@ func TestOrigin(t *testing.T) {
 		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look","_meta":{"traceparent":"` + test.meta + `"}}}`
 		s.post(id, body, "Traceparent: "+test.header)
 		if trace != test.want || session != id[:8] {
-			t.Errorf("%+v: got the trace %q and the session %q", test, trace, session)
+			t.Errorf("%+v: got the trace %q and the session %q; want trace == %q and session == id[:8]", test, trace, session, test.want)
 		}
 	}
 	if len(seen) != len(tests) {
-		t.Errorf("%d calls have %d ids", len(tests), len(seen))
+		t.Errorf("len(seen) = %v, want %v", len(seen), len(tests))
 	}
 }

@@ -86,7 +86,7 @@ func FuzzOrigin(f *testing.F) {
 		}
 		u, err := url.Parse(origin)
 		if err != nil || !strings.EqualFold(u.Scheme+"://"+u.Host, origin) || !ports.MatchString(u.Host) {
-			t.Fatalf("the origin %q is let in, which is none: %v", origin, err)
+			t.Fatalf(`the origin %q is let in, which is none: %v; want no error and strings.EqualFold(u.Scheme+"://"+u.Host, origin) and ports.MatchString(u.Host)`, origin, err)
 		}
 		name := strings.ToLower(u.Hostname())
 		switch {

@@ -76,14 +76,14 @@ func TestRaw(t *testing.T) {
 			}
 			text, _ := io.ReadAll(response.Body)
 			if response.StatusCode != test.status {
-				t.Errorf("it is answered with %d, not %d: %s", response.StatusCode, test.status, text)
+				t.Errorf("response.StatusCode = %v, want %v (text: %s)", response.StatusCode, test.status, text)
 			}
 			rest, _ := io.ReadAll(reader) // until the connection ends
 			if strings.Contains(string(text)+string(rest), "smuggled") {
-				t.Errorf("what follows is served:\n%s%s", text, rest)
+				t.Errorf(`what follows is served: string(text)+string(rest) = %q, want it without "smuggled" (text: %s) (rest: %s)`, string(text)+string(rest), text, rest)
 			}
 			if strings.Contains(string(text), key) {
-				t.Errorf("the key is told: %s", text)
+				t.Errorf("the key is told: string(text) = %q, want it without %q", string(text), key)
 			}
 		})
 	}
@@ -112,6 +112,6 @@ func TestPipelined(t *testing.T) {
 		}
 	}
 	if rest, _ := io.ReadAll(reader); len(rest) > 0 {
-		t.Errorf("there is more: %s", rest)
+		t.Errorf("there is more: rest = %s, want it empty", rest)
 	}
 }

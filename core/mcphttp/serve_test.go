@@ -60,7 +60,7 @@ func TestRefusedAtStart(t *testing.T) {
 	} {
 		test.options.Ready = func(net.Addr) { t.Errorf("%s: it serves", test.options.Addr) }
 		if err := serve(t.Context(), newService(t, echo{}, Options{}), test.options); err == nil || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s: %v, which lacks %q", test.options.Addr, err, test.says)
+			t.Errorf("%s: %v, which lacks %q; want err containing %q", test.options.Addr, err, test.says, test.says)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestNoAddress(t *testing.T) {
 	}
 	defer listener.Close()
 	if listener.Addr().String() != DefaultAddr {
-		t.Errorf("it listens on %s", listener.Addr())
+		t.Errorf("it listens on: listener.Addr().String() = %q, want %q", listener.Addr().String(), DefaultAddr)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestEnd(t *testing.T) {
 		t.Error(err)
 	}
 	if got := <-answered; got != "done" {
-		t.Errorf("the call in flight gets %q", got)
+		t.Errorf(`the call in flight gets: <-answered = %q, want "done"`, got)
 	}
 	if conn, err := net.Dial("tcp", addr); err == nil {
 		conn.Close()
@@ -147,17 +147,17 @@ func TestPanic(t *testing.T) {
 	var logged safeBuffer
 	addr, stop := start(t, panicking{}, ServeOptions{Logger: slog.New(slog.NewTextHandler(&logged, nil)), Health: true})
 	if response, err := http.Post("http://"+addr+"/mcp", "application/json", strings.NewReader("{}")); err == nil {
-		t.Errorf("it is answered with %d", response.StatusCode)
+		t.Errorf("it is answered with %d: err = nil, want an error", response.StatusCode)
 	}
 	response, err := http.Get("http://" + addr + "/healthz")
 	if err != nil || response.StatusCode != 200 {
-		t.Errorf("then it is not there: %v", err)
+		t.Errorf("then it is not there: %v; want no error and response.StatusCode == 200", err)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
 	if text := logged.String(); !strings.Contains(text, "a fault") {
-		t.Errorf("it is logged as %q", text)
+		t.Errorf(`it is logged as: logged.String() = %q, want it to contain "a fault"`, text)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestBrokenListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := serve(t.Context(), newService(t, echo{}, Options{}), ServeOptions{Listener: broken{listener}}); err == nil || !strings.Contains(err.Error(), "no more files") {
-		t.Errorf("it ends with %v", err)
+		t.Errorf(`it ends with %v; want err containing "no more files"`, err)
 	}
 }
 
@@ -202,6 +202,6 @@ func TestUnprotectedListener(t *testing.T) {
 	}
 	err = serve(t.Context(), service{}, ServeOptions{Listener: listener})
 	if unprotected, ok := errors.AsType[*UnprotectedError](err); !ok || unprotected.Addr != listener.Addr().String() {
-		t.Errorf("listening on %s gives %v", listener.Addr(), err)
+		t.Errorf("listening on %s gives %v; want ok and unprotected.Addr == listener.Addr().String()", listener.Addr(), err)
 	}
 }

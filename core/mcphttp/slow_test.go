@@ -19,11 +19,11 @@ func TestSlowReaders(t *testing.T) {
 		}
 		s.finish([]byte(`"the end"`))
 		if (err != nil) != lossless || s.all.size > 11_000 {
-			t.Errorf("lossless %t: adding gives %v; %d bytes wait", lossless, err, s.all.size)
+			t.Errorf("lossless %t: adding gives %v; %d bytes wait; want (err != nil) == %v and s.all.size <= 11_000", lossless, err, s.all.size, lossless)
 		}
 		sent, state := r.appendPending(nil)
 		if state != want || strings.Contains(string(sent), "the end") == lossless {
-			t.Errorf("lossless %t: the reader is sent %d bytes, and is %d", lossless, len(sent), state)
+			t.Errorf(`lossless %t: the reader is sent %d bytes, and is %d; want state == %v and strings.Contains(string(sent), "the end") != %v`, lossless, len(sent), state, want, lossless)
 		}
 	}
 }

@@ -54,14 +54,14 @@ func TestServe(t *testing.T) {
 	client := mcptest.Serve(t, register("add"), register("plus"))
 	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
 	if got := result.Text(); got != `{"sum":5}` {
-		t.Errorf("add returned %s", got)
+		t.Errorf(`add: result.Text() = %q, want "{\"sum\":5}"`, got)
 	}
 
 	if got := client.CallTool("add", `{"a":2,"b":4}`).Text(); got != `{"sum":6}` {
-		t.Errorf("add of JSON text said %s", got)
+		t.Errorf("add of JSON text: client.CallTool(\"add\", `{\"a\":2,\"b\":4}`).Text() = %q, want \"{\\\"sum\\\":6}\"", got)
 	}
 	if tools := client.Tools(); len(tools) != 2 || client.Server.Name != "test" {
-		t.Errorf("%s offers %+v", client.Server.Name, tools)
+		t.Errorf(`%s offers %+v; want len(tools) == 2 and client.Server.Name == "test"`, client.Server.Name, tools)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestServeFails(t *testing.T) {
 		})
 	}()
 	if <-done; !strings.Contains(f.why, "add tool add: already exists") {
-		t.Errorf("the test fails with %q", f.why)
+		t.Errorf(`the test fails: f.why = %q, want it to contain "add tool add: already exists"`, f.why)
 	}
 }
 
@@ -95,21 +95,21 @@ func TestConnect(t *testing.T) {
 	client := mcptest.Connect(t, newServer(t))
 	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
 	if got := result.Text(); got != `{"sum":5}` {
-		t.Errorf("add returned %s", got)
+		t.Errorf(`add: result.Text() = %q, want "{\"sum\":5}"`, got)
 	}
 
 	if string(result.StructuredContent) != `{"sum":5}` || result.IsError {
-		t.Errorf("result = %+v", result)
+		t.Errorf(`result = %+v; want string(result.StructuredContent) == "{\"sum\":5}" and !result.IsError`, result)
 	}
 	if client.Server.Name != "adder" || client.Revision != mcp.LatestHandshake || client.Instructions != "Add." || !client.Capabilities.Has("tools") {
-		t.Errorf("client = %+v", client)
+		t.Errorf(`client = %+v; want client.Server.Name == "adder" and client.Revision == %q and client.Instructions == "Add." and client.Capabilities.Has("tools")`, client, mcp.LatestHandshake)
 	}
 }
 
 func TestListsFollowPages(t *testing.T) {
 	tools := mcptest.Connect(t, newServer(t)).Tools()
 	if len(tools) != 2 || tools[0].Name != "add" || tools[1].Name != "plus" {
-		t.Errorf("tools = %+v", tools)
+		t.Errorf(`tools = %+v; want len(tools) == 2 and tools[0].Name == "add" and tools[1].Name == "plus"`, tools)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestProtocolErrorsAreErrors(t *testing.T) {
 	client := mcptest.Connect(t, newServer(t))
 	err := client.Call("tools/call", map[string]any{"name": "nope"}, nil)
 	if !errors.Is(err, jsonrpc.InvalidParams) {
-		t.Errorf("an unknown tool gives %v", err)
+		t.Errorf("an unknown tool: err = %v, want %v", err, jsonrpc.InvalidParams)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestNextWaits(t *testing.T) {
 	server.RemoveTool("plus")
 	client.Next("notifications/tools/list_changed")
 	if left := client.Received(); len(left) != 0 {
-		t.Errorf("still there: %v", left)
+		t.Errorf("still there: client.Received() = %+v, want it empty", left)
 	}
 }
 
@@ -147,9 +147,9 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := client.CallContext(ctx, "tools/call", map[string]any{"name": "wait"}, nil); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error = %v", err)
+		t.Errorf("error: got %v, want %v", err, context.DeadlineExceeded)
 	}
 	if cause := <-stopped; !errors.Is(cause, jsonrpc.ErrCancelled) {
-		t.Errorf("the tool stopped because of %v", cause)
+		t.Errorf("the tool stopped because: <-stopped = %v, want %v", cause, jsonrpc.ErrCancelled)
 	}
 }

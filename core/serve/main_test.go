@@ -139,10 +139,10 @@ func TestCommandLine(t *testing.T) {
 				t.Errorf("exit code %d, want %d", status, test.status)
 			}
 			if got := read(t, out); !strings.Contains(got, test.out) {
-				t.Errorf("standard output lacks %q:\n%s", test.out, got)
+				t.Errorf("standard output lacks: read(t, out) = %q, want it to contain %q", got, test.out)
 			}
 			if got := read(t, errOut); !strings.Contains(got, test.errOut) {
-				t.Errorf("standard error lacks %q:\n%s", test.errOut, got)
+				t.Errorf("standard error lacks: read(t, errOut) = %q, want it to contain %q", got, test.errOut)
 			}
 		})
 	}
@@ -156,7 +156,7 @@ func TestDevNeedsSource(t *testing.T) {
 		t.Errorf("exit code %d, want 1", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "needs the source of hello") {
-		t.Errorf("got %s", got)
+		t.Errorf(`read(t, errOut) = %q, want it to contain "needs the source of hello"`, got)
 	}
 }
 
@@ -189,7 +189,7 @@ func (commandExtension) Commands() []*cobra.Command {
 func TestCommandGroups(t *testing.T) {
 	out := create(t)
 	if status := Run(t.Context(), hello(commandExtension{}), []string{"--help"}, out, create(t)); status != 0 {
-		t.Errorf("exit code %d", status)
+		t.Errorf("exit code: got %v, want 0", status)
 	}
 	help := read(t, out)
 	for _, want := range []string{"Manage stock:\n  stock", "Other commands:\n  other"} {
@@ -210,16 +210,16 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := end(); err == nil || err.Error() != "closing b\nclosing a" {
-		t.Errorf("closing gives %v", err)
+		t.Errorf(`closing gives %v; want err == "closing b\nclosing a"`, err)
 	}
 	if _, err := (&program{extensions: []Extension{a, bad, b}}).addComponents(t.Context(), nil, log); err == nil || err.Error() != "no room\nclosing a" {
-		t.Errorf("opening gives %v", err)
+		t.Errorf(`opening gives %v; want err == "no room\nclosing a"`, err)
 	}
 	if got := strings.Join(did, ", "); got != "open a, open b, close b, close a, open a, open bad, close a" {
-		t.Errorf("it did %s", got)
+		t.Errorf(`it did: strings.Join(did, ", ") = %q, want "open a, open b, close b, close a, open a, open bad, close a"`, got)
 	}
 	if got := logged.String(); strings.Count(got, "msg=opened what=a") != 2 {
-		t.Errorf("it logged %s", got)
+		t.Errorf(`strings.Count(got, "msg=opened what=a") = %v, want 2 (%q)`, strings.Count(got, "msg=opened what=a"), got)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestVersion(t *testing.T) {
 		}
 	}
 	if got := versionOf(nil); got != "devel" {
-		t.Errorf("without build information: got %s", got)
+		t.Errorf(`without build information: versionOf(nil) = %q, want "devel"`, got)
 	}
 }
 

@@ -60,12 +60,12 @@ func startServe(t *testing.T, args ...string) (address string) {
 		cancel()
 		said := <-rest
 		if status := <-ended; status != 0 {
-			t.Errorf("exit code %d:\n%s", status, said)
+			t.Errorf("exit code: <-ended = %v, want 0 (said: %q)", status, said)
 		}
 		reader.Close()
 	})
 	if address == "" {
-		t.Fatalf("it does not serve: %s", lines.Text())
+		t.Fatalf(`it does not serve: %s: address = %q, want not ""`, lines.Text(), address)
 	}
 	return address
 }
@@ -119,15 +119,15 @@ func TestServe(t *testing.T) {
 		{"POST", "/mcp", "Origin: https://evil.example.com", 403},
 	} {
 		if status, text := sendMessage(t, test.method, base+test.path, listTools, test.header); status != test.status {
-			t.Errorf("%s %s with %q is answered with %d, not %d: %s", test.method, test.path, test.header, status, test.status, text)
+			t.Errorf("status = %v, want %v (test.method: %q) (test.path: %q) (test.header: %q) (text: %q)", status, test.status, test.method, test.path, test.header, text)
 		}
 	}
 	status, text := sendMessage(t, "POST", address, listTools, "Origin: https://app.example.com")
 	if (status == 200) != strings.Contains(text, `"tools":[`) || status == 401 || status == 403 {
-		t.Errorf("answered with %d: %s", status, text)
+		t.Errorf("answered with %d: %s; want (status == 200) == strings.Contains(text, `\"tools\":[`) and status != 401 and status != 403", status, text)
 	}
 	if strings.Contains(text, "generate_tool") {
-		t.Errorf("generators are served over HTTP: %s", text)
+		t.Errorf(`generators are served over HTTP: text = %q, want it without "generate_tool"`, text)
 	}
 }
 
@@ -138,11 +138,11 @@ func TestServeWithKeys(t *testing.T) {
 	t.Setenv(keyVariable, first+","+second)
 	address := startServe(t)
 	if status, _ := sendMessage(t, "POST", address, listTools); status != 401 {
-		t.Errorf("without a key it is answered with %d", status)
+		t.Errorf("without a key: status = %v, want 401", status)
 	}
 	for _, header := range []string{"X-Api-Token: " + first, "Authorization: Bearer " + second} {
 		if status, _ := sendMessage(t, "POST", address, listTools, header); status == 401 {
-			t.Errorf("with %q it is answered with 401", header)
+			t.Errorf("with %q it is answered with 401: status = %v, want not 401", header, status)
 		}
 	}
 }
@@ -154,11 +154,11 @@ func TestBadKeys(t *testing.T) {
 		t.Setenv(keyVariable, keys)
 		errOut := create(t)
 		if status := Run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
-			t.Errorf("with %q: exit code %d", keys, status)
+			t.Errorf("with %q: exit code: got %v, want 1", keys, status)
 		}
 		got := read(t, errOut)
 		if !strings.Contains(got, keyVariable) || !strings.Contains(got, "openssl rand -hex 32") {
-			t.Errorf("with %q: got %s", keys, got)
+			t.Errorf(`with %q: got %s; want got containing %q and got containing "openssl rand -hex 32"`, keys, got, keyVariable)
 		}
 		for key := range strings.SplitSeq(keys, ",") {
 			if key != "" && strings.Contains(got, strings.TrimSpace(key)) {
@@ -175,19 +175,19 @@ func TestKeysRequired(t *testing.T) {
 	for _, options := range []mcphttp.ServeOptions{{}, {BehindProxy: true}} {
 		s := &httpServer{program: newProgram(keyed(), nil, nil), listen: options}
 		if err := s.addKeys(); err == nil || !strings.Contains(err.Error(), keyVariable+" is not set") || !strings.Contains(err.Error(), "openssl rand -hex 32") {
-			t.Errorf("without a key: %v", err)
+			t.Errorf(`without a key: %v; want err containing keyVariable+" is not set" and err containing "openssl rand -hex 32"`, err)
 		}
 	}
 	for _, keys := range []string{"", "hunter2", "0123456789abcdef,"} {
 		t.Setenv(keyVariable, keys)
 		s := &httpServer{program: newProgram(keyed(), nil, nil)}
 		if err := s.addKeys(); err == nil || strings.Contains(err.Error(), "unset") || !strings.Contains(err.Error(), "openssl rand -hex 32") {
-			t.Errorf("with %q: %v", keys, err)
+			t.Errorf(`with %q: %v; want err without "unset" and err containing "openssl rand -hex 32"`, keys, err)
 		}
 	}
 	t.Setenv(keyVariable, "0123456789abcdef")
 	if s := (&httpServer{program: newProgram(keyed(), nil, nil)}); s.addKeys() != nil || len(s.listen.Gates) != 1 {
-		t.Errorf("with a key there are %d gates", len(s.listen.Gates))
+		t.Errorf("with a key there are %d gates; want no error and len(s.listen.Gates) == 1", len(s.listen.Gates))
 	}
 }
 
@@ -199,10 +199,10 @@ func TestServeHelp(t *testing.T) {
 		Run(t.Context(), c, []string{"serve", "--help"}, out, out)
 		help := read(t, out)
 		if strings.Contains(help, "must be set") != required || strings.Contains(help, "every program on this machine may call") == required {
-			t.Errorf("if keys are required is %v:\n%s", required, help)
+			t.Errorf("if keys are required is %v:\n%s; want strings.Contains(help, \"must be set\") == %v and strings.Contains(help, \"every program on this machine may call\") != %v", required, help, required, required)
 		}
 		if strings.Count(help, "127.0.0.1:9999") != 1 {
-			t.Errorf("the default address is missing:\n%s", help)
+			t.Errorf(`the default address is missing: strings.Count(help, "127.0.0.1:9999") = %v, want 1 (help: %q)`, strings.Count(help, "127.0.0.1:9999"), help)
 		}
 	}
 }
@@ -212,10 +212,10 @@ func TestBadStateKey(t *testing.T) {
 	t.Setenv("HELLO_STATE_KEY", "hunter2")
 	errOut := create(t)
 	if status := Run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
-		t.Errorf("exit code %d", status)
+		t.Errorf("exit code: got %v, want 1", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "openssl rand -hex 32") || strings.Contains(got, "hunter2") {
-		t.Errorf("got %s", got)
+		t.Errorf(`got %s; want got containing "openssl rand -hex 32" and got without "hunter2"`, got)
 	}
 }
 
@@ -228,10 +228,10 @@ func TestAddressInUse(t *testing.T) {
 	defer listener.Close()
 	errOut := create(t)
 	if status := Run(t.Context(), hello(), []string{"serve", "--addr", listener.Addr().String()}, create(t), errOut); status != 1 {
-		t.Errorf("exit code %d", status)
+		t.Errorf("exit code: got %v, want 1", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "choose another port") {
-		t.Errorf("got %s", got)
+		t.Errorf(`read(t, errOut) = %q, want it to contain "choose another port"`, got)
 	}
 }
 
@@ -280,7 +280,7 @@ func TestGatekeeper(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			if asked != test.asked || len(s.listen.Gates) != test.gates || len(s.listen.Extra) != test.gates {
-				t.Errorf("it was asked for %s, and there are %d gates and %d pages", asked, len(s.listen.Gates), len(s.listen.Extra))
+				t.Errorf("it was asked for %s, and there are %d gates and %d pages; want asked == %q and len(s.listen.Gates) == %v and len(s.listen.Extra) == %v", asked, len(s.listen.Gates), len(s.listen.Extra), test.asked, test.gates, test.gates)
 			}
 			if said := strings.Join(s.startupLines(test.addr, nil), "\n"); err == nil && strings.Contains(said, "not configured; name an issuer") != test.keeper.unused {
 				t.Errorf("at startup: got\n%s", said)
@@ -312,7 +312,7 @@ func TestAnnounce(t *testing.T) {
 	} {
 		said := strings.Join(test.serving.startupLines(&net.TCPAddr{IP: net.ParseIP(test.ip), Port: 8181}, nil), "\n")
 		if !strings.HasPrefix(said, test.says) || strings.Contains(said, "token of") {
-			t.Errorf("on %s: got\n%s", test.ip, said)
+			t.Errorf("on %s: got\n%s; want said starting with %q and said without \"token of\"", test.ip, said, test.says)
 		}
 	}
 }
@@ -323,10 +323,10 @@ func TestUnasked(t *testing.T) {
 	scoped := map[string][]string{"add": nil, "send": {"mail:send"}, "read": {"mail:read"}}
 	open, closed := &httpServer{program: newProgram(hello(), nil, nil)}, &httpServer{program: newProgram(hello(), nil, nil), listen: mcphttp.ServeOptions{Gates: []auth.Gate{nil}}}
 	if got := open.uncheckedScopes(scoped); !strings.Contains(got, "read, send") {
-		t.Errorf("got %q", got)
+		t.Errorf(`open.uncheckedScopes(scoped) = %q, want it to contain "read, send"`, got)
 	}
 	if got := open.uncheckedScopes(map[string][]string{"add": nil}) + closed.uncheckedScopes(scoped); got != "" {
-		t.Errorf("got %q", got)
+		t.Errorf(`got %q, want ""`, got)
 	}
 }
 

@@ -107,7 +107,7 @@ func TestWhatAnInterfaceHeld(t *testing.T) {
 	held := &struct{ Name string }{}
 	var v any = held
 	if err := Unmarshal([]byte(`{"NAME":"x"}`), &v); err != nil || held.Name != "" {
-		t.Errorf("got %v, %v, and %+v", v, err, held)
+		t.Errorf(`got %v, %v, and %+v; want no error and held.Name == ""`, v, err, held)
 	}
 }
 
@@ -126,7 +126,7 @@ func TestSiblingsAreNotDepth(t *testing.T) {
 
 func TestEscapes(t *testing.T) {
 	if got := string(AppendString(nil, "a\u2028b\u2029c\x7f</script>\x1b\b")); got != `"a\u2028b\u2029c`+"\x7f"+`</script>\u001b\u0008"` {
-		t.Errorf("got %s", got)
+		t.Errorf("got %q, want %q", got, `"a\u2028b\u2029c`+"\x7f"+`</script>\u001b\u0008"`)
 	}
 }
 
@@ -142,7 +142,7 @@ func FuzzUnquote(f *testing.F) {
 		}
 		var std string
 		if err := json.Unmarshal(raw, &std); err != nil || std != text {
-			t.Fatalf("%q: we read %q, encoding/json %q (%v)", raw, text, std, err)
+			t.Fatalf("%q: we read %q, encoding/json %q (%v); want no error and std == %q", raw, text, std, err, text)
 		}
 	})
 }

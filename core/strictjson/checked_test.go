@@ -47,7 +47,7 @@ func agreeOnParts(t testing.TB, data []byte) {
 		}
 	}
 	if end := skip(data, skipSpace(data, 0)); len(bytes.TrimSpace(data[end:])) > 0 {
-		t.Fatalf("%s: ends at %d", data, end)
+		t.Fatalf("bytes.TrimSpace(data[end:]) = %s, want it empty (data: %s) (end: %v)", bytes.TrimSpace(data[end:]), data, end)
 	}
 }
 
@@ -62,17 +62,17 @@ func TestWalksEndWithAnError(t *testing.T) {
 	n := 0
 	count := func() error { n++; return stop }
 	if err := Members([]byte(`{"a":1,"b":2}`), func(_, _ []byte) error { return count() }); !errors.Is(err, stop) {
-		t.Errorf("Members: %v", err)
+		t.Errorf("Members: got %v, want %v", err, stop)
 	}
 	if err := Elements([]byte(`[1,2]`), func([]byte) error { return count() }); !errors.Is(err, stop) || n != 2 {
-		t.Errorf("Elements: %v, %d parts in all", err, n)
+		t.Errorf("Elements: %v, %d parts in all; want err == %v and n == 2", err, n, stop)
 	}
 	var e *TypeError
 	if err := Members([]byte(` [1]`), nil); !errors.As(err, &e) || e.Error() != "must be an object, got an array" {
-		t.Errorf("Members of an array: %v", err)
+		t.Errorf(`Members of an array: %v; want errors.As(err, &e) and e == "must be an object, got an array"`, err)
 	}
 	if err := Elements([]byte(`null`), nil); !errors.As(err, &e) || e.Error() != "must be an array, got null" {
-		t.Errorf("Elements of null: %v", err)
+		t.Errorf(`Elements of null: %v; want errors.As(err, &e) and e == "must be an array, got null"`, err)
 	}
 }
 

@@ -75,7 +75,7 @@ func TestKeyOfTheWrongCaseFillsNothing(t *testing.T) {
 	}
 	want := tree{Left: &tree{}, Children: []tree{{}}, Nested: map[string][]base{"z": {{}}}}
 	if !reflect.DeepEqual(v, want) {
-		t.Errorf("got %+v", v)
+		t.Errorf("v = %+v, want %+v", v, want)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestWholeNumbersMayBeWrittenAsFloats(t *testing.T) {
 		U uint8 `json:"u"`
 	}
 	if err := Unmarshal([]byte(`{"i":-3e2,"u":7.0}`), &v); err != nil || v.I != -300 || v.U != 7 {
-		t.Errorf("got %+v, %v", v, err)
+		t.Errorf("got %+v, %v; want no error and v.I == -300 and v.U == 7", v, err)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 		}
 	}
 	if Unmarshal([]byte(`{}`), v) == nil || Unmarshal([]byte(`{}`), (*tree)(nil)) == nil {
-		t.Error("a target that cannot be filled is accepted")
+		t.Error("a target that cannot be filled is accepted; want an error and an error")
 	}
 }
 
@@ -154,7 +154,7 @@ func FuzzUnmarshal(f *testing.F) {
 			t.Fatalf("%s: %v", again, err)
 		}
 		if !reflect.DeepEqual(std, back) {
-			t.Fatalf("%s\nours %+v\n std %+v", again, back, std)
+			t.Fatalf("%s\nours: std = %+v, want %+v", again, std, back)
 		}
 	})
 }

@@ -79,7 +79,7 @@ func TestManyKeys(t *testing.T) {
 	}
 	for _, again := range []string{"k0", "k15", "k16", "k999"} {
 		if Check([]byte("{"+b.String()+`"`+again+`":0}`)) == nil {
-			t.Errorf("%s stands twice and nothing is said", again)
+			t.Errorf("Check([]byte(\"{\"+b.String()+`\"`+again+`\":0}`)) = nil, want an error (again: %q)", again)
 		}
 	}
 }
@@ -103,12 +103,12 @@ func TestObjectGoesOnAfterADuplicate(t *testing.T) {
 func TestArrayAndObjectRefuseOtherKinds(t *testing.T) {
 	for _, in := range []string{`[1]`, `1`, `"a"`, `null`, ``} {
 		if Object([]byte(in), nil) == nil {
-			t.Errorf("Object(%s) succeeds", in)
+			t.Errorf("Object: Object([]byte(in), nil) = nil, want an error (in: %q)", in)
 		}
 	}
 	for _, in := range []string{`{}`, `1`, `"a"`, `null`, ``} {
 		if Array([]byte(in), nil) == nil {
-			t.Errorf("Array(%s) succeeds", in)
+			t.Errorf("Array: Array([]byte(in), nil) = nil, want an error (in: %q)", in)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestStrings(t *testing.T) {
 		}
 	}
 	if got := string(AppendString(nil, "a\xffb")); got != `"a\ufffdb"` {
-		t.Errorf("invalid UTF-8 is written as %s", got)
+		t.Errorf(`invalid UTF-8 is written as: string(AppendString(nil, "a\xffb")) = %q, want "\"a\\ufffdb\""`, got)
 	}
 	for _, raw := range []string{``, `"`, `a`, `"a" `, `"\ud83d\ude00" x`} {
 		if got, ok := Unquote([]byte(raw)); ok {
@@ -144,16 +144,16 @@ func FuzzCheck(f *testing.F) {
 		valid := json.Valid(data)
 		if err == nil {
 			if !valid {
-				t.Fatalf("accepts %q, which is not JSON", data)
+				t.Fatalf("accepts %q, which is not JSON: valid = false, want true", data)
 			}
 			return
 		}
 		var e *Error
 		if !errors.As(err, &e) {
-			t.Fatalf("error of type %T", err)
+			t.Fatalf("error of type: errors.As(err, &e) = false, want true (err: %v)", err)
 		}
 		if e.Offset < 0 || e.Offset > len(data) {
-			t.Fatalf("offset %d in %d bytes", e.Offset, len(data))
+			t.Fatalf("offset %d in %d bytes; want e.Offset >= 0 and e.Offset <= len(data)", e.Offset, len(data))
 		}
 		if valid && e.Kind == Syntax && !strings.Contains(e.Msg, "UTF-8") {
 			t.Fatalf("refuses %q: %v", data, err)
@@ -170,11 +170,11 @@ func FuzzString(f *testing.F) {
 		}
 		back, ok := Unquote(raw)
 		if want := strings.ToValidUTF8(s, "\ufffd"); !ok || len(back) < len(want) {
-			t.Fatalf("%q comes back as %q", s, back)
+			t.Fatalf("%q comes back as %q; want ok and len(back) >= len(want)", s, back)
 		}
 		var std string
 		if err := json.Unmarshal(raw, &std); err != nil || std != back {
-			t.Fatalf("encoding/json reads %s as %q, we as %q", raw, std, back)
+			t.Fatalf("encoding/json reads %s as %q, we as %q; want no error and std == %q", raw, std, back, back)
 		}
 	})
 }
@@ -222,7 +222,7 @@ func TestKeysWithinKeys(t *testing.T) {
 			}
 			for _, last := range []string{"k0", "in", `k\u0030`, fmt.Sprintf("k%d", keys-1)} {
 				if Check(nest(last)) == nil {
-					t.Errorf("%d keys, %d deep: %s stands twice", keys, depth, last)
+					t.Errorf("%d keys, %d deep: Check(nest(last)) = nil, want an error (last: %q)", keys, depth, last)
 				}
 			}
 		}

@@ -40,12 +40,12 @@ func TestPrintJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text := strings.TrimSuffix(out.String(), "\n"); terminal.Plain(text) != text {
-			t.Errorf("a terminal gets %q", text)
+			t.Errorf("a terminal gets: terminal.Plain(text) = %q, want %q", terminal.Plain(text), text)
 		}
 		var got, want any
 		exact, err := json.Marshal(value)
 		if err != nil || json.Unmarshal(exact, &want) != nil || json.Unmarshal(out.Bytes(), &got) != nil {
-			t.Fatalf("%v: %s", err, out.Bytes())
+			t.Fatalf("%v: %s; want no error and no error and no error", err, out.Bytes())
 		}
 		if again, _ := json.Marshal(got); !bytes.Equal(again, mustMarshal(t, want)) {
 			t.Errorf("got %s, want %s", again, exact)
@@ -53,7 +53,7 @@ func TestPrintJSON(t *testing.T) {
 	}
 	var out bytes.Buffer
 	if err := terminal.PrintJSON(&out, map[string]any{"a": []int{1}}); err != nil || out.String() != "{\n  \"a\": [\n    1\n  ]\n}\n" {
-		t.Errorf("not indented: %s, %v", out.String(), err)
+		t.Errorf(`not indented: %s, %v; want no error and out.String() == "{\n  \"a\": [\n    1\n  ]\n}\n"`, out.String(), err)
 	}
 }
 
@@ -71,6 +71,6 @@ func TestPrintJSONDeep(t *testing.T) {
 	deep := strings.Repeat("[", 200) + strings.Repeat("1,", 1<<20) + "1" + strings.Repeat("]", 200)
 	var out bytes.Buffer
 	if err := terminal.PrintJSON(&out, json.RawMessage(deep)); err != nil || out.Len() > 2*len(deep) {
-		t.Errorf("%d bytes of JSON are printed as %d, %v", len(deep), out.Len(), err)
+		t.Errorf("%d bytes of JSON are printed as %d, %v; want no error and out.Len() <= 2*len(deep)", len(deep), out.Len(), err)
 	}
 }

@@ -15,10 +15,10 @@ func TestHelp(t *testing.T) {
 	list := runMain(t, "help")
 	for _, page := range docs.Pages() {
 		if !strings.Contains(list, page.Topic+" ") || !strings.Contains(list, " "+page.Title+"\n") {
-			t.Errorf("petrock help does not list %s: %s", page.Topic, page.Title)
+			t.Errorf(`petrock help does not list %s: %s; want list containing page.Topic+" " and list containing " "+page.Title+"\n"`, page.Topic, page.Title)
 		}
 		if printed := runMain(t, "help", page.Topic); printed != page.Text {
-			t.Errorf("petrock help %s prints\n%s", page.Topic, printed)
+			t.Errorf(`petrock help: runMain(t, "help", page.Topic) = %q, want %q (page.Topic: %q)`, printed, page.Text, page.Topic)
 		}
 	}
 }
@@ -33,7 +33,7 @@ func runMain(t *testing.T, args ...string) string {
 	}
 	defer out.Close()
 	if exitCode := cli.Main(t.Context(), args, out); exitCode != 0 {
-		t.Fatalf("petrock %s: exit code %d", strings.Join(args, " "), exitCode)
+		t.Fatalf("petrock %s: exit code: cli.Main(t.Context(), args, out) = %v, want 0", strings.Join(args, " "), exitCode)
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -55,11 +55,11 @@ func TestAnswerIsShort(t *testing.T) {
 				t.Fatal(err)
 			}
 			if size := len(answer.Text()) + len(answer.StructuredContent); size > 2000 {
-				t.Errorf("it has %d bytes: %s\n%s", size, answer.Text(), answer.StructuredContent)
+				t.Errorf("len(answer.Text()) + len(answer.StructuredContent) = %v, want at most 2000 (answer.Text(): %q) (answer.StructuredContent: %s)", size, answer.Text(), answer.StructuredContent)
 			}
 			for _, keeps := range test.keeps {
 				if !strings.Contains(answer.Text(), keeps) {
-					t.Errorf("the text has no %q:\n%s", keeps, answer.Text())
+					t.Errorf("the text: answer.Text() = %q, want it to contain %q", answer.Text(), keeps)
 				}
 			}
 			whole, err := devserver.Answer(devserver.WithDetail(t.Context(), true), test.result, test.err)
@@ -70,7 +70,7 @@ func TestAnswerIsShort(t *testing.T) {
 				t.Errorf("with detail it is %s", whole.StructuredContent)
 			}
 			if answer.IsError != (test.err != nil) || whole.IsError != answer.IsError {
-				t.Errorf("isError is %v and %v", answer.IsError, whole.IsError)
+				t.Errorf("isError is %v and %v; want answer.IsError == (test.err != nil) and whole.IsError == %v", answer.IsError, whole.IsError, answer.IsError)
 			}
 		})
 	}

@@ -87,13 +87,13 @@ func TestLog(t *testing.T) {
 		}
 	}
 	if text := client.CallTool("log", map[string]any{"detail": true, "limit": 100}).Text(); !strings.Contains(text, "\n40 2026") || !strings.Contains(text, strings.Repeat("x", 780)) {
-		t.Errorf("log with detail returned %s", text)
+		t.Errorf(`log with detail returned %s; want text containing "\n40 2026" and text containing strings.Repeat("x", 780)`, text)
 	}
 	if err := os.RemoveAll(filepath.Join(root, "features")); err != nil {
 		t.Fatal(err)
 	}
 	if text := client.CallTool("log", nil).Text(); !strings.Contains(text, "the project has no features") {
-		t.Errorf("log of a project without features returned %s", text)
+		t.Errorf(`log of a project without features: client.CallTool("log", nil).Text() = %q, want it to contain "the project has no features"`, text)
 	}
 }
 

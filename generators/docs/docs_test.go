@@ -24,7 +24,7 @@ func TestPages(t *testing.T) {
 	for _, page := range docs.Pages() {
 		topics = append(topics, page.Topic+".md")
 		if !start.MatchString(page.Text) {
-			t.Errorf("%s.md does not start with a title, a sentence and a console block", page.Topic)
+			t.Errorf("start.MatchString(page.Text) = false, want true (page.Topic: %q)", page.Topic)
 		}
 		checkLines(t, page)
 		for _, found := range link.FindAllStringSubmatch(page.Text, -1) {
@@ -39,7 +39,7 @@ func TestPages(t *testing.T) {
 	}
 	slices.Sort(topics)
 	if !slices.Equal(files, topics) {
-		t.Errorf("pages %s, topics %s", files, topics)
+		t.Errorf("pages: files = %q, want %q", files, topics)
 	}
 }
 
@@ -80,15 +80,15 @@ func checkLines(t *testing.T, page docs.Page) {
 		}
 	}
 	if inCode {
-		t.Errorf("%s.md: a block does not end", page.Topic)
+		t.Errorf("%s.md: a block does not end: inCode = true, want false", page.Topic)
 	}
 }
 
 func TestFind(t *testing.T) {
 	if page, ok := docs.Find("tools"); !ok || page.Topic != "tools" || !strings.HasPrefix(page.Text, "# "+page.Title+"\n") {
-		t.Errorf("tools: %t, %+v", ok, page)
+		t.Errorf(`tools: %t, %+v; want ok and page.Topic == "tools" and page.Text starting with "# "+page.Title+"\n"`, ok, page)
 	}
 	if _, ok := docs.Find("nothing"); ok {
-		t.Error("found a page about nothing")
+		t.Error("found a page about nothing: ok = true, want false")
 	}
 }

@@ -61,7 +61,7 @@ func TestEditIsCompiled(t *testing.T) {
 	b.write("cgo/cgo.go", "package cgo\n\n// static int one(void) { return 1; }\nimport \"C\"\n\n// One returns 1.\nfunc One() int { return int(C.one()) }\n")
 	b.write("cmd/asm/main.go", "package main\n\nfunc main() {}\n")
 	if out, ok := b.goAccepts("list", "build"); !ok {
-		t.Fatalf("the project does not compile:\n%s", out)
+		t.Fatalf("the project does not compile:\n%s: ok = false, want true", out)
 	}
 	before := b.snapshot()
 	for name, c := range map[string]struct{ edits, want string }{
@@ -123,16 +123,16 @@ func TestEditIsCompiled(t *testing.T) {
 		t.Errorf("generate: %v", err)
 	}
 	if _, err := b.Change(t.Context(), engine.Change{Name: "add", Rename: "sum", Body: "return float64(four() + len(two())), nil"}, engine.Options{NoExec: true}); err == nil {
-		t.Error("a body that uses another package's functions compiles")
+		t.Error("a body that uses another package's functions compiles: err = nil, want an error")
 	}
 	if _, err := b.Change(t.Context(), engine.Change{Name: "add", Rename: "sum"}, engine.Options{NoExec: true}); err != nil {
 		t.Errorf("change: %v", err)
 	}
 	if tested, err := b.Test(t.Context(), engine.TestOptions{}); err != nil || !tested.OK {
-		t.Errorf("test: %s (%v)", tested, err)
+		t.Errorf("test: %s (%v); want no error and tested.OK", tested, err)
 	}
 	if out, ok := b.goAccepts("list", "build", "vet"); !ok {
-		t.Errorf("the project does not compile:\n%s", out)
+		t.Errorf("the project does not compile:\n%s: ok = false, want true", out)
 	}
 }
 
@@ -191,19 +191,19 @@ func TestRepair(t *testing.T) {
 				t.Errorf("undo: %v", err)
 			}
 			if _, err := os.Stat(filepath.Join(b.dir, "features/posts/mark.go")); err == nil {
-				t.Error("undo left features/posts/mark.go")
+				t.Error("undo left features/posts/mark.go: err = nil, want an error")
 			}
 			edited, err := b.edit(c.repair, engine.Options{})
 			if err != nil {
 				t.Fatalf("edit: %v", err)
 			}
 			if out, ok := b.goAccepts("list", "build"); !ok || !edited.OK {
-				t.Errorf("after the repair: %s%s", edited, out)
+				t.Errorf("after the repair: %s%s; want ok and edited.OK", edited, out)
 			}
 			before := b.snapshot()
 			_, err = b.Undo(t.Context(), "", engine.Options{}) // would break it again
 			if err == nil || !maps.Equal(before, b.snapshot()) {
-				t.Errorf("undo of the repair: %v", err)
+				t.Errorf("undo of the repair: %v; want an error and maps.Equal(before, b.snapshot())", err)
 			}
 		})
 	}

@@ -77,17 +77,17 @@ func TestEdit(t *testing.T) {
 			t.Fatalf("%s: %v", c.edits, err)
 		}
 		if got := changes(r); got != c.changes || b.read(c.file) != c.text || !r.OK {
-			t.Errorf("%s: %s; %s is\n%s", c.edits, got, c.file, b.read(c.file))
+			t.Errorf("%s: %s; %s is\n%s; want got == %q and b.read(c.file) == %q and r.OK", c.edits, got, c.file, b.read(c.file), c.changes, c.text)
 		}
 		if r.Operation != "" {
 			ids = append(ids, r.Operation)
 		}
 	}
 	if info, err := os.Stat(filepath.Join(b.dir, "data/start.sh")); err != nil || info.Mode().Perm() != 0o755 {
-		t.Errorf("start.sh: %v %v", info.Mode(), err)
+		t.Errorf("start.sh: %v %v; want no error and info.Mode().Perm() == 0o755", info.Mode(), err)
 	}
 	if r, err := b.Check(t.Context()); err != nil || !r.OK {
-		t.Errorf("after all edits: %s (%v)", r, err)
+		t.Errorf("after all edits: %s (%v); want no error and r.OK", r, err)
 	}
 	for _, id := range slices.Backward(ids) {
 		if _, err := b.Undo(t.Context(), id, engine.Options{}); err != nil {
@@ -170,11 +170,11 @@ func TestEditInBrokenProject(t *testing.T) {
 	b.write("tools/broken.go", "package tools\n\nfunc {\n")
 	r, err := b.edit(`[{"path":"tools/fine.go","text":"package tools\n\nvar fine int\n"}]`, engine.Options{})
 	if err != nil || r.OK || len(r.Refused) == 0 {
-		t.Errorf("an edit in a broken package: %s (%v)", r, err)
+		t.Errorf("an edit in a broken package: %s (%v); want no error and !r.OK and len(r.Refused) != 0", r, err)
 	}
 	r, err = b.edit(`[{"path":"tools/broken.go","text":"package tools\n\nvar whole int\n"}]`, engine.Options{})
 	if err != nil || !r.OK {
-		t.Errorf("an edit that repairs the package: %s (%v)", r, err)
+		t.Errorf("an edit that repairs the package: %s (%v); want no error and r.OK", r, err)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestEditGoMod(t *testing.T) {
 	mod := `{"path":"go.mod","replace":[{"old":"go 1.26.0","new":"go 1.26.0\n\nrequire example.com/other v0.0.0\n\nreplace example.com/other => ./other"}]}`
 	r, err := b.edit("["+mod+"]", engine.Options{})
 	if err != nil || len(r.Notices) != 1 || !strings.Contains(r.Notices[0], "removed those that no package needs: example.com/other") {
-		t.Fatalf("a requirement that is not needed: %s (%v)", r, err)
+		t.Fatalf(`a requirement that is not needed: %s (%v); want no error and len(r.Notices) == 1 and r.Notices[0] containing "removed those that no package needs: example.com/other"`, r, err)
 	}
 	if _, err := b.Undo(t.Context(), r.Operation, engine.Options{}); err != nil {
 		t.Fatal(err)
@@ -204,11 +204,11 @@ func TestEditGoMod(t *testing.T) {
 	after := b.snapshot()
 	undone, err := b.Undo(t.Context(), r.Operation, engine.Options{})
 	if now := b.snapshot(); err != nil || !maps.Equal(before, now) {
-		t.Fatalf("after undo (%v): %q", err, now["go.mod"])
+		t.Fatalf("after undo (%v): %q; want no error and maps.Equal(before, now)", err, now["go.mod"])
 	}
 	_, err = b.Undo(t.Context(), undone.Operation, engine.Options{})
 	if now := b.snapshot(); err != nil || !maps.Equal(after, now) {
-		t.Errorf("after redo (%v): %q", err, now["go.mod"])
+		t.Errorf("after redo (%v): %q; want no error and maps.Equal(after, now)", err, now["go.mod"])
 	}
 }
 
@@ -260,9 +260,9 @@ func TestTests(t *testing.T) {
 	}
 	whole, err := b.Test(t.Context(), engine.TestOptions{Packages: []string{"tools"}})
 	if err != nil || len(whole.Failures[0].Message) < 3000 {
-		t.Fatalf("got %s (%v)", whole, err)
+		t.Fatalf("got %s (%v); want no error and len(whole.Failures[0].Message) >= 3000", whole, err)
 	}
 	if short := whole.Short(5).(*engine.TestResult); len(short.Failures[0].Message) > 600 {
-		t.Errorf("the short form is %s", short)
+		t.Errorf("the short form: len(short.Failures[0].Message) = %v, want at most 600 (short: %+v)", len(short.Failures[0].Message), short)
 	}
 }

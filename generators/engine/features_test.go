@@ -53,7 +53,7 @@ func open(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	if !synced.OK || len(synced.Diagnostics)+len(synced.Warnings)+len(synced.Impure) > 0 || synced.ToolsList.Tools != 4 {
-		t.Fatalf("deriving: %s", synced)
+		t.Fatalf("deriving: %s; want synced.OK and len(synced.Diagnostics)+len(synced.Warnings)+len(synced.Impure) <= 0 and synced.ToolsList.Tools == 4", synced)
 	}
 	return b
 }
@@ -162,7 +162,7 @@ func TestFeaturesAreShown(t *testing.T) {
 	} {
 		shown, err := b.Inspect(t.Context(), c.kind, c.name)
 		if err != nil || shown.Component.File != c.file {
-			t.Errorf("%s %s is %+v (%v)", c.kind, c.name, shown, err)
+			t.Errorf("%s %s is %+v (%v); want no error and shown.Component.File == %q", c.kind, c.name, shown, err, c.file)
 		}
 	}
 	_, err = b.Inspect(t.Context(), "command", "Create")
@@ -204,10 +204,10 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 		ids = append(ids, result.Operation)
 	}
 	if left := b.files("features"); len(left) > 0 {
-		t.Errorf("left are %q", left)
+		t.Errorf(`left: b.files("features") = %q, want it empty`, left)
 	}
 	if wiring, _ := os.ReadFile(filepath.Join(b.dir, "cmd/hello/wire_gen.go")); strings.Contains(string(wiring), "appserve") {
-		t.Errorf("the wiring is\n%s", wiring)
+		t.Errorf(`the wiring: string(wiring) = %q, want it without "appserve"`, string(wiring))
 	}
 	for _, id := range slices.Backward(ids) {
 		if _, err := b.Undo(t.Context(), id, engine.Options{}); err != nil {
@@ -215,10 +215,10 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 		}
 	}
 	if after := b.files("features"); !slices.Equal(before, after) {
-		t.Errorf("there is %q, and was %q", after, before)
+		t.Errorf("there: before = %q, want %q", before, after)
 	}
 	if result, err := b.Check(t.Context()); err != nil || !result.OK {
-		t.Errorf("after all, %s (%v)", result, err)
+		t.Errorf("after all, %s (%v); want no error and result.OK", result, err)
 	}
 }
 
@@ -229,26 +229,26 @@ func TestApplyIsPure(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(made.Components) != 1 || made.Components[0].EventType != "posts/good" || made.ToolsList.Tools != 5 || !strings.Contains(made.Next[0], "Fields:[{Name:Title Type:string Tag:json:") {
-		t.Errorf("it makes %+v", made)
+		t.Errorf(`it makes %+v; want len(made.Components) == 1 and made.Components[0].EventType == "posts/good" and made.ToolsList.Tools == 5 and made.Next[0] containing "Fields:[{Name:Title Type:string Tag:json:"`, made)
 	}
 	_, err = b.generate("features/posts/bad.go", command("Bad", "return time.Now()"))
 	b.checkError(err, "Bad.Apply → time.Now")
 	b.checkError(err, "> 17 | func (c Bad) Apply")
 	if slices.Contains(b.files("features/posts"), "features/posts/bad.go") {
-		t.Error("the refused file was written")
+		t.Errorf(`the refused file was written: b.files("features/posts") = %q, want it without "features/posts/bad.go"`, b.files("features/posts"))
 	}
 
 	ordered, err := b.generate("features/posts/order.go", command("Order", "for id := range s.Titles { s.Titles[\"all\"] += id }; return e.Time"))
 	if err != nil || len(ordered.Warnings) != 1 || !strings.Contains(ordered.Warnings[0].Message, "a loop over a map") {
-		t.Errorf("a loop over a map: got %s (%v)", ordered, err)
+		t.Errorf(`a loop over a map: got %s (%v); want no error and len(ordered.Warnings) == 1 and ordered.Warnings[0].Message containing "a loop over a map"`, ordered, err)
 	}
 
 	b.write("features/posts/worse.go", command("Worse", "return time.Now()"))
 	if synced, err := b.Sync(t.Context(), engine.Options{}); err != nil || !synced.OK || len(synced.Impure) != 1 || !strings.Contains(synced.String(), "warning: features/posts/worse.go:17") {
-		t.Errorf("sync says %s (%v)", synced, err)
+		t.Errorf(`sync returned %s (%v); want no error and synced.OK and len(synced.Impure) == 1 and synced.String() containing "warning: features/posts/worse.go:17"`, synced, err)
 	}
 	if checked, err := b.Check(t.Context()); err != nil || checked.OK || checked.Stale() != "" || !strings.Contains(checked.Impurities(), "Worse.Apply → time.Now") {
-		t.Errorf("a check says %s (%v)", checked, err)
+		t.Errorf(`a check returned %s (%v); want no error and !checked.OK and checked.Stale() == "" and checked.Impurities() containing "Worse.Apply → time.Now"`, checked, err)
 	}
 	if _, err := b.Undo(t.Context(), made.Operation, engine.Options{}); err != nil {
 		t.Error(err)
@@ -270,19 +270,19 @@ func TestSavedFeatures(t *testing.T) {
 			t.Fatal(err)
 		}
 		if synced.Operation != "" {
-			t.Errorf("operation %s", synced.Operation)
+			t.Errorf(`operation: synced.Operation = %q, want ""`, synced.Operation)
 		}
 		return synced
 	}
 	half := strings.Replace(command("Publish", "return e.Time"), "{", "{ Tit string `json:\"tit\"`;", 1)
 	for _, text := range []string{half, command("Publish", "return e.Time")} {
 		if synced := save("features/posts/publish.go", text); len(synced.Refused) > 0 || !synced.OK {
-			t.Errorf("saved: %s", synced)
+			t.Errorf("saved: %s; want no synced.Refused and synced.OK", synced)
 		}
 	}
 	contract, err := os.ReadFile(filepath.Join(b.dir, "contract.json"))
 	if err != nil || !strings.Contains(string(contract), "posts_publish") || strings.Contains(string(contract), `"posts/publish"`) {
-		t.Errorf("the contract is %s, %v", contract, err)
+		t.Errorf(`the contract is %s, %v; want no error and string(contract) containing "posts_publish" and string(contract) without "\"posts/publish\""`, contract, err)
 	}
 	before, err := os.ReadFile(filepath.Join(b.dir, "features/posts/create.go"))
 	if err != nil {
@@ -313,7 +313,7 @@ func TestBrokenFeatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	if now, _ := os.ReadFile(derived); string(now) != string(was) || synced.OK || len(synced.Files) != 2 || synced.Files[1].Path != "features/users/users_gen.go" {
-		t.Errorf("sync says %s", synced)
+		t.Errorf(`sync returned %s; want string(now) == string(was) and !synced.OK and len(synced.Files) == 2 and synced.Files[1].Path == "features/users/users_gen.go"`, synced)
 	}
 	_, err = b.Destroy(t.Context(), "query", "posts_get", engine.Options{Force: true})
 	b.checkError(err, "cannot derive from features/posts")

@@ -58,12 +58,12 @@ func helper() error { return nil }
 		}
 		for _, has := range test.has {
 			if !strings.Contains(shown.Declarations, has) {
-				t.Errorf("%s has no %q:\n%s", test.name, has, shown.Declarations)
+				t.Errorf("%s: shown.Declarations = %q, want it to contain %q", test.name, shown.Declarations, has)
 			}
 		}
 		for _, lack := range test.lack {
 			if strings.Contains(shown.Declarations, lack) {
-				t.Errorf("%s has %q:\n%s", test.name, lack, shown.Declarations)
+				t.Errorf("%s: shown.Declarations = %q, want it without %q", test.name, shown.Declarations, lack)
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func TestReadText(t *testing.T) {
 			said = read.Short(1).(interface{ String() string }).String()
 		}
 		if strings.Contains(said, "secret\n") || !strings.Contains(said, test.says) {
-			t.Errorf("%s %d %d says %.200q, want %q", test.file, test.from, test.to, said, test.says)
+			t.Errorf("%s %d %d returned %.200q, want %q", test.file, test.from, test.to, said, test.says)
 		}
 	}
 }
@@ -120,16 +120,16 @@ func TestCheckTypes(t *testing.T) {
 	b := open(t)
 	packages, found, err := b.CheckTypes(t.Context())
 	if err != nil || len(found) > 0 || len(packages) == 0 {
-		t.Fatalf("%v, %v, %v", packages, found, err)
+		t.Fatalf("%v, %v, %v; want no error and no found and len(packages) != 0", packages, found, err)
 	}
 	for _, pkg := range packages {
 		if strings.Contains(pkg, "/core") {
-			t.Errorf("it checks %s", pkg)
+			t.Errorf(`it checks: pkg = %q, want it without "/core"`, pkg)
 		}
 	}
 	b.write("tools/add_more_test.go", "package tools\n\nvar wrong int = \"\"\n")
 	_, found, err = b.CheckTypes(t.Context())
 	if err != nil || len(found) != 1 || found[0].File != "tools/add_more_test.go" || !strings.Contains(found[0].Lines, "> 3 | var wrong") {
-		t.Errorf("%v, %v", found, err)
+		t.Errorf(`%v, %v; want no error and len(found) == 1 and found[0].File == "tools/add_more_test.go" and found[0].Lines containing "> 3 | var wrong"`, found, err)
 	}
 }

@@ -52,7 +52,7 @@ func TestReadFirst(t *testing.T) {
 	b.has("contract.json", input)
 	next := b.mustChange(`{"name": "desk/close", "fields": ["by:string?"], "read_first": true}`)
 	if !strings.Contains(next, "keep the version in //petrock:writes") || !strings.Contains(next, "remove that line from the comment of Close") {
-		t.Errorf("next: %s", next)
+		t.Errorf(`next: %s; want next containing "keep the version in //petrock:writes" and next containing "remove that line from the comment of Close"`, next)
 	}
 	b.has("contract.json", input, `"desk/close": { "version": 2,`)
 	b.has("features/desk/desk.go", "//petrock:version 2 //petrock:writes 1 type Close struct", "By *string")
@@ -85,7 +85,7 @@ func TestReadFirstOfSharedType(t *testing.T) {
 	next := b.mustChange(`{"name": "desk/acquire", "fields": ["isbn:string?"], "read_first": true}`)
 	text := b.read("features/desk/desk.go") + b.read("features/store/store.go")
 	if n := strings.Count(text, "//petrock:version 2\n//petrock:writes 1\n"); n != 7 {
-		t.Errorf("got %d new versions in\n%s", n, text)
+		t.Errorf("got %v, want 7 (text: %q)", n, text)
 	}
 	b.has("features/desk/stock_v1.go", "Items []StockV1Acquire", "app.UpgradeList(old.Items, StockV1Acquire.upgrade)",
 		"func (c Stock) Downgrade() StockV1 { return StockV1{Items: app.UpgradeList(c.Items, downgradeStockV1Acquire), Note: c.Note} }",
@@ -131,7 +131,7 @@ func TestDowngrade(t *testing.T) {
 		`{"name": "desk/close", "downgrade_body": "return CloseV1{}; }"}`: "",
 	} {
 		if _, err := b.version(input); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", input, err)
+			t.Errorf("%s: %v; want err containing %q", input, err, says)
 		}
 	}
 	b.mustChange(`{"name": "desk/stock", "fields": ["note:int"], "upgrade": "return Stock{Items: app.UpgradeList(old.Items, StockV1Acquire.upgrade), Note: len(old.Note)}"}`)
@@ -150,12 +150,12 @@ func TestReadFirstRefuses(t *testing.T) {
 		`{"name": "posts/create", "fields": ["by:string?"], "read_first": true, "downgrade": "return }"}`: "invalid downgrade",
 	} {
 		if _, err := b.change(input); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", input, err)
+			t.Errorf("%s: %v; want err containing %q", input, err, says)
 		}
 	}
 	b.replace("features/desk/desk.go", "// Close is a command.", "// Close is a command.\n//\n//petrock:version 2\n//petrock:writes 1")
 	result, err := b.Sync(t.Context(), engine.Options{})
 	if says := "//petrock:writes 1: CloseV1 is not an older version of Close with a method Upgrade"; err != nil || result.OK || !strings.Contains(result.String(), says) {
-		t.Errorf("a version that does not exist: %s, %v", result, err)
+		t.Errorf("a version that does not exist: %s, %v; want no error and !result.OK and result.String() containing %q", result, err, says)
 	}
 }

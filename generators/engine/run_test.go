@@ -84,7 +84,7 @@ func TestDestroyWarnsOfClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(done.String(), "warning: this breaks clients: tool posts_mark was removed") {
-		t.Errorf("got %s", done)
+		t.Errorf(`done.String() = %q, want it to contain "warning: this breaks clients: tool posts_mark was removed"`, done.String())
 	}
 }
 
@@ -107,7 +107,7 @@ func TestEditedPlanIsRefused(t *testing.T) {
 		file := ".petrock/plans/" + planned.Plan + ".json"
 		text := b.read(file)
 		if !strings.Contains(text, old) {
-			t.Fatalf("the plan has no %s: %s", old, text)
+			t.Fatalf("the plan: text = %q, want it to contain %q", text, old)
 		}
 		b.write(file, strings.Replace(text, old, edited, 1))
 		_, err = e.Apply(t.Context(), planned.Plan, engine.Options{NoExec: true})

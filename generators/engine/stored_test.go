@@ -134,12 +134,12 @@ func TestRemovedCommands(t *testing.T) {
 			}
 			if way == "sync" {
 				if checked, err := b.Check(t.Context()); err != nil || checked.OK || !strings.Contains(checked.Stale(), "posts/mark: the command was removed") {
-					t.Errorf("the project's test says %s, %v", checked.Stale(), err)
+					t.Errorf(`the project's test returned %s, %v; want no error and !checked.OK and checked.Stale() containing "posts/mark: the command was removed"`, checked.Stale(), err)
 				}
 				b.write(file, text)
 			}
 			if _, isRecorded := b.recorded(name); !isRecorded || len(b.files("features")) != len(before) {
-				t.Errorf("%s, %s: a refused removal left recorded %t, files %q", test.name, way, isRecorded, b.files("features"))
+				t.Errorf(`%s, %s: a refused removal left recorded %t, files %q; want isRecorded and len(b.files("features")) == len(before)`, test.name, way, isRecorded, b.files("features"))
 			}
 		}
 	}
@@ -199,7 +199,7 @@ func TestDecisionsAboutEvents(t *testing.T) {
 			recorded, _ := b.recorded("posts/mark")
 			test.want(b, recorded)
 			if checked, err := b.Check(t.Context()); err != nil || !checked.OK {
-				t.Errorf("the project's test says %s%s, %v", checked.Stale(), checked, err)
+				t.Errorf("the project's test returned %s%s, %v; want no error and checked.OK", checked.Stale(), checked, err)
 			}
 			if test.removal.Retire {
 				_, err := b.Destroy(t.Context(), "command", "posts/mark", o)
@@ -210,7 +210,7 @@ func TestDecisionsAboutEvents(t *testing.T) {
 				t.Errorf("undo: %v", err)
 			}
 			if recorded, _ := b.recorded("posts/mark"); recorded.Retired || recorded.IsGone() {
-				t.Errorf("after undo, recorded is %+v", recorded)
+				t.Errorf("after undo, recorded is %+v; want !recorded.Retired and !recorded.IsGone()", recorded)
 			}
 		})
 	}
@@ -247,7 +247,7 @@ func TestDecisionsAboutEvents(t *testing.T) {
 		t.Error(err)
 	}
 	if recorded, _ := b.recorded("posts/mark"); !recorded.Skipped {
-		t.Errorf("recorded is %+v", recorded)
+		t.Errorf("recorded: recorded.Skipped = false, want true (recorded: %+v)", recorded)
 	}
 }
 
@@ -276,7 +276,7 @@ func TestUndoOfSync(t *testing.T) {
 			t.Errorf("not stored: %v", err)
 		}
 		if checked, err := b.Check(t.Context()); err != nil || !checked.OK {
-			t.Errorf("stored %t: the project's test says %s, %v", stored, checked.Stale(), err)
+			t.Errorf("stored %t: the project's test returned %s, %v; want no error and checked.OK", stored, checked.Stale(), err)
 		}
 	}
 }
@@ -331,7 +331,7 @@ func TestUndoKeepsStoredVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if made.Stored == nil || made.Stored.Looked || made.Stored.Why != "--no-data is set" {
-		t.Errorf("without data, the result says %v", made.Stored)
+		t.Errorf(`without data, the result returned %v; want !made.Stored.Looked and made.Stored.Why == "--no-data is set"`, made.Stored)
 	}
 	_, err = b.Undo(t.Context(), made.Operation, engine.Options{})
 	b.checkError(err, "posts/create: version 2 of its events is stored, and the source has version 1 (5 events are stored, the first is event 7); keep the type and its version")
@@ -364,7 +364,7 @@ func TestUndoRestoresEditedTypes(t *testing.T) {
 	}
 	const want = "posts/create: field title was removed, name was added; keep old events readable with petrock generate version posts/create --rename title=name; or, if no stored data matters, petrock sync --accept posts/create"
 	if text := undone.String(); b.read(file) != edited || !strings.Contains(text, want) {
-		t.Errorf("undo says %s, want %q; the file is\n%s", text, want, b.read(file))
+		t.Errorf("undo returned %s, want %q; the file is\n%s", text, want, b.read(file))
 	}
 	_, err = b.Sync(t.Context(), engine.Options{})
 	b.checkError(err, want)
@@ -393,10 +393,10 @@ func TestStoredEventsCannotBeRead(t *testing.T) {
 		b.serve(test.script)
 		made := b.addMark()
 		if made.Stored == nil || made.Stored.Looked || !strings.Contains(made.Stored.Why, test.want) || !strings.Contains(made.String(), "contract.json alone decided") {
-			t.Errorf("%s: the result says %v, want %q", test.script, made.Stored, test.want)
+			t.Errorf("%s: the result returned %v, want %q", test.script, made.Stored, test.want)
 		}
 		if _, err := b.Undo(t.Context(), made.Operation, engine.Options{NoData: true}); err == nil {
-			t.Fatal("without git and data, the contract decides; got no refusal")
+			t.Fatal("without git and data, the contract decides; got no refusal: err = nil, want an error")
 		}
 		if err := os.Remove(filepath.Join(b.dir, "features/posts/mark.go")); err != nil {
 			t.Fatal(err)

@@ -157,7 +157,7 @@ func TestGenerateAndDestroyRunTests(t *testing.T) {
 	}
 	planned, err = generate(`{}`, engine.Options{DryRun: true})
 	if err != nil || planned.Tests != nil || planned.Trial != nil {
-		t.Errorf("without body and examples: %s (%v)", planned, err)
+		t.Errorf("without body and examples: %s (%v); want no error and planned.Tests == nil and planned.Trial == nil", planned, err)
 	}
 
 	b.write("shop/shop_test.go", strings.Replace(b.read("shop/shop_test.go"), "> 0", ">= 0", 1))

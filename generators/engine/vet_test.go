@@ -43,7 +43,7 @@ func TestVet(t *testing.T) {
 	b.checkError(err, "Correct the body and retry.")
 	for file, text := range b.snapshot() {
 		if before[file] != text {
-			t.Errorf("%s was changed:\n%s", file, text)
+			t.Errorf("before[file] = %q, want %q (file: %q)", before[file], text, file)
 		}
 	}
 	// An undo that brings a finding back is refused too.
@@ -60,7 +60,7 @@ func TestVet(t *testing.T) {
 	}
 	tested, err := b.Test(t.Context(), engine.TestOptions{Packages: []string{"money"}})
 	if err != nil || tested.OK || !strings.HasPrefix(tested.String(), "Some packages do not compile, or fail go vet.") {
-		t.Errorf("test returned %s (%v)", tested, err)
+		t.Errorf(`test returned %s (%v); want no error and !tested.OK and tested.String() starting with "Some packages do not compile, or fail go vet."`, tested, err)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s is %+v, not %+v", text, got, want)
 		}
 		if again, err := gen.ParseField(got.String()); err != nil || !reflect.DeepEqual(again, got) {
-			t.Errorf("%s is %s, and that is %+v: %v", text, got, again, err)
+			t.Errorf("%s is %s, and that is %+v: %v; want no error and reflect.DeepEqual(again, got)", text, got, again, err)
 		}
 	}
 }
@@ -77,10 +77,10 @@ func TestString(t *testing.T) {
 func TestParseAll(t *testing.T) {
 	fields, err := gen.ParseFields([]string{"title", "limit:int", "due_at:time?"})
 	if err != nil || len(fields) != 3 || fields[2].Go != "DueAt" {
-		t.Errorf("there are %v: %v", fields, err)
+		t.Errorf(`there are %v: %v; want no error and len(fields) == 3 and fields[2].Go == "DueAt"`, fields, err)
 	}
 	if fields, err := gen.ParseFields(nil); err != nil || len(fields) != 0 {
-		t.Errorf("of nothing, there are %v: %v", fields, err)
+		t.Errorf("of nothing, there are %v: %v; want no error and no fields", fields, err)
 	}
 	for texts, says := range map[string][]string{
 		"A:string a:int":                      {`field "a:int"`, `"A:string" differs only in case`},
@@ -92,12 +92,12 @@ func TestParseAll(t *testing.T) {
 	} {
 		fields, err := gen.ParseFields(strings.Fields(texts))
 		if err == nil || fields != nil {
-			t.Errorf("%.60q: there are %v", texts, fields)
+			t.Errorf("%.60q: there are %v; want an error and fields == nil", texts, fields)
 			continue
 		}
 		for _, say := range says {
 			if !strings.Contains(err.Error(), say) {
-				t.Errorf("%.60q: %v, and not %q", texts, err, say)
+				t.Errorf("%.60q: err = %v, want it to contain %q", texts, err, say)
 			}
 		}
 	}

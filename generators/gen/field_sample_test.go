@@ -44,7 +44,7 @@ func TestSample(t *testing.T) {
 			continue
 		}
 		if got := encode(t, f.Sample()); got != test.sample {
-			t.Errorf("a sample of %s is %s, not %s", test.text, got, test.sample)
+			t.Errorf("a sample: encode(t, f.Sample()) = %q, want %q (test.text: %q)", got, test.sample, test.text)
 		}
 	}
 }

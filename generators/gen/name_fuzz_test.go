@@ -22,24 +22,24 @@ func FuzzParseName(f *testing.F) {
 		name, err := gen.ParseName(text)
 		if err != nil {
 			if name != (gen.Name{}) || strings.Contains(err.Error(), "\n") || len(err.Error()) > 1000 {
-				t.Errorf("%q is %q, and the error is %v", text, name.Wire(), err)
+				t.Errorf(`%q is %q, and the error is %v; want name == (gen.Name{}) and err without "\n" and len(err.Error()) <= 1000`, text, name.Wire(), err)
 			}
 			return
 		}
 		if !wire.MatchString(name.Wire()) {
-			t.Errorf("%q is %q to clients", text, name.Wire())
+			t.Errorf("%q: wire.MatchString(name.Wire()) = false, want true (name.Wire(): %q)", text, name.Wire())
 		}
 		if again, err := gen.ParseName(name.Wire()); err != nil || again != name {
-			t.Errorf("%q is %q, and that is %q: %v", text, name.Wire(), again.Wire(), err)
+			t.Errorf("%q is %q, and that is %q: %v; want no error and again == %+v", text, name.Wire(), again.Wire(), err, name)
 		}
 		if ident := name.Go(); !token.IsIdentifier(ident) || !token.IsExported(ident) {
-			t.Errorf("%q is %q in Go", text, ident)
+			t.Errorf("%q is %q in Go; want token.IsIdentifier(ident) and token.IsExported(ident)", text, ident)
 		}
 		if name.IsExact() != (gen.WireName(name.Go()) == name.Wire()) {
-			t.Errorf("%q is exact: %t", text, name.IsExact())
+			t.Errorf("%q is exact: name.IsExact() = %v, want %v", text, name.IsExact(), (gen.WireName(name.Go()) == name.Wire()))
 		}
 		if err := gen.CheckWireName(name.Wire(), "weather"); (err == nil) != (len(name.Wire()) <= gen.MaxNameLength("weather")) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: (err == nil) = %v, want %v (err: %v)", text, (err == nil), (len(name.Wire()) <= gen.MaxNameLength("weather")), err)
 		}
 		for _, kind := range []string{"tool", "command", "query", "worker", "resource", "prompt", "feature"} {
 			file := name.File(kind)

@@ -89,7 +89,7 @@ func TestInterrupted(t *testing.T) {
 		t.Logf("%q: %v", action, outcomes)
 		for _, outcome := range []string{"nothing was done", "it is finished"} {
 			if outcomes[outcome] == 0 {
-				t.Errorf("never %s", outcome)
+				t.Errorf("never: outcomes[outcome] = %v, want not 0 (outcome: %q)", outcomes[outcome], outcome)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func checkRecovery(t *testing.T, dir, action, when string) string {
 	}
 	said := j.Recovered()
 	if (said != "") != (pending == nil) {
-		t.Errorf("%s: got %q (pending: %v)", when, said, pending)
+		t.Errorf(`%s: (said != "") = %v, want %v (said: %q) (pending: %v)`, when, (said != ""), (pending == nil), said, pending)
 	}
 	outcome := "it was over"
 	switch {
@@ -122,16 +122,16 @@ func checkRecovery(t *testing.T, dir, action, when string) string {
 		if pending == nil {
 			outcome = "it is finished"
 			if !strings.HasPrefix(said, "generate all") || !strings.Contains(said, "was interrupted and has now been completed") {
-				t.Errorf("%s: got %q", when, said)
+				t.Errorf(`%s: got %q; want said starting with "generate all" and said containing "was interrupted and has now been completed"`, when, said)
 			}
 		}
 		if (action != "") != (len(history) == 1) {
-			t.Errorf("%s: the history is %+v", when, history)
+			t.Errorf(`%s: the history: (action != "") = %v, want %v (history: %+v)`, when, (action != ""), (len(history) == 1), history)
 		}
 	case maps.Equal(got, before):
 		outcome = "nothing was done"
 		if len(history) != 0 {
-			t.Errorf("%s: the history is %+v", when, history)
+			t.Errorf("%s: the history: history = %+v, want it empty", when, history)
 		}
 		if pending == nil {
 			outcome = "it is rolled back"
@@ -195,7 +195,7 @@ func TestStepFails(t *testing.T) {
 			continue
 		}
 		if !errors.Is(err, syscall.ENOSPC) {
-			t.Fatalf("step %d: %v", step, err)
+			t.Fatalf("step %d: err = %v, want %v", step, err, syscall.ENOSPC)
 		}
 		opened := strings.Contains(err.Error(), "; nothing was changed")
 		if _, made := os.Stat(filepath.Join(dir, ".petrock", ".gitignore")); made == nil && !opened {
@@ -231,7 +231,7 @@ func TestAllStepsFail(t *testing.T) {
 		if _, pending := os.Lstat(filepath.Join(dir, ".petrock", "pending.json")); pending == nil {
 			stuck++
 			if !strings.Contains(err.Error(), "run the command again: the next run completes the operation or rolls it back") {
-				t.Errorf("step %d: %v", step, err)
+				t.Errorf(`step %d: err = %v, want it to contain "run the command again: the next run completes the operation or rolls it back"`, step, err)
 			}
 			// While steps still fail, the next process fails too.
 			err, _ := run(t, dir, journal.WithStep(func(what, path string) error {
@@ -241,13 +241,13 @@ func TestAllStepsFail(t *testing.T) {
 				return syscall.EROFS
 			}), "generate", nil, nil)
 			if !errors.Is(err, syscall.EROFS) {
-				t.Errorf("step %d, and then: %v", step, err)
+				t.Errorf("step %d, and then: err = %v, want %v", step, err, syscall.EROFS)
 			}
 		}
 		checkRecovery(t, dir, "generate", fmt.Sprint("nothing works from step ", step))
 	}
 	if stuck == 0 {
-		t.Error("it never got stuck")
+		t.Errorf("it never got stuck: stuck = %v, want not 0", stuck)
 	}
 }
 
@@ -268,7 +268,7 @@ func TestFolderInPlaceOfFile(t *testing.T) {
 	defer j.Close()
 	_, err = change(j, journal.Operation{Action: "generate"}, before.changesTo(after))
 	if err == nil || !strings.Contains(err.Error(), "write tools/new/a/void: ") || !strings.Contains(err.Error(), "rolled back, except files that changed in the meantime: check tools/new/a/void") {
-		t.Errorf("got %v", err)
+		t.Errorf(`got %v; want err containing "write tools/new/a/void: " and err containing "rolled back, except files that changed in the meantime: check tools/new/a/void"`, err)
 	}
 	before["tools/new/a/void/x/"] = ""
 	before.compare(t, dir)
@@ -287,7 +287,7 @@ func TestEditedAfterCheck(t *testing.T) {
 		return nil
 	}), "generate", before, after)
 	if !errors.Is(err, journal.ErrChanged) || !strings.Contains(err.Error(), "rolled back, except files that changed in the meantime: check tools/add.go") {
-		t.Errorf("got %v", err)
+		t.Errorf(`got %v; want err == %v and err containing "rolled back, except files that changed in the meantime: check tools/add.go"`, err, journal.ErrChanged)
 	}
 	before["tools/add.go"] = " mine\n"
 	before.compare(t, dir)

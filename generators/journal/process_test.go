@@ -114,7 +114,7 @@ func TestKilled(t *testing.T) {
 		for range 3 { // changes, of which the last but one tells how long one takes
 			begin := time.Now()
 			if !lines.Scan() {
-				t.Fatal("it ends by itself")
+				t.Fatal("it ends by itself: lines.Scan() = false, want true")
 			}
 			took = time.Since(begin)
 		}
@@ -132,7 +132,7 @@ func TestKilled(t *testing.T) {
 		if j.Recovered() != "" {
 			outcome = "finished"
 			if !strings.Contains(j.Recovered(), "has now been completed") {
-				t.Errorf("got %s", j.Recovered())
+				t.Errorf(`j.Recovered() = %q, want it to contain "has now been completed"`, j.Recovered())
 			}
 		}
 		outcomes[outcome]++
@@ -196,14 +196,14 @@ func TestTurns(t *testing.T) {
 	tree{"number": " 80"}.compare(t, dir)
 	history, err := open(t, dir).History()
 	if err != nil || len(history) != 80 {
-		t.Fatalf("%d operations (%v)", len(history), err)
+		t.Fatalf("%d operations (%v); want no error and len(history) == 80", len(history), err)
 	}
 	for i, op := range history {
 		if !strings.HasPrefix(op.ID, fmt.Sprintf("%04d-", i+1)) {
-			t.Errorf("operation %d is %s", i+1, op.ID)
+			t.Errorf("operation: op.ID = %q, want the prefix %q (i+1: %v)", op.ID, fmt.Sprintf("%04d-", i+1), i+1)
 		}
 	}
 	if names, err := filepath.Glob(filepath.Join(dir, ".petrock", "objects", "*")); err != nil || len(names) != 81 {
-		t.Errorf("%d objects (%v)", len(names), err)
+		t.Errorf("%d objects (%v); want no error and len(names) == 81", len(names), err)
 	}
 }

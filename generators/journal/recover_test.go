@@ -23,7 +23,7 @@ func interruptHalfway(t *testing.T) (dir string) {
 		return nil
 	}), "generate", before, after)
 	if !dead {
-		t.Fatal("it was not killed")
+		t.Fatal("it was not killed: dead = false, want true")
 	}
 	return dir
 }
@@ -85,7 +85,7 @@ func TestEditedMeanwhile(t *testing.T) {
 			if finished {
 				after.compare(t, dir)
 				if !strings.Contains(said, "has now been completed") {
-					t.Errorf("got %q", said)
+					t.Errorf(`said = %q, want it to contain "has now been completed"`, said)
 				}
 				return
 			}
@@ -96,7 +96,7 @@ func TestEditedMeanwhile(t *testing.T) {
 				}
 			}
 			if history, err := j.History(); err != nil || len(history) != 0 {
-				t.Errorf("the history is %+v (%v)", history, err)
+				t.Errorf("the history is %+v (%v); want no error and no history", history, err)
 			}
 		})
 	}

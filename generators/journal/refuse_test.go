@@ -92,7 +92,7 @@ func TestPaths(t *testing.T) {
 	}
 	checkTidy(t, dir)
 	if names, err := os.ReadDir(outside); err != nil || len(names) > 0 {
-		t.Errorf("outside, there are %v (%v)", names, err)
+		t.Errorf("outside, there are %v (%v); want no error and no names", names, err)
 	}
 
 	// A link to a folder inside the project is allowed, and is not removed with its last file.
@@ -186,7 +186,7 @@ func TestChangedSinceRead(t *testing.T) {
 	now.compare(t, dir)
 	checkTidy(t, dir)
 	if history, err := j.History(); err != nil || len(history) > 0 {
-		t.Errorf("the history is %v (%v)", history, err)
+		t.Errorf("the history is %v (%v); want no error and no history", history, err)
 	}
 }
 
@@ -202,10 +202,10 @@ func TestForeignState(t *testing.T) {
 		link(t, filepath.Join(outside, "x"), filepath.Join(dir, name))
 		for range 2 {
 			if _, err := journal.Open(t.Context(), dir, journal.Options{}); err == nil {
-				t.Errorf("%s may be a link", name)
+				t.Errorf("%s may be a link: err = nil, want an error", name)
 			}
 			if names, err := os.ReadDir(outside); err != nil || len(names) > 0 {
-				t.Errorf("outside, there are %v (%v)", names, err)
+				t.Errorf("outside, there are %v (%v); want no error and no names", names, err)
 			}
 			if err := os.MkdirAll(filepath.Join(outside, "y"), 0o755); err != nil || name == ".petrock/lock" {
 				break
@@ -217,6 +217,6 @@ func TestForeignState(t *testing.T) {
 	}
 	dir := tree{".petrock": " a file"}.write(t)
 	if _, err := journal.Open(t.Context(), dir, journal.Options{}); err == nil || !strings.Contains(err.Error(), ".petrock is not a folder; move it away") {
-		t.Errorf("a file in its place: %v", err)
+		t.Errorf(`a file in its place: %v; want err containing ".petrock is not a folder; move it away"`, err)
 	}
 }

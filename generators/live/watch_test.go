@@ -44,20 +44,20 @@ func TestSnapshot(t *testing.T) {
 	}
 	before := snap(t, root)
 	if changed := (snapshot{}).changed(before); !slices.Equal(changed, []string{"data/x.db.go", "go.mod", "tools/add.go", "tools/testdata/x.json"}) {
-		t.Errorf("files: %q", changed)
+		t.Errorf("files: (snapshot{}).changed(before) = %q, want %q", changed, []string{"data/x.db.go", "go.mod", "tools/add.go", "tools/testdata/x.json"})
 	}
 	if changed := before.changed(snap(t, root)); changed != nil {
-		t.Errorf("no file has changed, but %q", changed)
+		t.Errorf("no file has changed: before.changed(snap(t, root)) = %q, want nil", changed)
 	}
 	write(t, root, "tools/new.go", "package tools", "tools/testdata/x.json", "[]")
 	if err := os.Remove(filepath.Join(root, "go.mod")); err != nil {
 		t.Fatal(err)
 	}
 	if changed := before.changed(snap(t, root)); !slices.Equal(changed, []string{"go.mod", "tools/new.go", "tools/testdata/x.json"}) {
-		t.Errorf("changed: %q", changed)
+		t.Errorf("changed: before.changed(snap(t, root)) = %q, want %q", changed, []string{"go.mod", "tools/new.go", "tools/testdata/x.json"})
 	}
 	if _, err := takeSnapshot(filepath.Join(root, "none")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("snapshot of a folder that does not exist: %v", err)
+		t.Errorf("snapshot of a folder that does not exist: err = %v, want %v", err, os.ErrNotExist)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestSnapshotSameTime(t *testing.T) {
 		snapshots = append(snapshots, snap(t, root))
 	}
 	if changed := snapshots[0].changed(snapshots[1]); !slices.Equal(changed, []string{"a.go"}) {
-		t.Errorf("changed: %q", changed)
+		t.Errorf("changed: snapshots[0].changed(snapshots[1]) = %q, want %q", changed, []string{"a.go"})
 	}
 	// A file that was not modified recently is not read. It has changed only if its time has.
 	hour := now.Add(-time.Hour)
@@ -84,7 +84,7 @@ func TestSnapshotSameTime(t *testing.T) {
 	}
 	old := snap(t, root)
 	if old["a.go"].sum != 0 || len(snapshots[1].changed(old)) != 1 || len(old.changed(snap(t, root))) != 0 {
-		t.Errorf("%+v, %+v", snapshots[1], old)
+		t.Errorf(`%+v, %+v; want old["a.go"].sum == 0 and len(snapshots[1].changed(old)) == 1 and no old.changed(snap(t, root))`, snapshots[1], old)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestWatchRapidSaves(t *testing.T) {
 		write(t, root, "tools/add.go", fmt.Sprintf("package tools // %03d", i))
 	}
 	if count := f.wait(t); count < 2 || count > 60 {
-		t.Errorf("%d builds", count)
+		t.Errorf("%d builds; want count >= 2 and count <= 60", count)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestWatchFolders(t *testing.T) {
 		write(t, root, fmt.Sprintf("p%d/f%d.go", i%25, i), "package q")
 	}
 	if count := f.wait(t); count > 20 {
-		t.Errorf("%d builds of 500 changed files", count)
+		t.Errorf("f.wait(t) = %v, want at most 20", count)
 	}
 	for _, step := range []struct {
 		name string

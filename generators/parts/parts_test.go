@@ -77,12 +77,12 @@ func TestPartsAreOptional(t *testing.T) {
 // those and unpacking them for the first module gives the original bytes.
 func TestPack(t *testing.T) {
 	if !slices.IsSorted(parts.Names()) {
-		t.Errorf("the parts are %q", parts.Names())
+		t.Errorf("the parts: slices.IsSorted(parts.Names()) = false, want true (parts.Names(): %q)", parts.Names())
 	}
 	for _, part := range parts.All() {
 		want := code(t, part)
 		if len(want) == 0 {
-			t.Fatalf("%s has no files", part.Name)
+			t.Fatalf("%s has no files: want is empty", part.Name)
 		}
 		archive := part.Pack(home, want)
 		for _, module := range []string{home, "hello", "zz.example.com/deep/hello/v2"} {
@@ -139,7 +139,7 @@ func FuzzUnpack(f *testing.F) {
 			}
 			for name := range files {
 				if !fs.ValidPath(name) || !part.Holds(name) {
-					t.Errorf("%s unpacks %q", part.Name, name)
+					t.Errorf("%s unpacks %q; want fs.ValidPath(name) and part.Holds(name)", part.Name, name)
 				}
 			}
 		}
@@ -176,7 +176,7 @@ func TestChangeModules(t *testing.T) {
 			}
 			gotMod, gotSum, ok, err := parts.ChangeModules(goMod, goSum, from, to, nil)
 			if err != nil || !ok || string(gotMod) != string(wantMod) || string(gotSum) != string(wantSum) {
-				t.Errorf("from %q to %q: %v, %v\n%s", from, to, ok, err, gotMod)
+				t.Errorf("from %q to %q: %v, %v\n%s; want no error and ok and string(gotMod) == string(wantMod) and string(gotSum) == string(wantSum)", from, to, ok, err, gotMod)
 			}
 		}
 	}
@@ -191,7 +191,7 @@ func TestChangeEditedModules(t *testing.T) {
 	const own = "\nrequire (\n\texample.com/own v1.0.0\n\tmodernc.org/libc v1.77.1\n)\n"
 	goMod, goSum, ok, err := parts.ChangeModules(append(plainMod, own...), append(plainSum, "example.com/own v1.0.0 h1:x\n"...), nil, []string{"app"}, nil)
 	if err != nil || !ok || !strings.Contains(string(goMod), "example.com/own v1.0.0") || !strings.Contains(string(goSum), "example.com/own v1.0.0 h1:x\n") {
-		t.Fatalf("%v, %v\n%s", ok, err, goMod)
+		t.Fatalf("%v, %v\n%s; want no error and ok and string(goMod) containing \"example.com/own v1.0.0\" and string(goSum) containing \"example.com/own v1.0.0 h1:x\\n\"", ok, err, goMod)
 	}
 	parsed, err := modfile.Parse("go.mod", goMod, nil)
 	if err != nil {
@@ -203,22 +203,22 @@ func TestChangeEditedModules(t *testing.T) {
 		}
 	}
 	if _, _, ok, err := parts.ChangeModules(goMod, goSum, []string{"app"}, nil, nil); ok || err != nil {
-		t.Errorf("modules go, although example.com/own may need them: %v", err)
+		t.Errorf("modules go, although example.com/own may need them: %v; want !ok and no error", err)
 	}
 	appMod, appSum, err := parts.NewModules("hello", []string{"app"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, _, ok, err := parts.ChangeModules(appMod, appSum, []string{"app"}, nil, []string{"fmt", "modernc.org/libc/errno"}); ok || err != nil {
-		t.Errorf("modernc.org/libc goes, although the project imports it: %v", err)
+		t.Errorf("modernc.org/libc goes, although the project imports it: %v; want !ok and no error", err)
 	}
 	for _, line := range []string{"\nrequire modernc.org/sqlite v1.20.0\n", "\nrequire modernc.org/libc v1.1.0 // indirect\n"} {
 		if _, _, ok, err := parts.ChangeModules(append(slices.Clone(plainMod), line...), plainSum, nil, []string{"app"}, nil); ok || err != nil {
-			t.Errorf("with%s it does not ask go mod tidy: %v", line, err)
+			t.Errorf("with%s it does not ask go mod tidy: %v; want !ok and no error", line, err)
 		}
 	}
 	if _, _, _, err := parts.ChangeModules([]byte("module"), nil, nil, []string{"app"}, nil); err == nil || !strings.Contains(err.Error(), "go.mod") {
-		t.Errorf("invalid go.mod: %v", err)
+		t.Errorf(`invalid go.mod: %v; want err containing "go.mod"`, err)
 	}
 }
 
@@ -242,10 +242,10 @@ func TestMergeTidied(t *testing.T) {
 	}
 	for text, want := range map[string]bool{"example.com/own v1.0.0": true, "github.com/google/uuid v1.6.0": true, "example.com/new": false, "modernc.org/sqlite": false, "modernc.org/libc": false} {
 		if got := strings.Contains(string(gotMod), text); got != want {
-			t.Errorf("%s is required: %v\n%s", text, got, gotMod)
+			t.Errorf("%s is required: strings.Contains(string(gotMod), text) = %v, want %v (gotMod: %s)", text, got, want, gotMod)
 		}
 	}
 	if !strings.Contains(string(gotSum), "example.com/own v1.0.0 h1:x\n") || strings.Contains(string(gotSum), "modernc.org/sqlite v") {
-		t.Errorf("go.sum is\n%s", gotSum)
+		t.Errorf("go.sum is\n%s; want string(gotSum) containing \"example.com/own v1.0.0 h1:x\\n\" and string(gotSum) without \"modernc.org/sqlite v\"", gotSum)
 	}
 }

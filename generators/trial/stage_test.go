@@ -60,7 +60,7 @@ func newStage(t *testing.T) stage {
 			t.Errorf("the project was changed: %v", after)
 		}
 		if left := read(t, temporary); len(left) > 0 {
-			t.Errorf("temporary files are left: %v", slices.Sorted(maps.Keys(left)))
+			t.Errorf("temporary files are left: read(t, temporary) = %+v, want it empty (slices.Sorted(maps.Keys(left)): %q)", left, slices.Sorted(maps.Keys(left)))
 		}
 	})
 	return s
@@ -100,7 +100,7 @@ func (s stage) program(t *testing.T) *trial.Program {
 	t.Helper()
 	program, found, err := trial.BuildTests(t.Context(), s.Options, "tools")
 	if err != nil || len(found) > 0 {
-		t.Fatalf("build: %v %v", found, err)
+		t.Fatalf("build: %v %v; want no error and no found", found, err)
 	}
 	t.Cleanup(program.Remove)
 	return program

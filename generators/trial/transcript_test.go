@@ -79,23 +79,23 @@ func TestParseLong(t *testing.T) {
 	long := strings.Repeat("x", 200<<10)
 	r := trial.Parse("TestX", begin+"panic: so\n\n"+strings.Repeat("goroutine\n", 50<<10), 2, trial.Limits{Output: 4 << 10})
 	if r.Ended != "TestX panicked: so" || len(r.Printed) > 4<<10+100 || !strings.Contains(r.Printed, "… (cut: more than 4 KiB was printed)") {
-		t.Errorf("a crash: %s, %d bytes", r.Ended, len(r.Printed))
+		t.Errorf(`a crash: %s, %d bytes; want r.Ended == "TestX panicked: so" and len(r.Printed) <= 4<<10+100 and r.Printed containing "… (cut: more than 4 KiB was printed)"`, r.Ended, len(r.Printed))
 	}
 	r = trial.Parse("TestX", begin+"no panic: yet\n"+long+lines("--- PASS: TestX (0.00s)", "PASS"), 0, trial.Limits{})
 	if r.Passed || !strings.HasSuffix(r.Ended, " printed more than 64 KiB") {
-		t.Errorf("no crash: %q", r.Ended)
+		t.Errorf(`no crash: %q; want !r.Passed and r.Ended ending with " printed more than 64 KiB"`, r.Ended)
 	}
 	r = trial.Parse("TestX", begin+"    x_test.go:1: "+long+"\n        "+long+"\n"+lines("--- FAIL: TestX (0.00s)", "FAIL"), 1, trial.Limits{})
 	if said := r.Cases[0].Messages; r.Ended != "TestX printed more than 64 KiB" || len(said) != 1 || len(said[0]) > 64<<10 {
-		t.Errorf("a message: %q, %d bytes", r.Ended, len(r.Printed))
+		t.Errorf(`a message: %q, %d bytes; want r.Ended == "TestX printed more than 64 KiB" and len(said) == 1 and len(said[0]) <= 64<<10`, r.Ended, len(r.Printed))
 	}
 	r = trial.Parse("TestX", begin+long+"\n"+lines("--- PASS: TestX (0.00s)", "PASS"), 0, trial.Limits{Output: 1 << 20})
 	if !r.Passed || r.Printed != long+"\n" {
-		t.Errorf("a line: %q, %d bytes", r.Ended, len(r.Printed))
+		t.Errorf(`a line: %q, %d bytes; want r.Passed and r.Printed == long+"\n"`, r.Ended, len(r.Printed))
 	}
 	r = trial.Parse("TestX", begin+strings.Repeat(lines("=== RUN   TestX/y"), 200<<10)+lines("--- PASS: TestX (0.00s)", "PASS"), 0, trial.Limits{})
 	if r.Passed || r.Ended != "y printed more than 64 KiB" {
-		t.Errorf("cases without end: %q", r.Ended)
+		t.Errorf(`cases without end: %q; want !r.Passed and r.Ended == "y printed more than 64 KiB"`, r.Ended)
 	}
 }
 
@@ -126,12 +126,12 @@ func FuzzParse(f *testing.F) {
 			for _, message := range c.Messages {
 				total += len(message)
 				if !utf8.ValidString(message) {
-					t.Errorf("%q is not valid UTF-8", message)
+					t.Errorf("utf8.ValidString(message) = false, want true (message: %q)", message)
 				}
 			}
 		}
 		if total > 3*(2*limit+200) || !utf8.ValidString(r.Printed) { // invalid UTF-8 becomes longer
-			t.Errorf("%d bytes", total)
+			t.Errorf("%d bytes; want total <= 3*(2*limit+200) and utf8.ValidString(r.Printed)", total)
 		}
 	})
 }

@@ -59,16 +59,16 @@ func TestFindExports(t *testing.T) {
 	}
 	file.Close()
 	if _, err := found.Open("example.com/none"); err == nil || !strings.Contains(err.Error(), "example.com/none") {
-		t.Errorf("open a package that was not requested: %v", err)
+		t.Errorf(`open a package that was not requested: %v; want err containing "example.com/none"`, err)
 	}
 	found = findExports(t, c, "errors", "example.com/none", "nonsense")
 	for _, path := range []string{"example.com/none", "nonsense"} {
 		if found.Has(path) || !strings.Contains(found.Reason(path), path) {
-			t.Errorf("%s is missing because: %s", path, found.Reason(path))
+			t.Errorf("%s is missing because: %s; want !found.Has(path) and found.Reason(path) containing %q", path, found.Reason(path), path)
 		}
 	}
 	if !found.Has("errors") {
-		t.Error("errors is forgotten")
+		t.Error(`errors is forgotten: found.Has("errors") = false, want true`)
 	}
 }
 
@@ -121,10 +121,10 @@ func TestSavedAndDropped(t *testing.T) {
 			}
 			c := typecheck.NewExportCache(root)
 			if got := isMarked(t, c); got != (change == nil) {
-				t.Errorf("invalid saved answers are used: %v", got)
+				t.Errorf("invalid saved answers are used: isMarked(t, c) = %v, want %v", got, (change == nil))
 			}
 			if !findExports(t, c, "errors").Has("errors") {
-				t.Error("errors is missing")
+				t.Error(`errors is missing: findExports(t, c, "errors").Has("errors") = false, want true`)
 			}
 		})
 	}
@@ -136,7 +136,7 @@ func TestDroppedWhileRunning(t *testing.T) {
 	c := typecheck.NewExportCache(root)
 	first := findExports(t, c, "errors")
 	if findExports(t, c, "errors", "strings").Edition != first.Edition {
-		t.Error("one more request changes the edition")
+		t.Errorf(`one more request changes the edition: findExports(t, c, "errors", "strings").Edition = %v, want %v`, findExports(t, c, "errors", "strings").Edition, first.Edition)
 	}
 	writeText(t, filepath.Join(root.Name(), "go.mod"), plain+"// other\n")
 	if findExports(t, c, "example.com/other").Has("example.com/other") {
@@ -147,11 +147,11 @@ func TestDroppedWhileRunning(t *testing.T) {
 	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A int\n")
 	writeText(t, filepath.Join(root.Name(), "go.mod"), plain+"\nrequire example.com/other v0.0.0\n\nreplace example.com/other => "+other+"\n")
 	if found := findExports(t, c, "example.com/other"); !found.Has("example.com/other") || found.Edition == first.Edition {
-		t.Error("a missing package was added, and the edition did not change")
+		t.Errorf(`a missing package was added, and the edition did not change; want found.Has("example.com/other") and found.Edition != %v`, first.Edition)
 	}
 	t.Setenv("GOFLAGS", "-tags=other")
 	if now := findExports(t, c, "errors"); now.Edition == first.Edition {
-		t.Error("the environment has changed, and the edition did not")
+		t.Errorf("the environment has changed, and the edition did not: now.Edition = %v, want not %v", now.Edition, first.Edition)
 	}
 }
 
@@ -189,15 +189,15 @@ func TestReplacedModule(t *testing.T) {
 		t.Fatal(first.Reason("example.com/other"))
 	}
 	if second := findExports(t, c, "example.com/other"); second.Edition != first.Edition {
-		t.Error("nothing has changed, and all has to be read again")
+		t.Errorf("nothing has changed, and all has to be read again: second.Edition = %v, want %v", second.Edition, first.Edition)
 	}
 	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A string\n")
 	if second := findExports(t, c, "errors"); second.Edition == first.Edition {
-		t.Error("the other module has changed, and the edition did not")
+		t.Errorf("the other module has changed, and the edition did not: second.Edition = %v, want not %v", second.Edition, first.Edition)
 	}
 	text, err := root.ReadFile(".petrock/cache/exports.json")
 	if err != nil || strings.Contains(string(text), "example.com/other") || !strings.Contains(string(text), `"errors"`) {
-		t.Errorf("saved answers: %v\n%s", err, text)
+		t.Errorf("saved answers: %v\n%s; want no error and string(text) without \"example.com/other\" and string(text) containing \"\\\"errors\\\"\"", err, text)
 	}
 }
 
@@ -213,16 +213,16 @@ func TestSystem(t *testing.T) {
 	}
 	c := system.Context()
 	if c.GOOS != "windows" || c.GOARCH != "arm64" || c.CgoEnabled || strings.Join(c.BuildTags, " ") != "a b" {
-		t.Errorf("%+v", system)
+		t.Errorf(`%+v; want c.GOOS == "windows" and c.GOARCH == "arm64" and !c.CgoEnabled and strings.Join(c.BuildTags, " ") == "a b"`, system)
 	}
 	if len(c.ReleaseTags) < 26 || c.ReleaseTags[0] != "go1.1" {
-		t.Errorf("releases %v", c.ReleaseTags)
+		t.Errorf(`releases %v; want len(c.ReleaseTags) >= 26 and c.ReleaseTags[0] == "go1.1"`, c.ReleaseTags)
 	}
 	if _, err := os.Stat(filepath.Join(system.Root, "src", "fmt")); err != nil {
 		t.Errorf("the standard library: %v", err)
 	}
 	if strings.Join(system.Flags, " ") != "-mod=readonly" {
-		t.Errorf("Go is given %v, and would write to go.mod", system.Flags)
+		t.Errorf(`Go is given: strings.Join(system.Flags, " ") = %q, want "-mod=readonly" (system.Flags: %q)`, strings.Join(system.Flags, " "), system.Flags)
 	}
 }
 
@@ -236,14 +236,14 @@ func TestNoCacheDir(t *testing.T) {
 		t.Error("errors is missing")
 	}
 	if _, err := root.Stat(".petrock"); err == nil {
-		t.Error("it has made a place for itself")
+		t.Error("it has made a place for itself: err = nil, want an error")
 	}
 }
 
 func TestGoCommandFails(t *testing.T) {
 	root := exportRoot(t, "module\n")
 	if _, err := typecheck.NewExportCache(root).Find(t.Context(), []string{"errors"}); err == nil || !strings.Contains(err.Error(), "go.mod") {
-		t.Errorf("with a go.mod that is none: %v", err)
+		t.Errorf(`with a go.mod that is none: %v; want err containing "go.mod"`, err)
 	}
 }
 
@@ -258,7 +258,7 @@ func TestSavedFlags(t *testing.T) {
 	}
 	const old, evil = `"Flags":null`, `"Flags":["-toolexec=false"]`
 	if !strings.Contains(string(text), old) {
-		t.Fatalf("the cache has no %s: %s", old, text)
+		t.Fatalf("the cache: string(text) = %q, want it to contain %q", string(text), old)
 	}
 	writeText(t, file, strings.Replace(string(text), old, evil, 1))
 	system, err := typecheck.NewExportCache(root).System(t.Context())
@@ -285,18 +285,18 @@ func TestLenientExports(t *testing.T) {
 		writeText(t, filepath.Join(root.Name(), file), text)
 		for _, c := range []*typecheck.ExportCache{first, typecheck.NewExportCache(root)} {
 			if _, err := c.Find(t.Context(), []string{"errors", "sort"}); err == nil {
-				t.Errorf("%s: the go command loads the project", file)
+				t.Errorf("%s: the go command loads the project: err = nil, want an error", file)
 			}
 			c.Lenient = true
 			found := findExports(t, c, "errors", "sort", "example.com/dep")
 			for _, name := range []string{"errors", "sort", "example.com/dep"} {
 				if !found.Has(name) {
-					t.Errorf("%s: %s: %s", file, name, found.Reason(name))
+					t.Errorf("%s: %s: found.Has(name) = false, want true (found.Reason(name): %q)", file, name, found.Reason(name))
 				}
 			}
 			c.Lenient = false
 			if _, err := c.Find(t.Context(), []string{"errors", "sort"}); err == nil {
-				t.Errorf("%s: the lenient answers stay", file)
+				t.Errorf("%s: the lenient answers stay: err = nil, want an error", file)
 			}
 		}
 	}

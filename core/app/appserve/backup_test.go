@@ -139,7 +139,7 @@ func TestErase(t *testing.T) {
 	}
 	must(t, dir, "log", "map", "2", "--type", "posts/create", "--input", `{"title":"secret two"}`, "--reason", "secret")
 	if found := filesWith(t, dir, "secret"); len(found) == 0 {
-		t.Fatal("no file has the content")
+		t.Fatal(`no file has the content: filesWith(t, dir, "secret") is empty`)
 	}
 	if _, err := run(t, dir, "log", "erase", "2"); terminal.ExitCode(err) != terminal.ExitUsage {
 		t.Errorf("without --yes, want exit code %v: %v", terminal.ExitUsage, err)

@@ -292,7 +292,7 @@ func (o *outcomes) check(t testing.TB, s *Store) {
 	}
 	t.Logf("%d events; %d answered, %d failed, %d unknown", last, len(o.answered), len(o.failed), len(o.unknown))
 	if len(o.answered) == 0 {
-		t.Error("no write was answered")
+		t.Error("no write was answered: o.answered is empty")
 	}
 }
 

@@ -85,7 +85,7 @@ func waitFor(t testing.TB, what string, isTrue func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !isTrue(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("timeout: %s", what)
+			t.Fatalf("timeout: %s: time.Now().After(deadline) = true, want false", what)
 		}
 	}
 }
@@ -297,7 +297,7 @@ func TestEnded(t *testing.T) {
 	cmd, in, out := child(t, "step", address)
 	fmt.Fprintln(in)
 	if !out.Scan() {
-		t.Fatal("the child has ended")
+		t.Fatal("the child has ended: out.Scan() = false, want true")
 	}
 	var session string
 	row := func() bool {
@@ -448,7 +448,7 @@ func TestRestoredLog(t *testing.T) {
 		}
 		admin(t, address, "DROP SCHEMA "+schemaOf(t, address)+" CASCADE")
 		if _, err := a.Status(t.Context()); err == nil {
-			t.Error("a query succeeds without a log")
+			t.Error("a query succeeds without a log: err = nil, want an error")
 		}
 		restored := open(t, address)
 		err := backup.View(t.Context(), func(v app.View) error {

@@ -80,7 +80,7 @@ func TestOddFiles(t *testing.T) {
 			}
 			t.Log(err)
 			if after, _ := os.ReadFile(path); string(after) != string(before) {
-				t.Error("the file has changed")
+				t.Errorf("the file has changed: string(after) = %q, want %q", string(after), string(before))
 			}
 		})
 	}
@@ -242,7 +242,7 @@ func TestScrub(t *testing.T) {
 		}
 	}
 	if found := filesWith(t, dir, "secret"); len(found) == 0 {
-		t.Fatal("no file has the content")
+		t.Fatal(`no file has the content: filesWith(t, dir, "secret") is empty`)
 	}
 	err = s.Write(t.Context(), func(tx app.Tx) error {
 		names, err := tx.Names("")

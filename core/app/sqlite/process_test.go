@@ -148,7 +148,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	for _, c := range both {
 		if line, err := c.out.ReadString('\n'); line != "ready\n" {
-			t.Fatal(line, err)
+			t.Fatalf(`line = %q, want "ready\n" (err: %v)`, line, err)
 		}
 	}
 	for _, c := range both {
@@ -252,7 +252,7 @@ func TestHeld(t *testing.T) {
 	cmd, _, out := start(t, "hold", path)
 	defer cmd.Process.Kill()
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "in\n" {
-		t.Fatal(line, err)
+		t.Fatalf(`line = %q, want "in\n" (err: %v)`, line, err)
 	}
 	s = open(t, path)
 	if err := storetest.Check(s, 3); err != nil {
@@ -274,7 +274,7 @@ func TestHeld(t *testing.T) {
 	threads, files := leftovers()
 	t.Logf("%d calls: %d threads and %d files before, %d and %d after", calls, threadsBefore, filesBefore, threads, files)
 	if threads > threadsBefore+10 || files > filesBefore+2 {
-		t.Error("cancelled writes leave threads or files behind")
+		t.Error("cancelled writes leave threads or files behind; want threads <= threadsBefore+10 and files <= filesBefore+2")
 	}
 
 	s.timeout = 10 * time.Millisecond
@@ -331,7 +331,7 @@ func TestKill(t *testing.T) {
 			}
 		}
 		if cmd.Wait(); i <= doomed {
-			t.Fatal("the process ended early")
+			t.Fatalf("the process ended early: i = %v, want more than %v", i, doomed)
 		}
 		s := open(t, path)
 		last, err := s.Last(t.Context())

@@ -90,7 +90,7 @@ func TestReadOnlyWAL(t *testing.T) {
 		t.Errorf("got types %s, want \"[{things/make 1 2 1 2}]\"", got)
 	}
 	if hash(path) != before || hash(killed) != before {
-		t.Error("the store has changed")
+		t.Errorf("the store has changed; want hash(path) == %q and hash(killed) == %q", before, before)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestFlags(t *testing.T) {
 	other := &cobra.Command{Use: "mcp"}
 	o.Flags(other)
 	if other.HasFlags() {
-		t.Error("mcp has flags for tokens, which it has no use for")
+		t.Error("mcp has flags for tokens, which it has no use for: other.HasFlags() = true, want false")
 	}
 	cmd := &cobra.Command{Use: "serve"}
 	o.Flags(cmd)
@@ -49,43 +49,43 @@ func TestFlags(t *testing.T) {
 			t.Fatalf("serve has no --%s", name)
 		}
 		if variable := "MY_NOTES_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")); !strings.HasSuffix(f.Usage, "(default $"+variable+")") {
-			t.Errorf("--%s does not name %s: %s", name, variable, f.Usage)
+			t.Errorf("--%s does not name: f.Usage = %q, want the suffix %q (variable: %q)", name, f.Usage, "(default $"+variable+")", variable)
 		}
 	}
 	if len(o.Commands()) > 0 {
-		t.Error("there are commands")
+		t.Errorf("there are commands: o.Commands() = %+v, want it empty", o.Commands())
 	}
 	end, err := o.Open(t.Context(), nil, nil)
 	if err != nil || end() != nil {
-		t.Error("it does not open and close")
+		t.Error("it does not open and close; want no error and no error")
 	}
 }
 
 // Without an issuer it is off, and incomplete options are refused with a remedy.
 func TestOff(t *testing.T) {
 	if gate, pages, err := serve(t).Gate(resource, slog.Default()); gate != nil || pages != nil || err != nil {
-		t.Errorf("it gives %v, %v and %v", gate, pages, err)
+		t.Errorf("got %v, %v and %v; want gate == nil and pages == nil and no error", gate, pages, err)
 	}
 	if way := serve(t).SetupHint(); !strings.Contains(way, "--oauth-issuer") || !strings.Contains(way, "MY_NOTES_OAUTH_ISSUER") {
-		t.Errorf("the way to have it is: %s", way)
+		t.Errorf(`the way to have it is: %s; want way containing "--oauth-issuer" and way containing "MY_NOTES_OAUTH_ISSUER"`, way)
 	}
 	for _, args := range [][]string{{"--oauth-jwks", "https://a/b"}, {"--oauth-audience", "x"}, {"--oauth-scopes", "x"}} {
 		gate, _, err := serve(t, args...).Gate(resource, slog.Default())
 		if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), "--oauth-issuer") || !strings.Contains(err.Error(), "MY_NOTES_OAUTH_ISSUER") {
-			t.Errorf("%v gives %v and %v", args, gate, err)
+			t.Errorf(`%v gives %v and %v; want gate == nil and terminal.ExitCode(err) == %v and err containing "--oauth-issuer" and err containing "MY_NOTES_OAUTH_ISSUER"`, args, gate, err, terminal.ExitUsage)
 		}
 	}
 	gate, _, err := serve(t, "--oauth-issuer", "https://login.example.com").Gate("", slog.Default())
 	if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), "--public-url") {
-		t.Errorf("an address that is not known gives %v and %v", gate, err)
+		t.Errorf(`an address that is not known gives %v and %v; want gate == nil and terminal.ExitCode(err) == %v and err containing "--public-url"`, gate, err, terminal.ExitUsage)
 	}
 	gate, _, err = serve(t, "--oauth-issuer", "http://login.example.com").Gate(resource, slog.Default())
 	if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), "https") {
-		t.Errorf("an issuer without https gives %v and %v", gate, err)
+		t.Errorf(`an issuer without https gives %v and %v; want gate == nil and terminal.ExitCode(err) == %v and err containing "https"`, gate, err, terminal.ExitUsage)
 	}
 	gate, _, err = serve(t, "--oauth-issuer", "127.0.0.1:9191").Gate(resource, slog.Default())
 	if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), `"127.0.0.1:9191": must be an absolute URL`) || !strings.Contains(err.Error(), "https://login.example.com") {
-		t.Errorf("an issuer without a scheme gives %v and %v", gate, err)
+		t.Errorf(`an issuer without a scheme gives %v and %v; want gate == nil and terminal.ExitCode(err) == %v and err containing "\"127.0.0.1:9191\": must be an absolute URL" and err containing "https://login.example.com"`, gate, err, terminal.ExitUsage)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestSaysNothing(t *testing.T) {
 			}
 			gate, _, err := serve(t, test.args...).Gate(resource, slog.Default())
 			if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("it gives %v and %v", gate, err)
+				t.Errorf("got %v and %v; want gate == nil and terminal.ExitCode(err) == %v and err containing %q", gate, err, terminal.ExitUsage, test.says)
 			}
 		})
 	}
@@ -175,11 +175,11 @@ func TestGate(t *testing.T) {
 			r.Header.Set("Authorization", "Bearer "+sign(test.audience))
 			id, err := gate.Authenticate(r)
 			if err != nil || id.Subject != "ann" {
-				t.Errorf("it gives %v and %v", id, err)
+				t.Errorf(`got %v and %v; want no error and id.Subject == "ann"`, id, err)
 			}
 			r.Header.Set("Authorization", "Bearer "+sign("other"))
 			if id, err := gate.Authenticate(r); err == nil || id != nil {
-				t.Errorf("a token for another gives %v and %v", id, err)
+				t.Errorf("a token for another gives %v and %v; want an error and id == nil", id, err)
 			}
 			checkPages(t, gate, pages, issuer.URL)
 		})
@@ -190,13 +190,13 @@ func TestGate(t *testing.T) {
 func checkPages(t *testing.T, gate auth.Gate, pages map[string]http.Handler, issuer string) {
 	t.Helper()
 	if len(pages) != 2 || !strings.Contains(gate.Challenge("", nil), token.WellKnown+"/mcp") {
-		t.Errorf("there are the pages %v, and the challenge %s", pages, gate.Challenge("", nil))
+		t.Errorf(`there are the pages %v, and the challenge %s; want len(pages) == 2 and gate.Challenge("", nil) containing token.WellKnown+"/mcp"`, pages, gate.Challenge("", nil))
 	}
 	for _, path := range []string{token.WellKnown, token.WellKnown + "/mcp"} {
 		answer := httptest.NewRecorder()
 		pages[path].ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
 		if text := answer.Body.String(); !strings.Contains(text, `"resource":"`+resource+`"`) || !strings.Contains(text, issuer) {
-			t.Errorf("%s says %s", path, text)
+			t.Errorf("%s returned %s; want text containing `\"resource\":\"`+resource+`\"` and text containing %q", path, text, issuer)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func TestPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := g.issuers[name].metadataURLs(); !slices.Equal(got, want) {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: g.issuers[name].metadataURLs() = %q, want %q", name, got, want)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func TestDiscover(t *testing.T) {
 			}
 			err := w.gate(t, nil).Prefetch(t.Context())
 			if (err == nil) != (test.say == "") || err != nil && (!strings.Contains(err.Error(), test.say) || !strings.Contains(err.Error(), login)) {
-				t.Errorf("it says %v", err)
+				t.Errorf("got %v", err)
 			}
 		})
 	}
@@ -106,7 +106,7 @@ func TestReadKeys(t *testing.T) {
 		set, err := parseKeys([]byte(test.text))
 		if test.say != "" {
 			if err == nil || !strings.Contains(err.Error(), test.say) {
-				t.Errorf("%.60s: it says %v", test.text, err)
+				t.Errorf("%.60s: got %v; want err containing %q", test.text, err, test.say)
 			}
 			continue
 		}
@@ -119,7 +119,7 @@ func TestReadKeys(t *testing.T) {
 			ids = append(ids, k.id)
 		}
 		if got := strings.Join(ids, " "); got != test.ids {
-			t.Errorf("%.60s: it has %q", test.text, got)
+			t.Errorf(`strings.Join(ids, " ") = %q, want %q (test.text: %q)`, got, test.ids, test.text)
 		}
 	}
 }
@@ -146,10 +146,10 @@ func TestRedirects(t *testing.T) {
 		g := w.gate(t, func(o *Options) { o.Issuers, o.JWKS, o.Client = []string{here.URL}, here.URL+path, nil })
 		err := g.Prefetch(t.Context())
 		if (err == nil) != (say == "") || err != nil && !strings.Contains(err.Error(), say) {
-			t.Errorf("%s: it says %v", path, err)
+			t.Errorf("%s: got %v", path, err)
 		}
 		if id, err := g.Authenticate(request(s.sign(t, nil, claimSet(map[string]any{"iss": here.URL})))); (err == nil && id != nil) != (say == "") {
-			t.Errorf("%s: it gives %v and %v", path, id, err)
+			t.Errorf("%s: (err == nil && id != nil) = %v, want %v (id: %+v) (err: %v)", path, (err == nil && id != nil), (say == ""), id, err)
 		}
 	}
 	secure := httptest.NewTLSServer(http.RedirectHandler(here.URL+"/keys", http.StatusFound))
@@ -157,6 +157,6 @@ func TestRedirects(t *testing.T) {
 	w := newWorld(t)
 	g := w.gate(t, func(o *Options) { o.JWKS, o.Client = secure.URL, secure.Client() })
 	if err := g.Prefetch(t.Context()); err == nil || !strings.Contains(err.Error(), "another host") {
-		t.Errorf("from https to http: it says %v", err)
+		t.Errorf(`from https to http: got %v; want err containing "another host"`, err)
 	}
 }

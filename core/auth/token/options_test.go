@@ -32,7 +32,7 @@ func TestNew(t *testing.T) {
 		o := Options{Resource: resource, Issuers: []string{login}}
 		change(&o)
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("it says %v, not %q", err, say)
+			t.Errorf("got %v, not %q; want err containing %q", err, say, say)
 		}
 	}
 	for _, host := range []string{"localhost", "127.0.0.1:8181", "[::1]:8181"} {
@@ -100,7 +100,7 @@ func TestMetadata(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, _ := g.Metadata(); got != want {
-			t.Errorf("%s: it is at %s", from, got)
+			t.Errorf("%s: got %q, want %q", from, got, want)
 		}
 	}
 	w := newWorld(t)
@@ -118,11 +118,11 @@ func TestMetadata(t *testing.T) {
 		"resource": resource, "authorization_servers": []any{login}, "scopes_supported": []any{"mcp", "notes:read"}, "bearer_methods_supported": []any{"header"},
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("it says %s", answer.Body)
+		t.Errorf("got %s: reflect.DeepEqual(got, want) = false, want true", answer.Body)
 	}
 	head := answer.Result().Header
 	if answer.Code != 200 || head.Get("Content-Type") != "application/json" || head.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(head.Get("Cache-Control"), "max-age=") {
-		t.Errorf("it comes with %d %v", answer.Code, head)
+		t.Errorf(`it comes with %d %v; want answer.Code == 200 and head.Get("Content-Type") == "application/json" and head.Get("Access-Control-Allow-Origin") == "*" and head.Get("Cache-Control") containing "max-age="`, answer.Code, head)
 	}
 	for method, want := range map[string]int{"HEAD": 200, "OPTIONS": 204, "POST": 405, "PUT": 405, "DELETE": 405} {
 		answer := httptest.NewRecorder()

@@ -40,7 +40,7 @@ func FuzzValidate(f *testing.F) {
 		}
 		err := checkInvariants(t, plain, data)
 		if strictjson.Check(data) == nil && fitsPlain(data) != (err == nil) {
-			t.Errorf("%q: got %v, the model says %v", data, err, fitsPlain(data))
+			t.Errorf("%q: got %v, the model returned %v", data, err, fitsPlain(data))
 		}
 	})
 }
@@ -56,10 +56,10 @@ func checkInvariants(t *testing.T, s *Schema, data []byte) error {
 	}
 	lines := strings.Split(err.Error(), "\n")
 	if len(lines) > maxProblems+1 || slices.Contains(lines, "") {
-		t.Fatalf("%q against %s: odd error %q", data, s.root.part.raw, err)
+		t.Fatalf(`%q against %s: odd error %q; want len(lines) <= maxProblems+1 and lines without ""`, data, s.root.part.raw, err)
 	}
 	if again := s.Validate(data); again == nil || again.Error() != err.Error() {
-		t.Errorf("%q against %s: first %q, then %v", data, s.root.part.raw, err, again)
+		t.Errorf("%q against %s: first %q, then %v; want again == err", data, s.root.part.raw, err, again)
 	}
 	return err
 }
@@ -146,7 +146,7 @@ func FuzzCompile(f *testing.F) {
 		s, err := Compile([]byte(text))
 		if err != nil {
 			if s != nil || err.Error() == "" {
-				t.Errorf("%q: a schema and the error %q", text, err)
+				t.Errorf(`%q: a schema and the error %q; want s == nil and err != ""`, text, err)
 			}
 			return
 		}

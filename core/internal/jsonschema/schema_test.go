@@ -87,11 +87,11 @@ func TestInputThatIsNotJSON(t *testing.T) {
 	} {
 		want := strictjson.Check([]byte(text))
 		if want == nil {
-			t.Fatalf("%q is good", text)
+			t.Fatalf("%q is good: want = nil, want an error", text)
 		}
 		run(t, []check{{text, `true`, text, "parse JSON: " + want.Error()}})
 		if _, err := Compile([]byte(text)); !errors.As(err, new(*strictjson.Error)) || err.Error() != "parse schema: "+want.Error() {
-			t.Errorf("Compile(%q) = %v", text, err)
+			t.Errorf(`Compile(%q) = %v; want errors.As(err, new(*strictjson.Error)) and err == "parse schema: "+want`, text, err)
 		}
 	}
 	run(t, []check{{"space around", `{"type":"integer"}`, " \n1\t ", ""}})
@@ -104,7 +104,7 @@ func TestErrorListsTen(t *testing.T) {
 		t.Fatal("want an error")
 	}
 	if text := err.Error(); strings.Count(text, "\n") != 10 || !strings.HasSuffix(text, "\n[9]: must be a string, got a number\nand 2 more problems") {
-		t.Errorf("got %q", text)
+		t.Errorf(`got %q; want strings.Count(text, "\n") == 10 and text ending with "\n[9]: must be a string, got a number\nand 2 more problems"`, text)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestSchemaIsSharedByGoroutines(t *testing.T) {
 					t.Error(err)
 				}
 				if s.Validate([]byte(`{"email":1}`)) == nil {
-					t.Error("a number passed for an email")
+					t.Error("a number passed for an email: s.Validate([]byte(`{\"email\":1}`)) = nil, want an error")
 				}
 			}
 		})
@@ -142,7 +142,7 @@ func TestChoices(t *testing.T) {
 		t.Errorf("there are no properties for %q", want)
 	}
 	if s, err = Compile([]byte(`true`)); err != nil || s.Properties() != nil {
-		t.Errorf("a schema without properties has some, or %v", err)
+		t.Errorf("a schema without properties has some, or %v; want no error and s.Properties() == nil", err)
 	}
 }
 

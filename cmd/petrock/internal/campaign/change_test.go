@@ -42,7 +42,7 @@ func TestChange(t *testing.T) {
 	} {
 		done := mustCall[engine.Result](w, client, "change", change)
 		if done.Operation == "" || len(done.Diagnostics) > 0 {
-			t.Errorf("%v: got %+v", change, done)
+			t.Errorf(`%v: got %+v; want done.Operation != "" and no done.Diagnostics`, change, done)
 		}
 		operations = append(operations, done.Operation)
 	}
@@ -56,14 +56,14 @@ func TestChange(t *testing.T) {
 		"resources/issue.go":            "// Issue is an issue with its comments.\n//\n//petrock:uri ticket://{id}\nfunc Issue(",
 	} {
 		if text := w.read(file); !strings.Contains(text, part) {
-			t.Errorf("%s has no %q:\n%s", file, part, text)
+			t.Errorf("%s: w.read(file) = %q, want it to contain %q", file, text, part)
 		}
 	}
 	for i := range operations {
 		mustCall[engine.Result](w, client, "undo", object{"operation": operations[len(operations)-1-i]})
 	}
 	if changed := before.differences(w.source()); changed != "" {
-		t.Errorf("after undoing the changes: %s", changed)
+		t.Errorf(`after undoing the changes: before.differences(w.source()) = %q, want ""`, changed)
 	}
 	for range operations {
 		mustCall[engine.Result](w, client, "redo", object{})
@@ -79,13 +79,13 @@ func TestChange(t *testing.T) {
 	}
 	const want = "tickets/create: version 2 of its events is stored, and the source has version 1 (3 events are stored, the first is event 1)"
 	if said := client.CallTool("undo", object{}); !said.IsError || !strings.Contains(said.Text(), want) {
-		t.Errorf("undo says %s, want %q", said.Text(), want)
+		t.Errorf("undo returned %s, want %q", said.Text(), want)
 	}
 	for range len(operations) - 2 {
 		mustCall[engine.Result](w, client, "redo", object{})
 	}
 	if changed := after.differences(w.source()); changed != "" {
-		t.Errorf("after the refused undo: %s", changed)
+		t.Errorf(`after the refused undo: after.differences(w.source()) = %q, want ""`, changed)
 	}
 }
 

@@ -74,13 +74,13 @@ func TestDevServerFinishesTool(t *testing.T) {
 	before := w.tree()
 	made := mustCall[engine.Result](w, client, "generate_tool", shout())
 	if made.Trial == nil || !made.Trial.Ran || !reflect.DeepEqual(made.Trial.Passed, []string{"loud", "example 2"}) || len(made.Components) != 1 {
-		t.Errorf("it says %+v", made)
+		t.Errorf(`got %+v; want made.Trial.Ran and reflect.DeepEqual(made.Trial.Passed, []string{"loud", "example 2"}) and len(made.Components) == 1`, made)
 	}
 	if text := w.read("tools/shout.go"); !strings.Contains(text, "import (\n\t\"context\"\n\t\"errors\"\n\t\"strings\"\n)") {
-		t.Errorf("wrong imports:\n%s", text)
+		t.Errorf(`wrong imports: w.read("tools/shout.go") = %q, want it to contain "import (\n\t\"context\"\n\t\"errors\"\n\t\"strings\"\n)"`, text)
 	}
 	if said := client.CallTool("call", object{"name": "shout", "arguments": object{"text": "hey"}}); said.IsError || said.Text() != `{"result":"HEY"}` {
-		t.Errorf("shout says %s", said.Text())
+		t.Errorf(`shout returned %s; want !said.IsError and said.Text() == "{\"result\":\"HEY\"}"`, said.Text())
 	}
 	for _, wrong := range []struct{ arguments, says string }{
 		{`{"name":"shout","arguments":{"text":"?"}}`, "nothing to shout"},
@@ -90,13 +90,13 @@ func TestDevServerFinishesTool(t *testing.T) {
 		{`{"name":"note://1"}`, "did not declare the capability resources"},
 	} {
 		if said := client.CallTool("call", json.RawMessage(wrong.arguments)); !said.IsError || !strings.Contains(said.Text(), wrong.says) {
-			t.Errorf("%s says %s, want %s in it", wrong.arguments, said.Text(), wrong.says)
+			t.Errorf("%s returned %s, want %s in it", wrong.arguments, said.Text(), wrong.says)
 		}
 	}
 	shown := mustCall[engine.Inspection](w, client, "inspect_component", object{"name": "shout"})
 	source := client.CallTool("inspect_component", object{"name": "shout", "detail": true}).Text()
 	if shown.Component.Name != "shout" || !strings.Contains(source, "func Shout(") || !strings.Contains(source, "func TestShout(") {
-		t.Errorf("inspect_component says %+v\n%s", shown, source)
+		t.Errorf("inspect_component returned %+v\n%s; want shown.Component.Name == \"shout\" and source containing \"func Shout(\" and source containing \"func TestShout(\"", shown, source)
 	}
 	w.soundQuickly(w.engine())
 	mustCall[engine.Result](w, client, "undo", object{"operation": made.Operation})
@@ -130,30 +130,30 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 			said := client.CallTool("generate_tool", object{"description": "Does its work.", "name": "bad", "fields": []string{"text"}, "body": test.body,
 				"examples": []object{{"input": object{"text": "a"}, "output": object{"result": "a"}}}})
 			if !said.IsError || !strings.Contains(said.Text(), test.says) || !strings.Contains(said.Text(), "Nothing was changed") {
-				t.Errorf("it says:\n%s\nwant %s in it", said.Text(), test.says)
+				t.Errorf("it returned:\n%s\nwant %s in it", said.Text(), test.says)
 			}
 			var fault engine.Fault
 			if err := json.Unmarshal(said.StructuredContent, &fault); err != nil || fault.OK || fault.Refusal == nil || fault.Error() != said.Text() {
-				t.Errorf("in parts it says %s", said.StructuredContent)
+				t.Errorf("in parts got %s; want no error and !fault.OK and fault.Refusal != nil and fault == said.Text()", said.StructuredContent)
 			}
 			w.unchanged(before, "after "+test.name)
 		})
 	}
 	if how := outsideBefore.differences(w.outside()); how != "" {
-		t.Errorf("a file outside the project has changed:\n%s", how)
+		t.Errorf(`a file outside the project has changed: outsideBefore.differences(w.outside()) = %q, want ""`, how)
 	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
-		t.Errorf("the temporary folder contains %v, %v", left, err)
+		t.Errorf("the temporary folder contains %v, %v; want no error and no left", left, err)
 	}
 	// A body may print, and may write to its working directory.
 	made := mustCall[engine.Result](w, client, "generate_tool", object{"description": "Does its work.", "name": "loud", "fields": []string{"text"},
 		"body":     "fmt.Println(\"a loud line\")\nif err := os.WriteFile(\"note.txt\", []byte(in.Text), 0o644); err != nil {\n\treturn LoudOutput{}, err\n}\ntext, err := os.ReadFile(\"note.txt\")\nreturn LoudOutput{Result: string(text)}, err",
 		"examples": []object{{"input": object{"text": "a"}, "output": object{"result": "a"}}}})
 	if !strings.Contains(made.Trial.Printed, "a loud line") || !made.Trial.Confined {
-		t.Errorf("it says %+v", made.Trial)
+		t.Errorf(`got %+v; want made.Trial.Printed containing "a loud line" and made.Trial.Confined`, made.Trial)
 	}
 	if said := client.CallTool("call", object{"name": "loud", "arguments": object{"text": "x"}}); said.IsError || said.Text() != `{"result":"x"}` {
-		t.Errorf("called, it says %s", said.Text())
+		t.Errorf(`called, got %s; want !said.IsError and said.Text() == "{\"result\":\"x\"}"`, said.Text())
 	}
 }
 
@@ -209,7 +209,7 @@ func TestDevServerIsCheap(t *testing.T) {
 		}
 	}
 	if total > 16<<10 {
-		t.Errorf("all results have %d bytes", total)
+		t.Errorf("all results: total = %v, want at most %v", total, 16<<10)
 	}
 }
 
@@ -285,24 +285,24 @@ func TestDevServerPlans(t *testing.T) {
 	plan := mustCall[engine.Result](w, client, "plan", input)
 	again := mustCall[engine.Result](w, client, "plan", input)
 	if plan.Plan == "" || plan.Plan != again.Plan || !plan.DryRun || plan.Operation != "" {
-		t.Errorf("plans are %+v and %+v", plan, again)
+		t.Errorf(`plans are %+v and %+v; want plan.Plan != "" and plan.Plan == %q and plan.DryRun and plan.Operation == ""`, plan, again, again.Plan)
 	}
 	w.unchanged(before, "after a plan")
 
 	w.replace("tools/add.go", "// Add adds", "// Add really adds")
 	said := client.CallTool("apply", object{"plan": plan.Plan})
 	if !said.IsError || !strings.Contains(said.Text(), "would now write different files") || !strings.Contains(said.Text(), "Run the dry run again") {
-		t.Errorf("in a changed project, apply says %s", said.Text())
+		t.Errorf(`in a changed project, apply returned %s; want said.IsError and said.Text() containing "would now write different files" and said.Text() containing "Run the dry run again"`, said.Text())
 	}
 	w.replace("tools/add.go", "// Add really adds", "// Add adds")
 	applied := mustCall[engine.Result](w, client, "apply", object{"plan": plan.Plan})
 	plan.Plan, plan.DryRun, plan.Operation, plan.Next = "", false, applied.Operation, applied.Next
 	if !reflect.DeepEqual(plan, applied) {
-		t.Errorf("apply differs from the plan:\n%+v\n%+v", plan, applied)
+		t.Errorf("apply differs from the plan: plan = %+v, want %+v", plan, applied)
 	}
 	for id, says := range map[string]string{again.Plan: "does not exist", "xyz": "is not a plan id", "../../../etc/pass": "is not a plan id"} {
 		if said := client.CallTool("apply", object{"plan": id}); !said.IsError || !strings.Contains(said.Text(), says) {
-			t.Errorf("apply %s says %s", id, said.Text())
+			t.Errorf("apply %s returned %s; want said.IsError and said.Text() containing %q", id, said.Text(), says)
 		}
 	}
 }
@@ -331,15 +331,15 @@ func TestDevServerCanBeCancelled(t *testing.T) {
 		steps = append(steps, progress.Message)
 	}
 	if err := client.Call("ping", nil, nil); err != nil {
-		t.Errorf("ping says %v", err)
+		t.Errorf("ping returned %v", err)
 	}
 	cancel()
 	if err := <-done; err == nil {
-		t.Error("a cancelled call succeeds")
+		t.Error("a cancelled call succeeds: <-done = nil, want an error")
 	}
 	made := mustCall[engine.Result](w, client, "plan", object{"kind": "tool", "description": "Does its work.", "name": "other"})
 	if len(made.Files) == 0 {
-		t.Errorf("afterwards it says %+v", made)
+		t.Errorf("afterwards: made.Files is empty (made: %+v)", made)
 	}
 	w.unchanged(before, "after cancelling, having seen "+strings.Join(steps, ", ")+",")
 }
@@ -376,13 +376,13 @@ func TestDevServerIsRooted(t *testing.T) {
 			}
 			isError := tool != "project_status" || test.dir != "" // it works without a project
 			if said := client.CallTool(tool, arguments); said.IsError != isError || !strings.Contains(said.Text(), test.says) {
-				t.Errorf("%s in %q says %s, want %s in it", tool, test.dir, said.Text(), test.says)
+				t.Errorf("%s in %q returned %s, want %s in it", tool, test.dir, said.Text(), test.says)
 			}
 		}
 	}
 	for _, dir := range []string{"hello", "./hello/tools", filepath.Join(w.base, "hello")} {
 		if listing := mustCall[engine.Listing](w, client, "list_components", object{"dir": dir}); listing.Root != w.dir {
-			t.Errorf("in %s there is %+v", dir, listing)
+			t.Errorf("listing.Root = %q, want %q (dir: %q) (listing: %+v)", listing.Root, w.dir, dir, listing)
 		}
 	}
 }
@@ -399,10 +399,10 @@ func TestDevServerBuildsInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	if said := client.CallTool("build", object{}); !said.IsError || !strings.Contains(said.Text(), ".petrock/bin") {
-		t.Errorf("build says %s", said.Text())
+		t.Errorf(`build returned %s; want said.IsError and said.Text() containing ".petrock/bin"`, said.Text())
 	}
 	if how := outside.differences(w.outside()); how != "" {
-		t.Errorf("outside the project:\n%s", how)
+		t.Errorf(`outside the project: outside.differences(w.outside()) = %q, want ""`, how)
 	}
 }
 
@@ -412,7 +412,7 @@ func TestDevServerWithoutExec(t *testing.T) {
 	client := w.serve(devserver.Options{NoExec: true})
 	for _, tool := range client.Tools() {
 		if tool.Name == "call" || tool.Name == "test" {
-			t.Errorf("there is a tool %s", tool.Name)
+			t.Errorf(`there is a tool %s; want tool.Name != "call" and tool.Name != "test"`, tool.Name)
 		}
 		if tool.Annotations.OpenWorldHint != nil && *tool.Annotations.OpenWorldHint && !slices.Contains([]string{"apply", "change", "edit"}, tool.Name) {
 			t.Errorf("%s says that it runs code", tool.Name)
@@ -421,32 +421,32 @@ func TestDevServerWithoutExec(t *testing.T) {
 	marker := filepath.Join(w.base, "ran")
 	made := mustCall[engine.Result](w, client, "generate_tool", object{"description": "Does its work.", "name": "mark", "body": "return MarkOutput{}, os.WriteFile(" + quote(marker) + ", nil, 0o644)", "examples": []object{{"output": object{"result": "wrong"}}}})
 	if made.Trial == nil || made.Trial.Ran {
-		t.Errorf("it says %+v", made.Trial)
+		t.Errorf("got %+v; want !made.Trial.Ran", made.Trial)
 	}
 	if _, err := os.Stat(marker); err == nil {
-		t.Error("the body was run")
+		t.Error("the body was run: err = nil, want an error")
 	}
 	if said := client.CallTool("generate_tool", object{"description": "Does its work.", "name": "bad", "body": "return 1"}); !said.IsError {
-		t.Error("code that does not compile is accepted")
+		t.Error("code that does not compile is accepted: said.IsError = false, want true")
 	}
 
 	// A generator that was added later is code of the project, too.
 	mustCall[engine.Result](w, client, "generate_generator", object{"name": "handler"})
 	if said := client.CallTool("generate_handler", object{"name": "first"}); !said.IsError || !strings.Contains(said.Text(), "--no-exec") {
-		t.Errorf("the project's own generator says %s", said.Text())
+		t.Errorf(`the project's own generator returned %s; want said.IsError and said.Text() containing "--no-exec"`, said.Text())
 	}
 
 	// A restarted dev server has a tool for it, unless it does not compile.
 	if client = w.serve(devserver.Options{NoExec: true}); !hasTool(client, "generate_handler") {
-		t.Error("there is no tool generate_handler")
+		t.Error(`there is no tool generate_handler: hasTool(client, "generate_handler") = false, want true`)
 	}
 	w.write("internal/generators/wrong.go", "package generators\n\nfunc\n")
 	client = w.serve(devserver.Options{NoExec: true})
 	if hasTool(client, "generate_handler") || !hasTool(client, "generate_tool") {
-		t.Error("with a generator that does not compile, the tools are wrong")
+		t.Error(`with a generator that does not compile, the tools are wrong; want !hasTool(client, "generate_handler") and hasTool(client, "generate_tool")`)
 	}
 	if said := client.CallTool("generate_component", object{"kind": "handler", "name": "first"}); !said.IsError || !strings.Contains(said.Text(), "cannot run internal/generators/run: --no-exec") {
-		t.Errorf("a generator that does not compile says %s", said.Text())
+		t.Errorf(`a generator that does not compile returned %s; want said.IsError and said.Text() containing "cannot run internal/generators/run: --no-exec"`, said.Text())
 	}
 	mustCall[engine.Result](w, client, "generate_prompt", object{"description": "Does its work.", "name": "other"})
 }
@@ -459,11 +459,11 @@ func TestDevServerKnowsItsGenerators(t *testing.T) {
 	w.replace("generators/resource.go", "holds the arguments of ", "has the arguments of ")
 	made := mustCall[engine.Result](w, client, "plan", object{"kind": "prompt", "description": "Does its work.", "name": "first"})
 	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0].Message, "without the project's version of the generators") {
-		t.Errorf("it says %+v", made.Warnings)
+		t.Errorf(`got %+v; want len(made.Warnings) == 1 and made.Warnings[0].Message containing "without the project's version of the generators"`, made.Warnings)
 	}
 	client = w.serve(devserver.Options{NoExec: true})
 	if made := mustCall[engine.Result](w, client, "plan", object{"kind": "prompt", "description": "Does its work.", "name": "first"}); len(made.Warnings) > 0 {
-		t.Errorf("started again, it says %+v", made.Warnings)
+		t.Errorf("started again: made.Warnings = %+v, want it empty", made.Warnings)
 	}
 }
 
@@ -473,20 +473,20 @@ func TestDevServerIntroducesItself(t *testing.T) {
 	client := newWorld(t).serve(devserver.Options{})
 	for _, tool := range client.Tools() {
 		if tool.Annotations == nil || len(tool.Description) < 40 {
-			t.Errorf("%s lacks a description or annotations: %+v", tool.Name, tool)
+			t.Errorf("%s lacks a description or annotations: %+v; want tool.Annotations != nil and len(tool.Description) >= 40", tool.Name, tool)
 		}
 	}
 	if !strings.Contains(client.Instructions, "generate_tool") {
-		t.Errorf("the instructions are %s", client.Instructions)
+		t.Errorf(`the instructions: client.Instructions = %q, want it to contain "generate_tool"`, client.Instructions)
 	}
 	for _, resource := range client.Resources() {
 		contents := client.ReadResource(resource.URI)
 		if len(contents) != 1 || len(contents[0].Text) < 20 {
-			t.Errorf("%s holds %+v", resource.URI, contents)
+			t.Errorf("%s holds %+v; want len(contents) == 1 and len(contents[0].Text) >= 20", resource.URI, contents)
 		}
 	}
 	prompt := client.GetPrompt("add_feature", map[string]string{"feature": "send mails"})
 	if text, ok := prompt.Messages[0].Content.(mcp.Text); !ok || !strings.Contains(text.Text, "send mails") {
-		t.Errorf("the prompt is %+v", prompt)
+		t.Errorf(`the prompt is %+v; want ok and text.Text containing "send mails"`, prompt)
 	}
 }

@@ -67,7 +67,7 @@ func (s *server) request(method string, params object) string {
 func (s *server) call(tool string, arguments object, says string) {
 	s.t.Helper()
 	if said := s.request("tools/call", object{"name": tool, "arguments": arguments}); !strings.Contains(said, says) {
-		s.t.Errorf("%s %v says %s, want %s in it", tool, arguments, said, says)
+		s.t.Errorf("%s %v returned %s, want %s in it", tool, arguments, said, says)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestFeaturesLast(t *testing.T) {
 	call := w.caller(client)
 	made := mustCall[engine.Result](w, client, "generate_feature", object{"name": "posts", "crud": true, "fields": []string{"title:string:1..80", "body:string?"}})
 	if len(made.Components) != 6 || len(made.Refused)+len(made.Warnings) > 0 {
-		t.Errorf("it says %+v", made)
+		t.Errorf("got %+v; want len(made.Components) == 6 and len(made.Refused)+len(made.Warnings) <= 0", made)
 	}
 	program := mustCall[devserver.BuildOutput](w, client, "build", nil).Program
 	call("posts_create", object{"title": "from the dev server"}, `"seq":1`)
@@ -125,7 +125,7 @@ func TestFeaturesLast(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal([]byte(first.request("tools/call", object{"name": "posts_list", "arguments": object{}})), &page); err != nil || len(page.Result.StructuredContent.Items) != 3 {
-		t.Fatalf("%+v, %v", page, err)
+		t.Fatalf("%+v, %v; want no error and len(page.Result.StructuredContent.Items) == 3", page, err)
 	}
 	items := page.Result.StructuredContent.Items
 	first.call("posts_update", object{"id": items[1].ID, "title": "changed"}, `"title":"changed"`)
@@ -148,7 +148,7 @@ func TestFeaturesLast(t *testing.T) {
 	third.call("posts_shout", object{"id": items[1].ID}, `"structuredContent":{}`)
 	third.call("posts_get", object{"id": items[1].ID}, `"title":"CHANGED"`)
 	if log := third.request("resources/read", object{"uri": "app://log?after=5"}); !strings.Contains(log, `posts/shout`) || strings.Contains(log, "posts/create") {
-		t.Errorf("the log says %s", log)
+		t.Errorf(`the log returned %s; want log containing "posts/shout" and log without "posts/create"`, log)
 	}
 	third.end()
 	if _, err := os.Stat(w.path("data/log.db")); err != nil {

@@ -66,11 +66,11 @@ func TestGenerations(t *testing.T) {
 			t.Logf("generate %s %s", kind, in.json())
 			dry, err := e.Generate(t.Context(), kind, in.json(), engine.Options{DryRun: true})
 			if err != nil {
-				t.Fatalf("a dry run says: %v", err)
+				t.Fatalf("a dry run returned: %v", err)
 			}
 			result := w.generate(e, kind, in)
 			if len(result.Files) != len(dry.Files) || len(result.Components) == 0 || len(result.Diagnostics)+len(result.Refused)+len(result.Warnings) > 0 {
-				t.Errorf("it says %+v; a dry run said %+v", result, dry)
+				t.Errorf("got %+v; a dry run returned %+v; want len(result.Files) == len(dry.Files) and len(result.Components) != 0 and len(result.Diagnostics)+len(result.Refused)+len(result.Warnings) <= 0", result, dry)
 			}
 			done = append(done, remember(kind, in, result, done))
 		})
@@ -143,7 +143,7 @@ func TestSameAgain(t *testing.T) {
 	}
 	for _, other := range trees[1:] {
 		if how := trees[0].differences(other); how != "" {
-			t.Errorf("the second result differs:\n%s", how)
+			t.Errorf(`the second result differs: trees[0].differences(other) = %q, want ""`, how)
 		}
 	}
 }

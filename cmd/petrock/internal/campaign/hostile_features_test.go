@@ -182,17 +182,17 @@ func TestHostileBodies(t *testing.T) {
 		test.Name = "posts/bad"
 		result, err := e.Generate(t.Context(), test.kind, test.json(), engine.Options{})
 		if err == nil {
-			t.Errorf("%s %s is not refused", test.kind, test.json())
+			t.Errorf("%s %s is not refused: err = nil, want an error", test.kind, test.json())
 			w.undo(e, result.Operation)
 			continue
 		}
 		if !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s %s says %v; want %q in it", test.kind, test.json(), err, test.says)
+			t.Errorf("%s %s returned %v; want %q in it", test.kind, test.json(), err, test.says)
 		}
 		w.clear(err)
 		w.unchanged(before, "after "+string(test.json()))
 	}
 	if how := outside.differences(w.outside()); how != "" {
-		t.Errorf("outside the project:\n%s", how)
+		t.Errorf(`outside the project: outside.differences(w.outside()) = %q, want ""`, how)
 	}
 }

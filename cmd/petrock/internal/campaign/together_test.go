@@ -38,7 +38,7 @@ func TestTogether(t *testing.T) {
 	}
 	for i, said := range w.together(commands...) {
 		if commands[i].ProcessState.ExitCode() != 0 {
-			t.Errorf("%v: %s", commands[i].Args[1:], said)
+			t.Errorf("commands[i].ProcessState.ExitCode() = %v, want 0 (commands[i].Args[1:]: %q) (said: %q)", commands[i].ProcessState.ExitCode(), commands[i].Args[1:], said)
 		}
 	}
 	w.registers("tools/tools_gen.go", "add", "made_0", "made_2")
@@ -47,7 +47,7 @@ func TestTogether(t *testing.T) {
 	w.soundQuickly(e)
 	history, err := e.History(t.Context())
 	if err != nil || len(history.Operations) != len(commands) {
-		t.Errorf("the history has %d operations, not %d: %v", len(history.Operations), len(commands), err)
+		t.Errorf("the history has %d operations, not %d: %v; want no error and len(history.Operations) == len(commands)", len(history.Operations), len(commands), err)
 	}
 
 	// Parallel undos wait for each other, too.
@@ -57,7 +57,7 @@ func TestTogether(t *testing.T) {
 	}
 	for i, said := range w.together(commands...) {
 		if commands[i].ProcessState.ExitCode() != 0 {
-			t.Errorf("%v: %s", commands[i].Args[1:], said)
+			t.Errorf("commands[i].ProcessState.ExitCode() = %v, want 0 (commands[i].Args[1:]: %q) (said: %q)", commands[i].ProcessState.ExitCode(), commands[i].Args[1:], said)
 		}
 	}
 	w.unchanged(before, "when all is undone,")
@@ -82,11 +82,11 @@ func TestTogetherSame(t *testing.T) {
 		}
 	}
 	if made != 1 {
-		t.Errorf("%d processes have made one tool", made)
+		t.Errorf("made = %v, want 1", made)
 	}
 	e := w.engine()
 	w.soundQuickly(e)
 	if history, err := e.History(t.Context()); err != nil || len(history.Operations) != 1 {
-		t.Errorf("the history is %+v: %v", history, err)
+		t.Errorf("the history is %+v: %v; want no error and len(history.Operations) == 1", history, err)
 	}
 }

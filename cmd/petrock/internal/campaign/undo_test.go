@@ -346,10 +346,10 @@ func TestDryRun(t *testing.T) {
 		before := w.treeOf(w.dir, true)
 		diff, errOut, status := w.run(append(args, "--dry-run")...)
 		if status != 0 {
-			t.Fatalf("%s --dry-run: exit code %d: %s", args, status, errOut)
+			t.Fatalf("%s --dry-run: exit code: status = %v, want 0 (errOut: %q)", args, status, errOut)
 		}
 		if how := before.differences(w.treeOf(w.dir, true)); how != "" {
-			t.Fatalf("%s --dry-run has changed something:\n%s", args, how)
+			t.Fatalf(`%s --dry-run has changed something: before.differences(w.treeOf(w.dir, true)) = %q, want ""`, args, how)
 		}
 
 		twin := &world{TB: t, base: w.base, dir: t.TempDir()}
@@ -363,10 +363,10 @@ func TestDryRun(t *testing.T) {
 			t.Fatalf("git apply of %s: %v\n%s%s", args, err, out, diff)
 		}
 		if out, errOut, status := w.run(args...); status != 0 {
-			t.Fatalf("%s: exit code %d: %s%s", args, status, out, errOut)
+			t.Fatalf("%s: exit code: status = %v, want 0 (out: %q) (errOut: %q)", args, status, out, errOut)
 		}
 		if how := w.tree().differences(twin.tree()); how != "" {
-			t.Errorf("git apply of the diff of %s has a different result:\n%s", args, how)
+			t.Errorf(`git apply of the diff of %s has a different result: w.tree().differences(twin.tree()) = %q, want ""`, args, how)
 		}
 	}
 }

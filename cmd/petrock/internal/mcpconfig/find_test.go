@@ -24,22 +24,22 @@ func TestFind(t *testing.T) {
 	home := mcpconfig.Options{Home: root}
 	config, err := mcpconfig.Find(deep, home)
 	if err != nil || config.Dir != root || !slices.Equal(config.Names(), []string{"far"}) || len(config.Problems) > 0 {
-		t.Fatalf("%+v, %v", config, err)
+		t.Fatalf(`%+v, %v; want no error and config.Dir == %q and config.Names() == []string{"far"} and no config.Problems`, config, err, root)
 	}
 	write(t, filepath.Join(root, "a", ".cursor", "mcp.json"), `{"mcpServers": {"near": {"command": "${workspaceFolder}/x"}}}`)
 	config, err = mcpconfig.Find(deep, home)
 	if err != nil || !slices.Equal(config.Names(), []string{"near"}) {
-		t.Fatalf("%+v, %v", config, err)
+		t.Fatalf(`%+v, %v; want no error and config.Names() == []string{"near"}`, config, err)
 	}
 	if s, err := config.Server("near"); err != nil || s.Command != filepath.Join(root, "a", "x") || s.Dir != filepath.Join(root, "a") {
-		t.Errorf("%+v, %v", s, err)
+		t.Errorf(`%+v, %v; want no error and s.Command == filepath.Join(root, "a", "x") and s.Dir == filepath.Join(root, "a")`, s, err)
 	}
 	if s, err := config.Server("far"); s != nil || !errors.Is(err, mcpconfig.ErrUnknown) || !strings.Contains(err.Error(), "known servers: near") {
-		t.Errorf("%v, %v", s, err)
+		t.Errorf(`%v, %v; want s == nil and err == %v and err containing "known servers: near"`, s, err, mcpconfig.ErrUnknown)
 	}
 	config, err = mcpconfig.Find(deep, mcpconfig.Options{Home: filepath.Join(root, "a")})
 	if !errors.Is(err, mcpconfig.ErrNone) || !strings.Contains(err.Error(), filepath.Join(root, ".mcp.json")+": ignored") {
-		t.Errorf("~/.cursor/mcp.json is of a project, or the search goes above the home folder: %+v, %v", config, err)
+		t.Errorf(`~/.cursor/mcp.json is of a project, or the search goes above the home folder: %+v, %v; want err == %v and err containing filepath.Join(root, ".mcp.json")+": ignored"`, config, err, mcpconfig.ErrNone)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestFindIgnores(t *testing.T) {
 				}
 			}
 			if !strings.Contains(said, test.ignored) || test.ignored == "" && strings.Contains(said, "ignored") {
-				t.Errorf("it says %q", said)
+				t.Errorf("got %q", said)
 			}
 		})
 	}
@@ -126,7 +126,7 @@ func TestTrusted(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s, err := config.Server("s"); err != nil || s.Trusted != test.want {
-			t.Errorf("with mode %o: %+v, %v", test.mode, s, err)
+			t.Errorf("with mode %o: %+v, %v; want no error and s.Trusted == %v", test.mode, s, err, test.want)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func TestDefinition(t *testing.T) {
 	const text = `{"inputs": [{"id": "i", "type": "promptString", "default": "d"}], "servers": {"s": {"command": "c", "args": ["${env:X}", "${input:i}"], "envFile": "vars"}}}`
 	first := define(dir, text, "A=1\n", "one")
 	if again := define(dir, text+" // another comment", "A=1\n", "two"); again != first {
-		t.Error("the value of a variable, or a comment, changes the definition")
+		t.Errorf(`the value of a variable, or a comment, changes the definition: define(dir, text+" // another comment", "A=1\n", "two") = %q, want %q`, again, first)
 	}
 	for name, other := range map[string]string{
 		"command": define(dir, strings.Replace(text, `"c"`, `"d"`, 1), "A=1\n", "one"),
@@ -161,7 +161,7 @@ func TestDefinition(t *testing.T) {
 		"folder":  define(t.TempDir(), text, "A=1\n", "one"),
 	} {
 		if other == first {
-			t.Errorf("another %s leads to the same definition", name)
+			t.Errorf("another %s leads to the same definition: other = %q, want not %q", name, other, first)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 	for _, file := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none.json")} {
 		if _, err := mcpconfig.Read(file, mcpconfig.Options{}); err == nil || !strings.HasPrefix(err.Error(), file+": ") {
-			t.Errorf("%s: %v", file, err)
+			t.Errorf(`%s: %v; want err starting with file+": "`, file, err)
 		}
 	}
 	if _, err := mcpconfig.Read("none.json", mcpconfig.Options{}); !errors.Is(err, os.ErrNotExist) {
@@ -231,7 +231,7 @@ func TestReadByKey(t *testing.T) {
 			continue
 		}
 		if s, err := config.Server("a"); err != nil || strings.Join(s.Args, " ") != want || s.Dir != filepath.Dir(file) || s.Command != "c" {
-			t.Errorf("%s: %+v, %v", text, s, err)
+			t.Errorf(`%s: %+v, %v; want no error and strings.Join(s.Args, " ") == %q and s.Dir == filepath.Dir(file) and s.Command == "c"`, text, s, err, want)
 		}
 	}
 }
@@ -296,7 +296,7 @@ func TestUnknownFields(t *testing.T) {
 	}
 	s, err := config.Server("s")
 	if err != nil || s.Disabled || s.Dir != filepath.Dir(file) || s.Env != nil {
-		t.Errorf("%+v, %v", s, err)
+		t.Errorf("%+v, %v; want no error and !s.Disabled and s.Dir == filepath.Dir(file) and s.Env == nil", s, err)
 	}
 }
 
@@ -318,11 +318,11 @@ func TestAsksForWhatIsWanted(t *testing.T) {
 	}
 	for name, want := range map[string]string{"both": "c", "two": "run-y"} {
 		if s, err := config.Server(name); err != nil || s.Command != want {
-			t.Errorf("%s: %+v, %v", name, s, err)
+			t.Errorf("%s: %+v, %v; want no error and s.Command == %q", name, s, err, want)
 		}
 	}
 	if !slices.Equal(asked, []string{"y"}) {
-		t.Errorf("asked for %q", asked)
+		t.Errorf("asked: asked = %q, want %q", asked, []string{"y"})
 	}
 	stop := errors.New("cannot ask")
 	config, err = mcpconfig.Find(dir, mcpconfig.Options{Input: func(mcpconfig.Input) (string, error) { return "", stop }})

@@ -39,7 +39,7 @@ func TestBlankComments(t *testing.T) {
 			t.Errorf("%q becomes %q, not %q", test.text, got, test.want)
 		}
 		if string(in) != test.text {
-			t.Errorf("%q was written to", test.text)
+			t.Errorf("string(in) = %q, want %q", string(in), test.text)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func FuzzBlankComments(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		got := blankComments(text)
 		if len(got) != len(text) {
-			t.Fatalf("%q becomes %q", text, got)
+			t.Fatalf("len(got) = %v, want %v (text: %s) (%s)", len(got), len(text), text, got)
 		}
 		for i, c := range got {
 			if c != text[i] && (c != ' ' || text[i] == '\n' || text[i] == '\r') {

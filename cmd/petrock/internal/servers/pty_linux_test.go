@@ -114,10 +114,10 @@ Start it, now and in the future? Answer yes or no [no]: `
 	}
 	define(" more")
 	if _, text := doOnTerminal(t, dir, "no\n", "tools"); !strings.Contains(text, `sh -c "touch ran more"`) || !strings.Contains(text, "which has changed since you allowed it:\n") {
-		t.Errorf("after a change it prints\n%s", text)
+		t.Errorf("after a change it prints\n%s; want text containing \"sh -c \\\"touch ran more\\\"\" and text containing \"which has changed since you allowed it:\\n\"", text)
 	}
 	if _, err := os.Stat(ran); err == nil {
-		t.Error("after a change it runs unasked")
+		t.Error("after a change it runs unasked: err = nil, want an error")
 	}
 	// An answer that another user could have written does not count.
 	define("")
@@ -125,7 +125,7 @@ Start it, now and in the future? Answer yes or no [no]: `
 		t.Fatal(err)
 	}
 	if _, text := doOnTerminal(t, dir, "no\n", "tools"); !strings.Contains(text, question) {
-		t.Errorf("with answers that others can write it prints\n%s", text)
+		t.Errorf("with answers that others can write: text = %q, want it to contain %q", text, question)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestConsentToSend(t *testing.T) {
 	} {
 		file := write(t, dir, test.file, test.text)
 		if _, text := doOnTerminal(t, dir, "no\n", "tools", "--config", file); !strings.Contains(text, test.want) || strings.Contains(text, "s3cret") {
-			t.Errorf("for %s it prints\n%s", test.file, text)
+			t.Errorf("for %s it prints\n%s; want text containing %q and text without \"s3cret\"", test.file, text, test.want)
 		}
 	}
 }

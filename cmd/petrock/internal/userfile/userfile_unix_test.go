@@ -18,13 +18,13 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := userfile.Read(file, 4); err != nil || string(text) != "text" {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf(`%q, %v; want no error and string(text) == "text"`, text, err)
 	}
 	if _, err := userfile.Read(file, 3); err == nil {
-		t.Error("a file that is too large is read")
+		t.Error("a file that is too large is read: err = nil, want an error")
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
+		t.Errorf("%v, %v; want no error and info.Mode().Perm() == 0o600", info.Mode(), err)
 	}
 	// A file, or a folder, that others may write is neither read nor written.
 	for _, path := range []string{file, filepath.Dir(file), filepath.Join(base, "petrock")} {
@@ -36,7 +36,7 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := userfile.Read(file, 10); !errors.Is(err, userfile.ErrForeign) {
-			t.Errorf("%s is writable by others: %v", path, err)
+			t.Errorf("%s is writable by others: err = %v, want %v", path, err, userfile.ErrForeign)
 		}
 		if err := userfile.Write(file+"2", nil); info.IsDir() && !errors.Is(err, userfile.ErrForeign) {
 			t.Errorf("%s is writable by others: %v", path, err)
@@ -50,14 +50,14 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := userfile.Read(link, 10); !errors.Is(err, userfile.ErrForeign) {
-		t.Errorf("a link is read: %v", err)
+		t.Errorf("a link is read: err = %v, want %v", err, userfile.ErrForeign)
 	}
 	if os.Geteuid() == 0 {
 		if err := os.Chown(file, 12345, -1); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := userfile.Read(file, 10); !errors.Is(err, userfile.ErrForeign) {
-			t.Errorf("a file of another user is read: %v", err)
+			t.Errorf("a file of another user is read: err = %v, want %v", err, userfile.ErrForeign)
 		}
 	}
 }

@@ -42,23 +42,23 @@ func TestFind(t *testing.T) {
 		map[string]string{"here/link": "deep/folder", "here/other": "../outside", "here/alias": "mine"})
 	for _, dir := range []string{"other", "link/../other", "..", "nowhere"} {
 		if found, err := d.Find(dir); err == nil || !strings.Contains(err.Error(), "name a folder below") {
-			t.Errorf("%s: %+v, %v", dir, found, err)
+			t.Errorf(`%s: %+v, %v; want err containing "name a folder below"`, dir, found, err)
 		}
 	}
 	for _, dir := range []string{"alias", "mine", filepath.Join(base, "mine")} {
 		if found, err := d.Find(dir); err != nil || found.Root != filepath.Join(base, "mine") {
-			t.Errorf("%s: %+v, %v", dir, found, err)
+			t.Errorf(`%s: %+v, %v; want no error and found.Root == filepath.Join(base, "mine")`, dir, found, err)
 		}
 	}
 	d.SetCurrent(filepath.Join(base, "mine"))
 	if found, err := d.Find(""); err != nil || found.Root != filepath.Join(base, "mine") {
-		t.Errorf("current: %+v, %v", found, err)
+		t.Errorf(`current: %+v, %v; want no error and found.Root == filepath.Join(base, "mine")`, found, err)
 	}
 	if err := os.RemoveAll(filepath.Join(base, "mine")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Find(""); err == nil || !strings.Contains(err.Error(), "choose a project with dir: deep/folder, deep/other") {
-		t.Errorf("after the current project was removed: %v", err)
+		t.Errorf(`after the current project was removed: %v; want err containing "choose a project with dir: deep/folder, deep/other"`, err)
 	}
 }
 
@@ -66,11 +66,11 @@ func TestFind(t *testing.T) {
 func TestProjectsBelow(t *testing.T) {
 	d, _ := open(t, "", []string{"a", "b", "c", "d", "e"}, nil)
 	if _, err := d.Find(""); err == nil || !strings.HasSuffix(err.Error(), "choose a project with dir, such as a, b, c") {
-		t.Errorf("got %v", err)
+		t.Errorf(`got %v; want err ending with "choose a project with dir, such as a, b, c"`, err)
 	}
 	if d, base := open(t, "", []string{"only"}, nil); d != nil {
 		if found, err := d.Find(""); err != nil || found.Root != filepath.Join(base, "only") {
-			t.Errorf("got %+v, %v", found, err)
+			t.Errorf(`got %+v, %v; want no error and found.Root == filepath.Join(base, "only")`, found, err)
 		}
 	}
 }
