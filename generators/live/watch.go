@@ -56,11 +56,8 @@ func (s snapshot) changed(other snapshot) []string {
 	return paths
 }
 
-// takeSnapshot returns a snapshot of the files below root that a build may read. It fails only if
-// root cannot be read.
-func takeSnapshot(root string) (snapshot, error) { return walkProject(root, func(string) {}) }
-
-// walkProject is takeSnapshot, and calls visit with each folder before it reads the folder.
+// walkProject returns a snapshot of the files below root that a build may read. It calls visit with
+// each folder before it reads the folder. It fails only if root cannot be read.
 func walkProject(root string, visit func(folder string)) (snapshot, error) {
 	files, now := snapshot{}, time.Now()
 	err := fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -140,7 +137,7 @@ func newWatcher(root string, log io.Writer) *watcher {
 	return w
 }
 
-// snapshot is takeSnapshot, and watches the folders that exist. Each folder is watched before it is
+// snapshot is walkProject, and watches the folders that exist. Each folder is watched before it is
 // read, so that no change is missed. A known folder is added again, because another one of the same
 // name may replace it.
 func (w *watcher) snapshot() (snapshot, error) {

@@ -13,6 +13,9 @@ import (
 	"time"
 )
 
+// takeSnapshot returns a snapshot of the files below root.
+func takeSnapshot(root string) (snapshot, error) { return walkProject(root, func(string) {}) }
+
 // write writes files below root, given as names and texts.
 func write(t *testing.T, root string, files ...string) {
 	t.Helper()
