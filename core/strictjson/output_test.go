@@ -29,7 +29,7 @@ type (
 		Zero    map[string]int     `json:"zero,omitzero"`
 		Hidden  []int              `json:"-"`
 		Own     outOwn             `json:"own"`
-		private []int
+		_       []int              // unexported
 	}
 	outOwn  struct{ List []int }
 	outNode struct {

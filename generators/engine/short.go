@@ -16,7 +16,8 @@ import (
 type Shortener interface{ Short(most int) any }
 
 // Shorten returns a copy of a result without the fields that have the tag short:"-", and with at
-// most most entries of each list and shorter texts; 0 means all of them. The field LeftOut, if the
+// most most entries of each list and shorter texts, except in fields with the tag short:"whole"; 0
+// means all of them. The field LeftOut, if the
 // result has one, says what is missing.
 func Shorten[T any](result T, most int) T {
 	c := &cutter{most: most}
@@ -83,6 +84,7 @@ func (c *cutter) cutStruct(v reflect.Value) {
 		switch {
 		case field.Tag.Get("short") == "-":
 			value.SetZero()
+		case field.Tag.Get("short") == "whole":
 		case field.IsExported():
 			c.cut(value, name)
 		}
