@@ -100,6 +100,7 @@ func (p *project) tested(ctx context.Context) (time.Duration, error) {
 
 func (p *project) generateWarm(ctx context.Context, input map[string]any) (time.Duration, error) {
 	begun := time.Now()
+	input["description"] = "Searches."
 	if err := p.call(ctx, "generate_tool", input); err != nil {
 		return 0, err
 	}

@@ -91,7 +91,7 @@ func goSDKResources(t *testing.T, c *client.Client) {
 	}
 	_, err = c.GetPrompt(t.Context(), "nonesuch", nil)
 	fails(t, "a prompt that is not there", err, jsonrpc.InvalidParams)
-	values := must[[]string](t)(c.CompletePrompt(t.Context(), "greet", "name", "ad", nil))
+	values := completePrompt(t, c, "greet", "name", "ad", nil)
 	if !slices.Equal(values, []string{"adx"}) {
 		t.Errorf("completions: %q", values)
 	}

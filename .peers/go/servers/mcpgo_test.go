@@ -77,7 +77,7 @@ func mcpGoResources(t *testing.T, c *client.Client, e *ears) {
 	if text, ok := prompt.Messages[0].Content.(mcp.Text); len(prompt.Messages) != 3 || !ok || !strings.Contains(text.Text, "temperature=0.5, style=formal") {
 		t.Errorf("a prompt: %+v", prompt)
 	}
-	values := must[[]string](t)(c.CompletePrompt(t.Context(), "complex_prompt", "style", "c", nil))
+	values := completePrompt(t, c, "complex_prompt", "style", "c", nil)
 	if !slices.Equal(values, []string{"casual", "creative"}) {
 		t.Errorf("completions: %q", values)
 	}

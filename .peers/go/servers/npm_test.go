@@ -137,7 +137,7 @@ func referenceResources(t *testing.T, c *client.Client, e *ears) {
 	}
 	_, err = c.GetPrompt(t.Context(), "args-prompt", nil)
 	fails(t, "a prompt without its argument", err, jsonrpc.InvalidParams)
-	values := must[[]string](t)(c.CompletePrompt(t.Context(), "completable-prompt", "department", "S", nil))
+	values := completePrompt(t, c, "completable-prompt", "department", "S", nil)
 	if !slices.Equal(values, []string{"Sales", "Support"}) {
 		t.Errorf("completions: %q", values)
 	}
@@ -146,7 +146,7 @@ func referenceResources(t *testing.T, c *client.Client, e *ears) {
 		t.Errorf("completions: %q", values)
 	}
 	if c.Revision() >= mcp.Revision20250618 {
-		values = must[[]string](t)(c.CompletePrompt(t.Context(), "completable-prompt", "name", "", map[string]string{"department": "Sales"}))
+		values = completePrompt(t, c, "completable-prompt", "name", "", map[string]string{"department": "Sales"})
 		if !slices.Equal(values, []string{"David", "Eve", "Frank"}) {
 			t.Errorf("completions: %q", values)
 		}

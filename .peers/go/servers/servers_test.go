@@ -251,17 +251,34 @@ func callLogged(t *testing.T, c *client.Client, tool string) {
 // completeResource returns completions for a variable of a resource template.
 func completeResource(t *testing.T, c *client.Client, template, variable, prefix string) []string {
 	t.Helper()
-	params := map[string]any{
+	return complete(t, c, map[string]any{
 		"ref":      map[string]string{"type": "ref/resource", "uri": template},
 		"argument": map[string]string{"name": variable, "value": prefix},
+	})
+}
+
+// completePrompt returns the completions of an argument of a prompt. known are the other arguments.
+func completePrompt(t *testing.T, c *client.Client, prompt, argument, prefix string, known map[string]string) []string {
+	t.Helper()
+	params := map[string]any{
+		"ref":      map[string]string{"type": "ref/prompt", "name": prompt},
+		"argument": map[string]string{"name": argument, "value": prefix},
 	}
+	if known != nil {
+		params["context"] = map[string]any{"arguments": known}
+	}
+	return complete(t, c, params)
+}
+
+func complete(t *testing.T, c *client.Client, params map[string]any) []string {
+	t.Helper()
 	var result struct {
 		Completion struct {
 			Values []string `json:"values"`
 		} `json:"completion"`
 	}
 	if err := c.Request(t.Context(), "completion/complete", params, &result); err != nil {
-		t.Fatalf("completing %s: %v", template, err)
+		t.Fatalf("complete %v: %v", params, err)
 	}
 	return result.Completion.Values
 }
