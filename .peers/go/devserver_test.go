@@ -90,6 +90,9 @@ func driveDevServer(t *testing.T, version string) {
 	all := components()
 	undo := map[string]string{} // operations by name
 	for i, c := range all {
+		if c.input["description"] == nil {
+			c.input["description"] = "Is for this test."
+		}
 		tool, input := "generate_"+c.kind, c.input
 		switch {
 		case i == 0: // with a plan

@@ -27,7 +27,7 @@ func driveFeature(t *testing.T, version string) {
 	mustCall(t, dev, "new_project", map[string]any{"name": "hello"})
 	mustCall(t, dev, "generate_feature", map[string]any{"name": "posts", "crud": true, "fields": []string{"title:string:1..80", "body:string?"}})
 	mustCall(t, dev, "generate_query", map[string]any{
-		"name": "posts/count", "output": []string{"count:int"}, "body": "return CountOutput{Count: len(s.Posts)}, nil",
+		"name": "posts/count", "description": "Counts posts.", "output": []string{"count:int"}, "body": "return CountOutput{Count: len(s.Posts)}, nil",
 		"examples": []any{map[string]any{"tool": "posts_create", "input": map[string]any{"title": "a"}}, map[string]any{"output": map[string]any{"count": 1}}},
 	})
 	program, _ := mustCall(t, dev, "build", nil)["program"].(string)
