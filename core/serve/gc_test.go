@@ -11,7 +11,7 @@ func TestGCPercent(t *testing.T) {
 		live uint64
 		want int
 	}{
-		{0, 800}, {1, 800}, {4 << 20, 800}, {4<<20 + 1, 400}, {12 << 20, 266}, {16 << 20, 200}, {32 << 20, 100}, {1 << 40, 100},
+		{0, 1600}, {1, 1600}, {4 << 20, 1600}, {4<<20 + 1, 800}, {12 << 20, 533}, {32 << 20, 200}, {64 << 20, 100}, {1 << 40, 100},
 	} {
 		if got := gcPercent(test.live); got != test.want {
 			t.Errorf("gcPercent(%d) = %d, want %d", test.live, got, test.want)
@@ -32,7 +32,7 @@ func TestTuneGC(t *testing.T) {
 	}
 	t.Setenv("GOGC", "")
 	tuneGC(ended)
-	if got := debug.SetGCPercent(before); got < 100 || got > 800 || got == before {
-		t.Errorf("without GOGC, the GC percent is %d, want one from 100 to 800", got)
+	if got := debug.SetGCPercent(before); got < 100 || got > 1600 || got == before {
+		t.Errorf("without GOGC, the GC percent is %d, want one from 100 to 1600", got)
 	}
 }

@@ -48,7 +48,7 @@ func newServeCmd(out *os.File) *cobra.Command {
 
 func serveHTTP(ctx context.Context, h *mcphttp.Handler, out *os.File) error {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(800) // as the command serve of a project, for a small heap
+		debug.SetGCPercent(1600) // as the command serve of a project, for a small heap
 	}
 	return mcphttp.Serve(ctx, h, mcphttp.ServeOptions{
 		Addr:  "127.0.0.1:0",
