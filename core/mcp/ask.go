@@ -82,7 +82,7 @@ func (c *Call) checkCanAsk(questions []Question) error {
 	return &CannotAskError{required, c.Revision.stateless()}
 }
 
-// checkOpen returns an error if the call has ended or was cancelled: nobody waits for a question
+// checkOpen returns an error if the call has ended or was cancelled: no client waits for a question
 // then.
 func (c *Call) checkOpen() error {
 	c.mu.Lock()

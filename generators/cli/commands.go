@@ -189,7 +189,7 @@ func newAdd(env Env) *cobra.Command {
 	return newPartCommand(env, (*engine.Engine).AddPart, &cobra.Command{
 		Use:   "add PART",
 		Short: "Add optional code: app (event log), client (HTTP client), oauth, postgres",
-		Long: `Add a part: optional code of petrock, with the Go modules that it needs. Parts that a project does
+		Long: `Add a part: petrock's optional code, with the Go modules that it needs. Parts that a project does
 not use are archives in generators/parts. Generators add the parts that they need.
 
 ` + partsHelp(),

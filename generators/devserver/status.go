@@ -27,7 +27,7 @@ type ProjectStatusOutput struct {
 	Petrock     string                 `json:"petrock"`                      // Version of petrock that created the project
 	Packages    []string               `json:"packages,omitempty" short:"-"` // Import paths of the packages outside of core and generators
 	Components  []string               `json:"components,omitempty"`         // Kinds and names of the components
-	Parts       []engine.PartStatus    `json:"parts,omitempty"`              // Optional code of petrock: present, or archived in generators/parts
+	Parts       []engine.PartStatus    `json:"parts,omitempty"`              // Petrock's optional code: present, or archived in generators/parts
 	Stale       []string               `json:"stale,omitempty"`              // Derived files that are out of date
 	Refused     []string               `json:"refused,omitempty"`            // Errors that prevent deriving
 	Impure      []string               `json:"impure,omitempty"`             // Commands that use the clock, randomness or I/O in Apply

@@ -23,7 +23,7 @@ type Listing struct {
 	Name       string                 `json:"name"`              // Name of the project
 	Root       string                 `json:"root"`              // Folder of the project
 	Components []derive.Component     `json:"components"`        // Sorted by kind and name
-	Parts      []PartStatus           `json:"parts,omitempty"`   // Optional code of petrock
+	Parts      []PartStatus           `json:"parts,omitempty"`   // Petrock's optional code
 	Refused    []typecheck.Diagnostic `json:"refused,omitempty"` // Errors in packages that could not be read
 	ToolsList  *Size                  `json:"toolsList"`         // Size of tools/list
 	Total      int                    `json:"total,omitempty"`   // Of a page: number of all components

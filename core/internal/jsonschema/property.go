@@ -35,7 +35,7 @@ func (p *Property) IsList() bool { return slices.Contains(p.Kinds, "array") }
 
 // Parse returns an argument as JSON. A text is JSON if the schema accepts that, and otherwise a
 // string. Quotes are part of a string, unless the schema has no type. Several texts are a list. The
-// error says why the schema does not accept the argument; the JSON is valid all the same.
+// error says why the schema does not accept the argument; the JSON is still valid.
 func (p *Property) Parse(texts ...string) (json.RawMessage, error) {
 	isList := len(texts) > 1 || p.IsList() && strictjson.First([]byte(texts[0])) != '['
 	mayBeText := slices.Contains(p.Kinds, "string") || isList && p.Items != nil && slices.Contains(p.Items.Kinds, "string")
