@@ -163,7 +163,7 @@ func TestHostileBodies(t *testing.T) {
 		{"command", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2s"},
 		{"command", input{Check: "for {\n}", Body: fine, Examples: given(`{}`)}, "did not end within 2s"},
 		{"command", input{Check: "s.Order = append(s.Order, \"x\")\nreturn nil", Body: fine, Examples: given(`{}`)}, "the state of posts differs"},
-		{"query", input{Body: "panic(1)", Examples: given(`{}`)}, "panic: 1 (posts/bad.go:14)"},
+		{"query", input{Body: "panic(1)", Examples: given(`{}`)}, "panic=1 position=posts/bad.go:14"},
 		{"query", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2s"},
 		{"query", input{Body: "s.Order = append(s.Order, \"x\")\nreturn BadOutput{}, nil", Examples: given(`{}`)}, "the state of posts differs"},
 		{"worker", input{On: []string{"posts/create"}, Body: "return errors.New(\"never\")", Examples: given(`{"tool":"posts_create","input":{"title":"a"}}`)}, "event 1: never"},
