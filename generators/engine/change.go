@@ -265,7 +265,7 @@ func (ch *changer) check() error {
 	if _, err := gen.ParseDescription(in.Description); err != nil {
 		return err
 	}
-	hasFields, hasOutput := ch.inputEdit != nil, ch.outputEdit != nil
+	hasFields, hasOutput := !ch.inputEdit.isEmpty(), !ch.outputEdit.isEmpty()
 	isCommand := ch.c.Kind == derive.Command
 	switch {
 	case !hasFields && !hasOutput && in.Rename == "" && in.Description == "" && in.Body == "" && in.Check == "":
@@ -370,7 +370,7 @@ func (ch *changer) finish(ctx context.Context) error {
 	for old, name := range ch.newNames {
 		p.oldNames[name] = old
 	}
-	if ch.c.Kind == derive.Command && ch.inputEdit != nil {
+	if ch.c.Kind == derive.Command && !ch.inputEdit.isEmpty() {
 		if err := ch.addVersion(ctx); err != nil {
 			return err
 		}
@@ -512,7 +512,7 @@ func (ch *changer) advise() {
 	if len(added) > 0 && ch.in.Body == "" {
 		p.next = append(p.next, fmt.Sprintf("Use %s in %s.", strings.Join(added, ", "), cmp.Or(ch.moves[ch.c.File], ch.c.File)))
 	}
-	if ch.c.Kind == derive.Worker && ch.inputEdit != nil {
+	if ch.c.Kind == derive.Worker && !ch.inputEdit.isEmpty() {
 		p.next = append(p.next, fmt.Sprintf("If the worker has run and does not start, discard its saved fields: %s workers reset %s. Its position stays.", ch.engine.project.Name, ch.c.Name))
 	}
 	p.name = ch.newWire

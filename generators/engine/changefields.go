@@ -76,6 +76,9 @@ func (ch *changer) planFields() error {
 		if err := ch.planStruct(edit); err != nil {
 			return err
 		}
+		if edit == ch.outputEdit {
+			edit.required, edit.retyped = nil, nil // the code sets its values
+		}
 		ch.editLiterals(edit)
 	}
 	if len(ch.fieldEdits()) > 0 {
@@ -86,8 +89,10 @@ func (ch *changer) planFields() error {
 
 // fieldEdits returns the changes to the fields of the input and the output.
 func (ch *changer) fieldEdits() []*fieldEdit {
-	return slices.DeleteFunc([]*fieldEdit{ch.inputEdit, ch.outputEdit}, func(edit *fieldEdit) bool { return edit == nil })
+	return slices.DeleteFunc([]*fieldEdit{ch.inputEdit, ch.outputEdit}, (*fieldEdit).isEmpty)
 }
+
+func (edit *fieldEdit) isEmpty() bool { return len(edit.set)+len(edit.rename)+len(edit.remove) == 0 }
 
 // splitOutput separates fields of the input from those of the output, which have the prefix
 // "output.".
@@ -103,9 +108,6 @@ func splitOutput(fields []string) (input, output []string) {
 }
 
 func (ch *changer) newFieldEdit(t *types.Named, specs, renames, removes []string) (*fieldEdit, error) {
-	if len(specs)+len(renames)+len(removes) == 0 {
-		return nil, nil
-	}
 	edit := &fieldEdit{
 		t: t, renames: renames, rename: map[string]string{}, remove: removes,
 		removed: map[token.Pos]bool{}, retyped: map[token.Pos]typedField{}, wrapped: map[token.Pos]string{}, unwrapped: map[token.Pos]bool{},
