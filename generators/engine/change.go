@@ -226,17 +226,22 @@ func trigger(t types.Type) (found types.Object) {
 
 // structOf returns a struct type of the project that a type is or points to, or nil.
 func (ch *changer) structOf(t types.Type) *types.Named {
+	named := ch.namedOf(t)
+	if named != nil {
+		if _, ok := named.Underlying().(*types.Struct); ok {
+			return named
+		}
+	}
+	return nil
+}
+
+// namedOf returns a named type of the project that a type is or points to, or nil.
+func (ch *changer) namedOf(t types.Type) *types.Named {
 	if t == nil {
 		return nil
 	}
-	if pointer, ok := types.Unalias(t).(*types.Pointer); ok {
-		t = pointer.Elem()
-	}
-	named, ok := types.Unalias(t).(*types.Named)
+	named, ok := types.Unalias(valueType(t)).(*types.Named)
 	if !ok || ch.view.FileAt(named.Obj().Pos()) == nil {
-		return nil
-	}
-	if _, ok := named.Underlying().(*types.Struct); !ok {
 		return nil
 	}
 	return named
@@ -505,9 +510,7 @@ func (ch *changer) advise() {
 	}
 	var added []string
 	for _, edit := range ch.fieldEdits() {
-		for _, f := range edit.added {
-			added = append(added, ch.nameOf(f.t.Obj())+"."+f.name)
-		}
+		added = append(added, edit.added...)
 	}
 	if len(added) > 0 && ch.in.Body == "" {
 		p.next = append(p.next, fmt.Sprintf("Use %s in %s.", strings.Join(added, ", "), cmp.Or(ch.moves[ch.c.File], ch.c.File)))

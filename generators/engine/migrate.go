@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/generators/contract"
@@ -351,23 +352,13 @@ func (m *migration) oldType(v *gen.Version, t types.Type) string {
 func (m *migration) setVersion(v *gen.Version) {
 	pkg, _ := m.pass.Package(v.Dir)
 	pos := pkg.Scope().Lookup(v.Type).Pos()
-	file := m.view.FileAt(pos)
-	line := fmt.Sprintf("//petrock:version %d", v.Number+1)
-	if v.Writes {
-		line += fmt.Sprintf("\n//petrock:writes %d", v.Number)
-	}
-	doc, at := docAt(file, pos)
-	if doc == nil {
-		m.replace(file, at, at, line+"\n")
-		return
-	}
-	for _, comment := range doc.List {
-		if strings.HasPrefix(comment.Text, "//petrock:version ") {
-			m.replace(file, comment.Pos(), comment.End(), line)
-			return
+	m.editDoc(pos, func(text, directives []string) ([]string, []string) {
+		directives = setDirective(directives, "version", strconv.Itoa(v.Number+1))
+		if v.Writes {
+			directives = setDirective(directives, "writes", strconv.Itoa(v.Number))
 		}
-	}
-	m.replace(file, at, at, "//\n"+line+"\n") // gofmt moves it to the end of the comment
+		return text, directives
+	})
 }
 
 func defaultsOf(schema json.RawMessage) map[string]string {

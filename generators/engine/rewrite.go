@@ -176,6 +176,47 @@ func (r *rewrite) renameEmbedded() {
 	}
 }
 
+// editDoc plans the doc comment of a declaration. edit gets its lines of text and its directives, and
+// returns the new ones.
+func (r *rewrite) editDoc(pos token.Pos, edit func(text, directives []string) ([]string, []string)) {
+	file := r.view.FileAt(pos)
+	doc, at := docAt(file, pos)
+	start, end, after := at, at, "\n"
+	var text, directives []string
+	if doc != nil {
+		start, end, after = doc.Pos(), doc.End(), ""
+		for _, comment := range doc.List {
+			if _, ok := ast.ParseDirective(comment.Pos(), comment.Text); ok {
+				directives = append(directives, comment.Text)
+			} else {
+				text = append(text, comment.Text)
+			}
+		}
+	}
+	for len(text) > 0 && text[len(text)-1] == "//" {
+		text = text[:len(text)-1]
+	}
+	text, directives = edit(text, directives)
+	if len(text) > 0 && len(directives) > 0 {
+		text = append(text, "//")
+	}
+	r.replace(file, start, end, strings.Join(slices.Concat(text, directives), "\n")+after)
+}
+
+// setDirective replaces or adds a directive of petrock. An empty value removes it.
+func setDirective(directives []string, name, value string) []string {
+	isOld := func(d string) bool { return strings.HasPrefix(d+" ", "//petrock:"+name+" ") }
+	at := slices.IndexFunc(directives, isOld)
+	directives = slices.DeleteFunc(directives, isOld)
+	if value == "" {
+		return directives
+	}
+	if at < 0 {
+		at = len(directives)
+	}
+	return slices.Insert(directives, at, "//petrock:"+name+" "+value)
+}
+
 // origin returns the generic declaration of an instantiated field or method.
 func origin(object types.Object) types.Object {
 	switch object := object.(type) {
@@ -241,7 +282,7 @@ func (r *rewrite) renameField(t *types.Named, old, name string) error {
 }
 
 // editField plans the name, type, tag and comment of a field. An empty type stays. Without a
-// description, the comment stays, unless it only repeats the old name.
+// description, the comment stays.
 func (r *rewrite) editField(file *typecheck.File, field *ast.Field, v *types.Var, f gen.Field, typ, tag string) {
 	if f.Go != v.Name() {
 		r.renamed[v.Pos()] = f.Go
@@ -261,8 +302,7 @@ func (r *rewrite) editField(file *typecheck.File, field *ast.Field, v *types.Var
 		r.jsonNames[v.Pos()] = f.Name
 	}
 	comment := derive.FieldText(field)
-	repeatsName := comment != "" && strings.EqualFold(comment, strings.ReplaceAll(old, "_", " ")) // older petrocks wrote such comments
-	if comment == f.Description || f.Description == "" && !repeatsName {
+	if comment == f.Description || f.Description == "" {
 		return
 	}
 	if field.Doc != nil {
