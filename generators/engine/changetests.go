@@ -261,42 +261,46 @@ func (ch *changer) editTests() {
 		t := testEditor{ch, newTestReader(inspected), map[ast.Expr]bool{}}
 		for _, file := range inspected.Files {
 			if file.IsTest() {
-				t.walk(file.Syntax, row{}, t.visit)
+				for node := range ast.Preorder(file.Syntax) {
+					t.visit(node)
+				}
 			}
 		}
 	}
 }
 
-func (t testEditor) visit(node ast.Node, in row) {
+func (t testEditor) visit(node ast.Node) {
 	switch node := node.(type) {
 	case *ast.CallExpr: // client.CheckTool(t, NAME, example)
-		t.editCall(node.Args, in, true)
+		t.editCall(node.Args, true)
 	case *ast.CompositeLit: // {NAME, mcptest.Example{…}}
-		t.editCall(elements(node), in, false)
-		if inputs, outputs, ok := t.example(node, in); ok && len(inputs) == 1 {
+		t.editCall(elements(node), false)
+		if inputs, outputs, ok := t.example(node); ok && len(inputs) == 1 {
 			t.editAll(outputs, t.typed[namedPos(t.info.TypeOf(inputs[0]))].output, t.outputEdit)
 		}
 	case *ast.BinaryExpr: // client.CallTool(NAME, …).Text() != `{…}`
 		if node.Op == token.EQL || node.Op == token.NEQ {
-			t.editAll(t.values(node.X, in), t.outputIn(node.Y, in, map[ast.Expr]bool{}), t.outputEdit)
-			t.editAll(t.values(node.Y, in), t.outputIn(node.X, in, map[ast.Expr]bool{}), t.outputEdit)
+			t.editCompared(node.X, node.Y)
+			t.editCompared(node.Y, node.X)
 		}
 	}
 }
 
 // editCall edits the examples after the name of a tool in a list of expressions. If the list is the
 // arguments of a call, the expression after the name may be the input itself.
-func (t testEditor) editCall(list []ast.Expr, in row, isCall bool) {
+func (t testEditor) editCall(list []ast.Expr, isCall bool) {
+	isTool := func(name ast.Expr) bool { return t.tools[t.text([]ast.Expr{name})] != toolType{} }
 	for i, e := range list {
-		name, _ := t.text(e, in)
-		tool, isTool := t.tools[name]
-		if !isTool {
+		names := t.values(e)
+		if !slices.ContainsFunc(names, isTool) {
 			continue
 		}
 		for j, next := range list[i+1:] {
-			for _, value := range t.values(next, in) {
-				if isExample := t.editExamples(value, tool, in); isCall && j == 0 && !isExample {
-					t.edit(value, tool.input, t.inputEdit)
+			values := t.values(next)
+			for k, value := range values {
+				names := rowOf(names, k, len(values))
+				if isExample := t.editExamples(value, names); isCall && j == 0 && !isExample {
+					t.editRows([]ast.Expr{value}, nil, names)
 				}
 			}
 		}
@@ -304,34 +308,52 @@ func (t testEditor) editCall(list []ast.Expr, in row, isCall bool) {
 	}
 }
 
-// editExamples edits an example, or a list of them. It reports whether the expression is one.
-func (t testEditor) editExamples(e ast.Expr, tool toolType, in row) bool {
-	inputs, outputs, ok := t.example(e, in)
+// editExamples edits an example, or a list of them, of the tools with the given names. It reports
+// whether the expression is one.
+func (t testEditor) editExamples(e ast.Expr, names []ast.Expr) bool {
+	inputs, outputs, ok := t.example(e)
 	literal, isLiteral := e.(*ast.CompositeLit)
 	switch {
 	case ok:
-		t.editAll(inputs, tool.input, t.inputEdit)
-		t.editAll(outputs, tool.output, t.outputEdit)
+		t.editRows(inputs, outputs, names)
 	case isLiteral && t.structType(literal) == nil:
 		for _, element := range elements(literal) {
-			for _, value := range t.values(element, in) {
-				ok = t.editExamples(value, tool, in) || ok
+			for _, value := range t.values(element) {
+				ok = t.editExamples(value, names) || ok
 			}
 		}
 	}
 	return ok
 }
 
+// editRows edits inputs and outputs of the tools with the given names.
+func (t testEditor) editRows(inputs, outputs, names []ast.Expr) {
+	for k, e := range inputs {
+		t.edit(e, t.tools[t.text(rowOf(names, k, len(inputs)))].input, t.inputEdit)
+	}
+	for k, e := range outputs {
+		t.edit(e, t.tools[t.text(rowOf(names, k, len(outputs)))].output, t.outputEdit)
+	}
+}
+
+// editCompared edits values that are compared with the result of a tool.
+func (t testEditor) editCompared(compared, result ast.Expr) {
+	values := t.values(compared)
+	for k, e := range values {
+		t.edit(e, t.outputIn(result, k, len(values), map[ast.Expr]bool{}), t.outputEdit)
+	}
+}
+
 // outputIn returns the output type of the tool that an expression, or what it is computed from,
-// names; nil if there is none. seen are the expressions that it has looked at.
-func (t testEditor) outputIn(e ast.Expr, in row, seen map[ast.Expr]bool) types.Type {
+// names in the k-th of n rows; nil if there is none. seen are the expressions that it has looked at.
+func (t testEditor) outputIn(e ast.Expr, k, n int, seen map[ast.Expr]bool) types.Type {
 	for node := range nodesOf[ast.Expr](e) {
-		name, _ := t.text(node, in)
-		found := t.tools[name].output
-		for _, value := range t.values(node, in) {
+		values := rowOf(t.values(node), k, n)
+		found := t.tools[t.text(values)].output
+		for _, value := range values {
 			if found == nil && !seen[value] {
 				seen[value] = true
-				found = t.outputIn(value, in, seen)
+				found = t.outputIn(value, k, n, seen)
 			}
 		}
 		if found != nil {
@@ -436,7 +458,7 @@ func (t testEditor) editMap(file *typecheck.File, literal *ast.CompositeLit, typ
 	if _, isMap := actual.Underlying().(*types.Map); !isStruct || !isMap {
 		if elem, ok := valueType(typ).Underlying().(interface{ Elem() types.Type }); ok && namedPos(actual) == token.NoPos {
 			for _, element := range elements(literal) {
-				t.editAll(t.values(element, row{}), elem.Elem(), edit)
+				t.editAll(t.values(element), elem.Elem(), edit)
 			}
 		}
 		return
@@ -457,7 +479,7 @@ func (t testEditor) editMap(file *typecheck.File, literal *ast.CompositeLit, typ
 		case isRetyped:
 			t.retype(file, pair, retyped.inMap())
 		default:
-			t.editAll(t.values(pair.Value, row{}), f.Type(), edit)
+			t.editAll(t.values(pair.Value), f.Type(), edit)
 		}
 		if name != key {
 			t.replace(file, pair.Key.Pos(), pair.Key.End(), strconv.Quote(name))
