@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/petrock/petrock/core/terminal"
@@ -35,12 +34,13 @@ func (e *Engine) generator(kind string) (gen.Generator, error) {
 
 // runGenerator calls Make of a generator, with the time limit of examples. The generator may be the
 // project's own code, so it runs on its own goroutine: a panic becomes an error, and runGenerator
-// returns after the limit even if Make does not. Until then Make may ask the engine, which waits.
+// returns after the limit even if Make does not. Until then runGenerator answers what Make asks the
+// engine, which is not safe for concurrent use. Answers do not count against the limit.
 func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.RawMessage) (gen.Draft, error) {
 	limit := cmp.Or(e.Limits.Time, trial.DefaultTime)
-	view := &generatorView{engine: e, limit: limit, timer: time.NewTimer(limit)}
-	defer view.close()
-	known := view.project(ctx)
+	asked := questions{make(chan func()), make(chan struct{})}
+	defer close(asked.closed)
+	known := e.view(ctx, asked)
 	type result struct {
 		draft gen.Draft
 		err   error
@@ -56,49 +56,40 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 		}()
 		r.draft, r.err = g.Make(known, input)
 	}()
-	select {
-	case r := <-done:
-		return r.draft, r.err
-	case <-ctx.Done():
-		return gen.Draft{}, nonUsageError{ctx.Err()}
-	case <-view.timer.C:
-		return gen.Draft{}, nonUsageError{fmt.Errorf("run generator %s: timeout after %s; nothing was changed", g.Name, limit)}
+	for {
+		select {
+		case answer := <-asked.open:
+			answer()
+		case r := <-done:
+			return r.draft, r.err
+		case <-ctx.Done():
+			return gen.Draft{}, nonUsageError{ctx.Err()}
+		case <-time.After(limit):
+			return gen.Draft{}, nonUsageError{fmt.Errorf("run generator %s: timeout after %s; nothing was changed", g.Name, limit)}
+		}
 	}
 }
 
-// A generatorView answers the questions of a running generator about the project. The engine is not
-// safe for concurrent use: the lock makes the generator's calls wait for each other, and close
-// waits for the last one. Their time does not count as the generator's.
-type generatorView struct {
-	engine *Engine
-	limit  time.Duration
-	timer  *time.Timer
-	mu     sync.Mutex
-	closed bool
+// questions are what a running generator asks the engine.
+type questions struct {
+	open   chan func()   // called by the engine
+	closed chan struct{} // closed if the engine no longer answers
 }
 
-func (v *generatorView) close() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.closed = true
-	v.timer.Stop()
-}
-
-// query asks the engine, unless the view is closed.
-func query[T any](v *generatorView, ask func(*Engine) (T, error)) (answer T, err error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.closed {
+// ask returns the engine's answer.
+func ask[T any](q questions, question func() (T, error)) (answer T, err error) {
+	answered := make(chan struct{})
+	select {
+	case q.open <- func() { defer close(answered); answer, err = question() }:
+		<-answered
+		return answer, err
+	case <-q.closed:
 		return answer, nonUsageError{context.Canceled}
 	}
-	v.timer.Stop()
-	defer v.timer.Reset(v.limit)
-	return ask(v.engine)
 }
 
-// project returns the project as a generator sees it.
-func (v *generatorView) project(ctx context.Context) gen.Project {
-	e := v.engine
+// view returns the project as a generator sees it.
+func (e *Engine) view(ctx context.Context, asked questions) gen.Project {
 	p := gen.Project{
 		Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{},
 		Initialisms: e.project.Initialisms, FormatCall: e.FormatCall, InputNames: e.inputNames,
@@ -109,29 +100,27 @@ func (v *generatorView) project(ctx context.Context) gen.Project {
 		}
 	}
 	p.Function = func(ref string) (*gen.Function, error) {
-		return query(v, func(e *Engine) (*gen.Function, error) { return e.function(ctx, ref) })
+		return ask(asked, func() (*gen.Function, error) { return e.function(ctx, ref) })
 	}
 	p.Feature = func(name string) *gen.Feature {
-		feature, _ := query(v, func(e *Engine) (*gen.Feature, error) { return e.feature(ctx, name), nil })
+		feature, _ := ask(asked, func() (*gen.Feature, error) { return e.feature(ctx, name), nil })
 		return feature
 	}
 	p.Uses = func(dir string) []string {
-		features, _ := query(v, func(e *Engine) ([]string, error) { return e.deriver.UsedFeatures(e.before, dir), nil })
+		features, _ := ask(asked, func() ([]string, error) { return e.deriver.UsedFeatures(e.before, dir), nil })
 		return features
 	}
 	p.Migrate = func(command string, edit gen.Edit) (*gen.Migration, error) {
-		m, err := query(v, func(e *Engine) (*gen.Migration, error) { return e.migrate(ctx, command, edit) })
+		m, err := ask(asked, func() (*gen.Migration, error) { return e.migrate(ctx, command, edit) })
 		if err != nil {
 			return nil, err
 		}
 		changes := m.Changes
-		m.Changes = func() ([]gen.File, error) {
-			return query(v, func(*Engine) ([]gen.File, error) { return changes() })
-		}
+		m.Changes = func() ([]gen.File, error) { return ask(asked, changes) }
 		return m, nil
 	}
 	p.OldVersion = func(command string) (*gen.OldVersion, error) {
-		return query(v, func(e *Engine) (*gen.OldVersion, error) { return e.oldVersion(ctx, command) })
+		return ask(asked, func() (*gen.OldVersion, error) { return e.oldVersion(ctx, command) })
 	}
 	return p
 }
