@@ -122,33 +122,13 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 	if err := ch.resolve(); err != nil {
 		return nil, err
 	}
-	structs := map[*types.Named]bool{}
-	ch.addStructs(structs, ch.input, ch.output)
-	for t := range structs { // may be of another package
-		ch.dirs = append(ch.dirs, e.checker.Importers(e.before, ch.view.FileAt(t.Obj().Pos()).Dir())...)
-	}
-	slices.Sort(ch.dirs)
-	ch.dirs = slices.Compact(ch.dirs)
-	if ch.pass, err = e.checker.NewPass(ctx, e.before, ch.dirs, typecheck.PassOptions{}); err != nil {
+	if err := ch.extend(ctx, e.checker, ch.input, ch.output); err != nil {
 		return nil, err
 	}
 	if len(in.Fields)+len(in.Output)+len(in.RenameFields)+len(in.RemoveFields) == 0 {
 		return ch, nil
 	}
 	return ch, ch.readTools(ctx)
-}
-
-// addStructs adds structs of the project, and those that their fields have, point to or contain.
-func (ch *changer) addStructs(found map[*types.Named]bool, list ...*types.Named) {
-	for _, t := range list {
-		if t == nil || found[t] {
-			continue
-		}
-		found[t] = true
-		for field := range t.Underlying().(*types.Struct).Fields() {
-			ch.addStructs(found, ch.structOf(derive.Innermost(field.Type())))
-		}
-	}
 }
 
 // resolve finds the declarations of the component.
@@ -222,29 +202,6 @@ func trigger(t types.Type) (found types.Object) {
 		}
 	}
 	return found
-}
-
-// structOf returns a struct type of the project that a type is or points to, or nil.
-func (ch *changer) structOf(t types.Type) *types.Named {
-	named := ch.namedOf(t)
-	if named != nil {
-		if _, ok := named.Underlying().(*types.Struct); ok {
-			return named
-		}
-	}
-	return nil
-}
-
-// namedOf returns a named type of the project that a type is or points to, or nil.
-func (ch *changer) namedOf(t types.Type) *types.Named {
-	if t == nil {
-		return nil
-	}
-	named, ok := types.Unalias(valueType(t)).(*types.Named)
-	if !ok || ch.view.FileAt(named.Obj().Pos()) == nil {
-		return nil
-	}
-	return named
 }
 
 // run plans all edits.

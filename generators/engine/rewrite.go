@@ -53,6 +53,56 @@ func (e *Engine) newRewrite(ctx context.Context, edited ...string) (*rewrite, er
 	return r, err
 }
 
+// extend adds the packages that may use the fields of structs, or of structs that these contain,
+// which may be of other packages.
+func (r *rewrite) extend(ctx context.Context, checker *typecheck.Checker, list ...*types.Named) (err error) {
+	structs := map[*types.Named]bool{}
+	r.addStructs(structs, list...)
+	for t := range structs {
+		r.dirs = append(r.dirs, checker.Importers(r.view, r.view.FileAt(t.Obj().Pos()).Dir())...)
+	}
+	slices.Sort(r.dirs)
+	r.dirs = slices.Compact(r.dirs)
+	r.pass, err = checker.NewPass(ctx, r.view, r.dirs, typecheck.PassOptions{})
+	return err
+}
+
+// addStructs adds structs of the project, and those that their fields have, point to or contain.
+func (r *rewrite) addStructs(found map[*types.Named]bool, list ...*types.Named) {
+	for _, t := range list {
+		if t == nil || found[t] {
+			continue
+		}
+		found[t] = true
+		for field := range t.Underlying().(*types.Struct).Fields() {
+			r.addStructs(found, r.structOf(derive.Innermost(field.Type())))
+		}
+	}
+}
+
+// structOf returns a struct type of the project that a type is or points to, or nil.
+func (r *rewrite) structOf(t types.Type) *types.Named {
+	named := r.namedOf(t)
+	if named != nil {
+		if _, ok := named.Underlying().(*types.Struct); ok {
+			return named
+		}
+	}
+	return nil
+}
+
+// namedOf returns a named type of the project that a type is or points to, or nil.
+func (r *rewrite) namedOf(t types.Type) *types.Named {
+	if t == nil {
+		return nil
+	}
+	named, ok := types.Unalias(valueType(t)).(*types.Named)
+	if !ok || r.view.FileAt(named.Obj().Pos()) == nil {
+		return nil
+	}
+	return named
+}
+
 func (r *rewrite) offset(pos token.Pos) int { return r.view.Fset().File(pos).Offset(pos) }
 
 func (r *rewrite) replace(file *typecheck.File, start, end token.Pos, text string) {
