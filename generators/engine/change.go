@@ -66,7 +66,7 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 		if err := e.planEdits(ctx, j, p, in.Edits); err != nil {
 			return err
 		}
-		return e.derive(ctx, p, ch.places(), true)
+		return e.derive(ctx, p, e.touched(p, ch.dirs...), true)
 	})
 	if refusal, ok := err.(*Refusal); ok && refusal.cause == causeCompile {
 		refusal.Remedy = remedy
@@ -119,9 +119,12 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 	}
 	ch.pkg, _ = ch.pass.Package(home.Dir)
 	ch.others = slices.DeleteFunc(slices.Clone(home.Components), func(other derive.Component) bool { return other.Kind == c.Kind && other.Name == c.Name })
-	if err := ch.resolve(); err != nil {
-		return nil, err
+	if ch.object, ch.method = declared(ch.pkg, c); ch.object == nil {
+		return nil, fmt.Errorf("%s does not declare %s", home.Dir, c.Func)
 	}
+	ch.oldGo, ch.newGo = ch.object.Name(), ch.object.Name()
+	t := typesOf(ch.pkg, c, ch.method)
+	ch.input, ch.output = ch.structOf(t.input), ch.structOf(t.output)
 	if err := ch.extend(ctx, e.checker, ch.input, ch.output); err != nil {
 		return nil, err
 	}
@@ -129,17 +132,6 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 		return ch, nil
 	}
 	return ch, ch.readTools(ctx)
-}
-
-// resolve finds the declarations of the component.
-func (ch *changer) resolve() error {
-	if ch.object, ch.method = declared(ch.pkg, ch.c); ch.object == nil {
-		return fmt.Errorf("%s does not declare %s", path.Dir(ch.c.File), ch.c.Func)
-	}
-	ch.oldGo, ch.newGo = ch.object.Name(), ch.object.Name()
-	t := typesOf(ch.pkg, ch.c, ch.method)
-	ch.input, ch.output = ch.structOf(t.input), ch.structOf(t.output)
-	return nil
 }
 
 // declared returns the function or type of a component, or nil, and the function itself or the
@@ -256,15 +248,6 @@ func (ch *changer) check() error {
 		return fmt.Errorf("%s has several methods; edit them in %s", ch.c.Func, ch.c.File)
 	}
 	return nil
-}
-
-// places returns the places to derive from again: those of the component and of packages that
-// import it.
-func (ch *changer) places() []derive.Place {
-	dirs := append(ch.plan.dirs(), ch.dirs...)
-	return slices.DeleteFunc(derive.Places(ch.engine.before.With(ch.plan.texts)), func(place derive.Place) bool {
-		return !slices.Contains(dirs, place.Dir)
-	})
 }
 
 // planBodies plans the new bodies of functions.

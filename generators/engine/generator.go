@@ -5,13 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/token"
 	"go/types"
+	"maps"
 	"path"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -154,16 +152,22 @@ func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	for _, file := range e.before.Files(place.Dir) {
 		if !file.IsTest() && !file.IsDerived() {
 			feature.Declared = append(feature.Declared, file.Names()...)
-			addStringTypes(feature.Strings, file.Syntax)
 		}
 	}
 	slices.Sort(feature.Declared)
 	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
-	if err != nil || len(packages[0].Problems) > 0 {
+	pass, passErr := e.checker.NewPass(ctx, e.before, []string{place.Dir}, typecheck.PassOptions{Skip: (*typecheck.File).IsTest})
+	if err != nil || passErr != nil || len(packages[0].Problems) > 0 {
 		return feature // derive reports the errors
 	}
+	pkg, _ := pass.Package(place.Dir)
+	for _, name := range pkg.Scope().Names() {
+		if named, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok && types.Identical(named.Type().Underlying(), types.Typ[types.String]) {
+			feature.Strings[name] = valuesOf(named)
+		}
+	}
 	for _, c := range packages[0].Components {
-		part := gen.FeatureTool{Type: c.Func, Name: c.Name, EventType: c.EventType, Fields: e.fields(c)}
+		part := gen.FeatureTool{Type: c.Func, Name: c.Name, EventType: c.EventType, Fields: structFields(pkg, c.Func)}
 		switch c.Kind {
 		case derive.Command:
 			feature.Commands = append(feature.Commands, part)
@@ -174,44 +178,32 @@ func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	return feature
 }
 
-// addStringTypes adds the types of a file that are declared as string, and the values of constants,
-// by type.
-func addStringTypes(all map[string][]string, file *ast.File) {
-	for group := range nodesOf[*ast.GenDecl](file) {
-		for _, spec := range group.Specs {
-			switch spec := spec.(type) {
-			case *ast.TypeSpec:
-				if spec.TypeParams == nil && types.ExprString(spec.Type) == "string" {
-					all[spec.Name.Name] = append([]string{}, all[spec.Name.Name]...)
-				}
-			case *ast.ValueSpec:
-				if t, ok := spec.Type.(*ast.Ident); ok && group.Tok == token.CONST && len(spec.Values) == 1 {
-					if value, err := strconv.Unquote(types.ExprString(spec.Values[0])); err == nil {
-						all[t.Name] = append(all[t.Name], value)
-					}
-				}
-			}
-		}
-	}
+// valuesOf returns the values of an enum, in the order of their declarations.
+func valuesOf(name *types.TypeName) []string {
+	known := constantsOf(name)
+	return slices.SortedFunc(maps.Keys(known), func(a, b string) int { return int(known[a].Pos() - known[b].Pos()) })
 }
 
-func (e *Engine) fields(c derive.Component) []gen.StructField {
-	var fields []gen.StructField
-	for spec := range nodesOf[*ast.TypeSpec](e.before.File(c.File).Syntax) {
-		list, ok := spec.Type.(*ast.StructType)
-		if !ok || spec.Name.Name != c.Func {
-			continue
+// structFields returns the fields of a type, or nil if it is not a struct.
+func structFields(pkg *types.Package, name string) (fields []gen.StructField) {
+	inFile := func(other *types.Package) string {
+		if other == pkg {
+			return ""
 		}
-		for _, field := range list.Fields.List {
-			f := gen.StructField{Type: types.ExprString(field.Type)}
-			f.Tag, _ = unquote(field.Tag)
-			if len(field.Names) == 0 {
-				fields = append(fields, f)
+		return other.Name()
+	}
+	object := pkg.Scope().Lookup(name)
+	if object == nil {
+		return nil
+	}
+	if structure, ok := object.Type().Underlying().(*types.Struct); ok {
+		for i := range structure.NumFields() {
+			field := structure.Field(i)
+			f := gen.StructField{Type: types.TypeString(field.Type(), inFile), Tag: structure.Tag(i)}
+			if !field.Embedded() {
+				f.Name = field.Name()
 			}
-			for _, name := range field.Names {
-				f.Name = name.Name
-				fields = append(fields, f)
-			}
+			fields = append(fields, f)
 		}
 	}
 	return fields
