@@ -291,21 +291,18 @@ func checkBody(field, text string) error {
 // command.
 func (ch *changer) finish(ctx context.Context) error {
 	p := ch.plan
-	for name, text := range ch.texts() {
-		text = append(text, ch.appends[name]...)
-		target := cmp.Or(ch.moves[name], name)
-		if target != name {
-			p.texts[name] = nil
-		}
-		p.texts[target] = text
-	}
+	texts := ch.texts()
 	for old, target := range ch.moves {
 		if _, err := ch.engine.root.Lstat(target); err == nil {
-			p.conflicts = append(p.conflicts, target+" already exists")
+			p.conflict("%s already exists", target)
 		}
-		if _, edited := p.texts[target]; !edited {
-			p.texts[old], p.texts[target] = nil, ch.view.File(old).Text
+		p.texts[old] = nil
+		if texts[old] == nil {
+			texts[old] = ch.view.File(old).Text
 		}
+	}
+	for name, text := range texts {
+		p.texts[cmp.Or(ch.moves[name], name)] = slices.Concat(text, []byte(ch.appends[name]))
 	}
 	p.bodyFile = cmp.Or(ch.moves[p.bodyFile], p.bodyFile)
 	if err := ch.engine.completeGo(ctx, p); err != nil {
@@ -325,7 +322,7 @@ func (ch *changer) finish(ctx context.Context) error {
 			return nil
 		}
 	}
-	return terminal.Usagef("change %s %s: it is already so", ch.c.Kind, ch.c.Name)
+	return terminal.Usagef("change %s %s: nothing to change; the source already has these values", ch.c.Kind, ch.c.Name)
 }
 
 // addVersion adds a new version of a command if its stored events would no longer be readable.

@@ -25,20 +25,15 @@ type Removal struct {
 
 // check refuses a decision that does not fit the component.
 func (r Removal) check(e *Engine, c derive.Component) error {
-	decisions := 0
-	for _, isSet := range []bool{r.Retire, r.Skip, r.Map != ""} {
-		if isSet {
-			decisions++
-		}
-	}
+	hasMap, isDecided := r.Map != "", r.Retire || r.Skip || r.Map != ""
 	switch {
-	case decisions > 1:
+	case r.Retire && r.Skip || r.Retire && hasMap || r.Skip && hasMap:
 		return terminal.Usagef("%s, %s and %s cannot be combined; pass one of them", e.option("retire"), e.option("skip"), e.option("map"))
 	case r.Retire && c.Retired:
 		return terminal.Usagef("command %s is already retired; to remove its type, pass %s or %s", c.EventType, e.option("skip"), e.option("map"))
-	case r.Body != "" && r.Map == "":
+	case r.Body != "" && !hasMap:
 		return terminal.Usagef("%s needs %s, the command that it returns", e.option("body"), e.option("map"))
-	case decisions > 0 && c.Kind != derive.Command && (c.Kind != derive.Feature || !r.Skip):
+	case isDecided && c.Kind != derive.Command && (c.Kind != derive.Feature || !r.Skip):
 		return terminal.Usagef("%s %s: only commands have stored events; for a feature, pass %s, or remove its commands first", c.Kind, c.Name, e.option("skip"))
 	}
 	return nil
