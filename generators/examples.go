@@ -216,7 +216,7 @@ func (n component) encode(own row) (err error) {
 	return nil
 }
 
-// toolRow is the row of a call of a tool.
+// toolRow is the row of a tool call.
 func (n component) toolRow(s step) (input, output *jen.Statement, err error) {
 	if s.Output != nil {
 		result := shape{}

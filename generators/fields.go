@@ -288,7 +288,7 @@ func (s shape) code(t ast.Expr, v reflect.Value) (code *jen.Statement, ok bool) 
 	return scalar(v)
 }
 
-// scalar is code for types that are not composed of others.
+// scalar is code for types without elements.
 func scalar(v reflect.Value) (code *jen.Statement, ok bool) {
 	switch value := v.Interface().(type) {
 	case time.Time:

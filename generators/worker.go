@@ -99,7 +99,8 @@ func (n component) parseCommand(text string) (trigger, error) {
 	return t, nil
 }
 
-// writeMethod adds the method of a trigger, such as OnCreate. The first one says what it can call.
+// writeMethod adds the method of a trigger, such as OnCreate. A comment in the first one names the
+// functions that it can call.
 func (n component) writeMethod(file gen.GoFile, t trigger, isFirst bool) {
 	params := "ctx context.Context"
 	if t.feature == "" {

@@ -91,7 +91,8 @@ func (c Component) Version() int { return c.version }
 // Stored returns the fields of a command's events in its current version.
 func (c Component) Stored() contract.Shape { return c.stored }
 
-// WritesOlder reports whether a command writes an older version, which is also its input.
+// WritesOlder reports whether a command writes events of an older version, whose fields are then its
+// input.
 func (c Component) WritesOlder() bool { return c.writes != 0 }
 
 const (
@@ -316,8 +317,8 @@ func (s *shapeBuilder) enum(t *types.Named) string {
 	return name
 }
 
-// Constants returns the constants of a type whose values are strings, in its package, sorted by
-// name.
+// Constants returns the constants of a string type in its package, sorted by name. It returns nil for
+// other types.
 func Constants(t *types.Named) (found []*types.Const) {
 	if basic, ok := t.Underlying().(*types.Basic); !ok || basic.Info()&types.IsString == 0 {
 		return nil
@@ -379,7 +380,7 @@ func (s *shapeBuilder) opaque(t *types.Named) string {
 	return text + "[" + strings.Join(arguments, ",") + "]"
 }
 
-// IsOpaque reports whether a type has its own decoding.
+// IsOpaque reports whether a type has its own decoding: UnmarshalJSON, UnmarshalText or json.Number.
 func IsOpaque(t *types.Named) bool {
 	pkg := t.Obj().Pkg()
 	isNumber := pkg != nil && pkg.Path() == "encoding/json" && t.Obj().Name() == "Number"

@@ -51,7 +51,7 @@ type Component struct {
 	EventType   string          `json:"eventType,omitempty"`    // Type of a command's events, such as posts/create
 	Aliases     []string        `json:"aliases,omitempty"`      // Deprecated names of a tool, which clients can still call
 	Internal    bool            `json:"internal,omitempty"`     // Whether the command or query is hidden from clients and only called from Go
-	Retired     bool            `json:"retired,omitempty"`      // Whether the events of the command are replayed, but it is no tool and cannot be executed
+	Retired     bool            `json:"retired,omitempty"`      // Whether the events of the command are replayed, but it is not a tool and cannot be executed
 	Makes       []string        `json:"makes,omitempty"`        // Files of the components that a generator creates, such as macros/*.go
 
 	arguments   []string // fields of the input of a prompt or resource

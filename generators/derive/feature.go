@@ -303,7 +303,7 @@ func (c Component) writtenFunc() string {
 }
 
 // setSchemas derives the input and output of a command or query from its type and a method. It
-// reports false if there is no input.
+// returns false if the input has no valid schema, which it reports as a problem.
 func (f *finder) setSchemas(c *Component, name *ast.Ident, t *types.Named, method *types.Func) bool {
 	if !f.setInput(c, name, t) {
 		return false

@@ -175,7 +175,7 @@ func (p Project) petrockPackage(dir string) string { return path.Join(path.Dir(p
 
 // GeneratorProgram derives the project's petrock with the project's own generators. It is separate
 // from cmd/petrock, which must build even if the generators do not. The text is nil if the project
-// has no own generators.
+// has no generators of its own.
 func (p Project) GeneratorProgram(view *typecheck.View) (File, error) {
 	dir := path.Join(OwnGenerators, "run")
 	file := File{Path: path.Join(dir, "main_gen.go")}

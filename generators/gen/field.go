@@ -284,7 +284,7 @@ func parseQuoted(text string) (string, error) {
 	return ParseDescription(description)
 }
 
-// A StructCode says how fields are written in a struct.
+// A StructCode determines how fields are written in a Go struct.
 type StructCode struct {
 	Prefix string // of the types of enums: the field status has the type Prefix + Status
 	Logged bool   // stored in the event log, so that null and empty must stay distinct

@@ -32,9 +32,9 @@ type Name struct {
 // Wire returns the name that clients see: send_mail. [ParseName] returns the same name for it.
 func (n Name) Wire() string { return n.wire }
 
-// Go returns an exported identifier: SendMail. Initialisms such as ID and URL are in upper case. In
-// the name of a component, they are so only if [WireName] can still split the identifier into the
-// same words.
+// Go returns an exported identifier: SendMail. Initialisms such as ID and URL are in upper case. The
+// name of a component has them in upper case only if [WireName] can still split the identifier into
+// the same words.
 func (n Name) Go() string { return n.ident }
 
 // IsExact reports whether [WireName] of the Go name is the wire name. If not, as for a_b_c and ABC,
@@ -313,7 +313,7 @@ func isInitialism(word string, initialisms []string) bool {
 		slices.ContainsFunc(initialisms, func(other string) bool { return strings.EqualFold(other, word) })
 }
 
-// The initialisms, which identifiers of new components and fields have in capitals. English words
+// Initialisms are written in capitals in the identifiers of new components and fields. English words
 // such as ram and sip are left out. A project adds its own in petrock.json.
 var (
 	// splitInitialisms are those whose plurals [WireName] recognizes: GetURLs is get_urls. They never
