@@ -152,8 +152,8 @@ func (n component) toolFile() gen.GoFile {
 	return file
 }
 
-// writeFunction adds the function. Without a body, the function returns zero and an error that names
-// its file.
+// writeFunction adds the function. Without a body, the function returns zero and an error that
+// names its file.
 func (n component) writeFunction(file gen.GoFile, params, result, zero string) {
 	writeDoc(file, n.goName, gen.DocSentence(n.description), n.directives)
 	file.Text("func " + n.goName + "(" + params + ") (" + result + ", error) {\n" + n.statements(file, zero) + "\n}")

@@ -186,7 +186,8 @@ func importFeature(p gen.Project, file gen.GoFile, feature string) {
 }
 
 // servedFeatures returns the features that the component's test needs: its own or those that the
-// body uses, and those of the tools that the test calls. A feature serves the features that it uses.
+// body uses, and those of the tools that the test calls. A feature serves the features that it
+// uses.
 func (n component) servedFeatures() []string {
 	all := addFeatures(nil, n.feature)
 	if n.feature == "" {

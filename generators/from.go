@@ -198,7 +198,8 @@ func structOf(t types.Type) (structure types.Type, isPointer bool) {
 }
 
 // field returns the field for a parameter or result. Its name is that of the source, or fallback if
-// that is not a valid field name. A number makes it differ from others in Go, and in more than case.
+// that is not a valid field name. A number makes it differ from others in Go, and in more than
+// case.
 func (w *wrapper) field(others []gen.Field, source, fallback string, typ types.Type) gen.Field {
 	text, initialisms := gen.WireName(source), w.project.Initialisms
 	name, err := gen.ParseFieldName(text, initialisms...)
@@ -226,8 +227,8 @@ func (w *wrapper) write() {
 	w.file.Text(fmt.Sprintf("func %s(ctx %s, in %s) (%s, error) {\n%s\n}", w.goName, w.file.Ref("context", "Context"), input, output, body))
 }
 
-// typeName returns the name of the input or output: its own type or, without one, a struct, which it
-// writes.
+// typeName returns the name of the input or output: its own type or, without one, a struct, which
+// it writes.
 func (w *wrapper) typeName(own types.Type, s structure) string {
 	if own != nil {
 		return typeText(w.file, own, w.taken...)

@@ -29,8 +29,8 @@ type trigger struct {
 	label   string // posts/create, or 5m
 }
 
-// Worker creates a worker of a feature, which commands or a timer trigger. It calls external systems
-// and executes commands.
+// Worker creates a worker of a feature, which commands or a timer trigger. It calls external
+// systems and executes commands.
 func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
 	n, err := newComponent(p, "worker", request{in.Name, in.Description, in.Fields, nil, Implementation{in.Body, in.Examples}})
 	if err != nil {

@@ -51,9 +51,9 @@ func components() []made {
 	}
 }
 
-// The official client uses petrock's dev server, starting in an empty folder: it creates a project, lists,
-// plans, applies, generates ten components, undoes two of them, builds, and calls the other eight, in one
-// session.
+// The official client uses petrock's dev server, starting in an empty folder: it creates a project,
+// lists, plans, applies, generates ten components, undoes two of them, builds, and calls the other
+// eight, in one session.
 func TestDevServer(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The official client creates a feature over stdio, starting in an empty folder, and calls it through the
-// dev server and through the built server, which is killed and restarted.
+// The official client creates a feature over stdio, starting in an empty folder, and calls it
+// through the dev server and through the built server, which is killed and restarted.
 func TestFeature(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {

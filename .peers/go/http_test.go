@@ -76,7 +76,8 @@ func TestHTTPKeys(t *testing.T) {
 	}
 }
 
-// If the connection is cut during a response, the client receives the rest of it, and each message once.
+// If the connection is cut during a response, the client receives the rest of it, and each message
+// once.
 func TestHTTPResumes(t *testing.T) {
 	w := newWire(t, serveFixture(t))
 	heard := make(chan *mcp.ProgressNotificationParams, 100)
@@ -132,7 +133,8 @@ func TestHTTPSuspend(t *testing.T) {
 	}
 }
 
-// One process serves clients of all revisions in parallel, and notifies all subscribers of a resource.
+// One process serves clients of all revisions in parallel, and notifies all subscribers of a
+// resource.
 func TestHTTPOneProcess(t *testing.T) {
 	address := os.Getenv("PEERS_URL")
 	if address == "" {
@@ -166,7 +168,8 @@ func TestHTTPOneProcess(t *testing.T) {
 	}
 }
 
-// The server of a new project serves over HTTP, requires its API key, and does not include the generators.
+// The server of a new project serves over HTTP, requires its API key, and does not include the
+// generators.
 func TestHTTPNewProject(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

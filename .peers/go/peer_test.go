@@ -1,4 +1,5 @@
-// Package peers_test tests the fixture with the client of the official Go SDK, in both protocol eras.
+// Package peers_test tests the fixture with the client of the official Go SDK, in both protocol
+// eras.
 package peers_test
 
 import (

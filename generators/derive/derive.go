@@ -1,15 +1,15 @@
 // Package derive derives code from plain Go: the registration of tools, resources, prompts and
-// features, the JSON Schemas of their inputs and outputs, and the wiring of the server. The pages in
-// generators/docs document the Go code and directives that it reads.
+// features, the JSON Schemas of their inputs and outputs, and the wiring of the server. The pages
+// in generators/docs document the Go code and directives that it reads.
 //
 // A schema describes what encoding/json reads and writes. It equals the schema that [schema.Infer]
-// infers by reflection, plus facts from source: comments are descriptions, and a type with constants
-// is an enum. The methods JSONSchema and SchemaEnum do not run during derivation, so a type that has
-// one needs the directive schema, or constants.
+// infers by reflection, plus facts from source: comments are descriptions, and a type with
+// constants is an enum. The methods JSONSchema and SchemaEnum do not run during derivation, so a
+// type that has one needs the directive schema, or constants.
 //
 // Derived files are named *_gen.go and start with a generated-code line. They depend on the other
-// files of their package, except tests and function bodies. The same source gives the same bytes. An
-// exported function that is almost a component is an error, so that no component is missing
+// files of their package, except tests and function bodies. The same source gives the same bytes.
+// An exported function that is almost a component is an error, so that no component is missing
 // silently.
 package derive
 
@@ -382,8 +382,8 @@ func declaration[N ast.Node](f *finder, pos token.Pos) N {
 	return typecheck.Enclosing[N](f.view.FileAt(pos), pos)
 }
 
-// typeDoc returns the doc comment of a type: its own, or that of a declaration that declares no other
-// type. It may be nil.
+// typeDoc returns the doc comment of a type: its own, or that of a declaration that declares no
+// other type. It may be nil.
 func (f *finder) typeDoc(pos token.Pos) *ast.CommentGroup {
 	spec, group := declaration[*ast.TypeSpec](f, pos), declaration[*ast.GenDecl](f, pos)
 	switch {

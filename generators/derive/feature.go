@@ -279,8 +279,8 @@ func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
 	}
 }
 
-// writtenType returns the type whose fields are the input and the events of a command: t, or that of
-// the older version in //petrock:writes.
+// writtenType returns the type whose fields are the input and the events of a command: t, or that
+// of the older version in //petrock:writes.
 func (f *finder) writtenType(c *Component, name *ast.Ident, t *types.Named) *types.Named {
 	if c.writes == 0 {
 		return t

@@ -193,7 +193,8 @@ func Variables(uri string) ([]string, error) {
 	return names, nil
 }
 
-// Expand returns a URI template with the values of its variables. Only query variables are optional.
+// Expand returns a URI template with the values of its variables. Only query variables are
+// optional.
 func Expand(uri string, values map[string]string) (string, error) {
 	var missing []string
 	expanded := uriExpression.ReplaceAllStringFunc(uri, func(expression string) string {

@@ -263,7 +263,9 @@ type completer struct {
 // function need not be exported.
 //
 //	//petrock:completes greet
-//	func completeGreet(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)
+//	func completeGreet(
+//		ctx context.Context, argument, prefix string, known map[string]string,
+//	) ([]string, error)
 func (f *finder) visitCompleter(decl *ast.FuncDecl, receiver string) bool {
 	d, ok := findDirective("completes", decl.Doc)
 	if !ok || f.place.Kind != Prompt && f.place.Kind != Resource || isIgnored(decl.Doc) {

@@ -24,8 +24,8 @@ type File struct {
 }
 
 // Wire derives the wiring of the server: its registrations and extensions. It reads the derived
-// files of the packages, so that a package with problems stays registered. The server ignores events
-// of the skipped types.
+// files of the packages, so that a package with problems stays registered. The server ignores
+// events of the skipped types.
 func (p Project) Wire(view *typecheck.View, skipped []string) ([]File, error) {
 	var files []File
 	for _, dir := range p.programs(view) {

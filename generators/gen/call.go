@@ -6,8 +6,8 @@ import (
 )
 
 // A Call is a petrock command that a message recommends. Messages are the same for all front ends,
-// and each front end formats calls in its own way: String returns a command line, and the dev server
-// formats a tool call.
+// and each front end formats calls in its own way: String returns a command line, and the dev
+// server formats a tool call.
 type Call struct {
 	Command   string     // such as destroy; empty to write only the arguments
 	Arguments []Argument // positional ones first

@@ -71,8 +71,8 @@ func RawString(text string) string {
 // KeyValue returns a keyed element of a composite literal.
 func KeyValue(name string, value jen.Code) *jen.Statement { return jen.Id(name).Op(":").Add(value) }
 
-// Duration returns an expression for a duration, in the largest unit from hours to milliseconds that
-// divides it: 5 * time.Minute. Other durations are in nanoseconds: time.Duration(1500).
+// Duration returns an expression for a duration, in the largest unit from hours to milliseconds
+// that divides it: 5 * time.Minute. Other durations are in nanoseconds: time.Duration(1500).
 func Duration(d time.Duration) *jen.Statement {
 	for _, u := range []struct {
 		name string

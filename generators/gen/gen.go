@@ -59,8 +59,8 @@ type Project struct {
 	OldVersion func(eventType string) (*OldVersion, error)
 
 	// FormatCall formats a call for the front end that runs the generator; nil means as a command
-	// line. InputNames maps inputs of the generator to the names that the front end has for them, if
-	// they differ.
+	// line. InputNames maps inputs of the generator to the names that the front end has for them,
+	// if they differ.
 	FormatCall func(Call) string
 	InputNames map[string]string
 }
@@ -243,8 +243,8 @@ func (g Generator) NeedsDescription() bool {
 	return slices.Contains([]string{"tool", "resource", "prompt", "command", "query"}, g.Name)
 }
 
-// MissingDescription reports whether an input lacks the description that models need, and returns an
-// example: "Such as: Sends a mail." A tool from a function has the function's doc comment.
+// MissingDescription reports whether an input lacks the description that models need, and returns
+// an example: "Such as: Sends a mail." A tool from a function has the function's doc comment.
 func (g Generator) MissingDescription(input json.RawMessage) (example string, missing bool) {
 	text, _ := strictjson.Unquote(strictjson.Member(input, "description"))
 	if !g.NeedsDescription() || strings.TrimSpace(text) != "" || strictjson.Member(input, "from") != nil {
@@ -312,8 +312,8 @@ type Function struct {
 	Taken     []string // names that package tools declares, so that imports cannot use them
 
 	// Input returns the JSON Schema of a type as the input of a tool, Output as its output. Output
-	// returns nil for a type that is a complete tool result. They return an error if the type is not
-	// supported.
+	// returns nil for a type that is a complete tool result. They return an error if the type is
+	// not supported.
 	Input, Output func(types.Type) (json.RawMessage, error)
 }
 
@@ -347,8 +347,8 @@ func (f *Function) Errorf(format string, args ...any) error {
 type Migration struct {
 	Versions []*Version // the requested command first
 
-	// Notes are the notes of fields before the change, by struct type and JSON name, for structs that
-	// stay the input of a tool.
+	// Notes are the notes of fields before the change, by struct type and JSON name, for structs
+	// that stay the input of a tool.
 	Notes    map[string]map[string]FieldNote
 	Warnings []string // about files that may use renamed fields, but are not built on this system
 

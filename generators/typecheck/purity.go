@@ -391,8 +391,8 @@ func (w walker) orderDependence(loop *ast.RangeStmt) (what string) {
 	return what
 }
 
-// isCall reports whether an expression calls a function of package pkg, with a name that begins with
-// prefix.
+// isCall reports whether an expression calls a function of package pkg, with a name that begins
+// with prefix.
 func (w walker) isCall(e ast.Expr, pkg, prefix string) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok {

@@ -350,8 +350,8 @@ func (v *View) FileAt(pos token.Pos) *File {
 	return nil
 }
 
-// Enclosing returns the innermost node of type N at a position in a file, or the zero value if there
-// is none. The file may be nil.
+// Enclosing returns the innermost node of type N at a position in a file, or the zero value if
+// there is none. The file may be nil.
 func Enclosing[N ast.Node](file *File, pos token.Pos) (none N) {
 	if file == nil {
 		return none

@@ -18,8 +18,8 @@ import (
 // goSDK is the prefix of package paths of the official Go SDK.
 const goSDK = "github.com/modelcontextprotocol/go-sdk/"
 
-// goSDKWays returns the ways to a server of the SDK, over stdio and, with -http, over HTTP. Over HTTP the
-// SDK serves stateless revisions only without sessions, which the examples do not enable.
+// goSDKWays returns the ways to a server of the SDK, over stdio and, with -http, over HTTP. Over
+// HTTP the SDK serves stateless revisions only without sessions, which the examples do not enable.
 func goSDKWays(t *testing.T, pkg string, args ...string) []way {
 	t.Helper()
 	program, address := build(t, goSDK+pkg), freeAddress(t)
@@ -101,8 +101,8 @@ func goSDKResources(t *testing.T, c *client.Client) {
 	}
 }
 
-// goSDKQuestions calls tools that ask the client. They ask during a call, which stateless revisions do not
-// allow.
+// goSDKQuestions calls tools that ask the client. They ask during a call, which stateless revisions
+// do not allow.
 func goSDKQuestions(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	callLogged(t, c, "log")
@@ -162,7 +162,8 @@ func TestGoSDKMemory(t *testing.T) {
 	})
 }
 
-// remember stores, finds and deletes an entity. The memory servers of different authors have the same tools.
+// remember stores, finds and deletes an entity. The memory servers of different authors have the
+// same tools.
 func remember(t *testing.T, c *client.Client) {
 	t.Helper()
 	ada := map[string]any{"name": "Ada", "entityType": "person", "observations": []string{"counts"}}
@@ -218,8 +219,8 @@ func TestGoSDKSSE(t *testing.T) {
 	})
 }
 
-// TestGoSDKConformance tests the SDK's server for the official conformance suite. Unlike the examples, it
-// has progress, lists that change, and questions in stateless revisions.
+// TestGoSDKConformance tests the SDK's server for the official conformance suite. Unlike the
+// examples, it has progress, lists that change, and questions in stateless revisions.
 func TestGoSDKConformance(t *testing.T) {
 	t.Parallel()
 	program, address, stateless := build(t, goSDK+"conformance/everything-server"), freeAddress(t), freeAddress(t)

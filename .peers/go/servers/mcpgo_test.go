@@ -125,7 +125,8 @@ func TestMCPGoStructured(t *testing.T) {
 	})
 }
 
-// asksNoMore checks that a tool fails that asks during a call, which stateless revisions do not allow.
+// asksNoMore checks that a tool fails that asks during a call, which stateless revisions do not
+// allow.
 func asksNoMore(t *testing.T, c *client.Client, name string, arguments any) {
 	t.Helper()
 	const why = "server-initiated requests are not supported"
@@ -201,8 +202,8 @@ func TestMCPGoSSE(t *testing.T) {
 	})
 }
 
-// TestMCPGoConformance tests mcp-go's server for the official conformance suite, which has more features
-// than the examples.
+// TestMCPGoConformance tests mcp-go's server for the official conformance suite, which has more
+// features than the examples.
 func TestMCPGoConformance(t *testing.T) {
 	address := freeAddress(t)
 	cmd := exec.Command(build(t, mcpGo+"conformance"))

@@ -1,5 +1,5 @@
-// Package servers_test tests petrock's client with third-party servers: the examples of the official Go
-// SDK and of mcp-go, and the reference servers on npm.
+// Package servers_test tests petrock's client with third-party servers: the examples of the
+// official Go SDK and of mcp-go, and the reference servers on npm.
 package servers_test
 
 import (
@@ -117,8 +117,8 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// serve starts a server and waits until it listens at an address. The server is killed at the end of the
-// test.
+// serve starts a server and waits until it listens at an address. The server is killed at the end
+// of the test.
 func serve(t *testing.T, address string, cmd *exec.Cmd) {
 	t.Helper()
 	said := &text{}
@@ -348,8 +348,8 @@ type ears struct {
 	forgiven  string        // a warning that does not fail the test
 }
 
-// listening returns options of a client that answers all questions and sends everything to e. Warnings of
-// the client fail the test.
+// listening returns options of a client that answers all questions and sends everything to e.
+// Warnings of the client fail the test.
 func listening(t *testing.T) (client.Options, *ears) {
 	t.Helper()
 	e := &ears{
@@ -395,7 +395,8 @@ func listening(t *testing.T) (client.Options, *ears) {
 	}, e
 }
 
-// elicit answers a form with the next value of fill. With "wait", it waits until the question is cancelled.
+// elicit answers a form with the next value of fill. With "wait", it waits until the question is
+// cancelled.
 func (e *ears) elicit(ctx context.Context, form *mcp.Elicitation) error {
 	offer(e.asked, form.Message)
 	select {
