@@ -62,7 +62,7 @@ func TestHTTPKeys(t *testing.T) {
 				if test.in {
 					s := connectTo(t, address, version, sdkClient(nil), c)
 					if got := textOf(t, call(t, s, "add", map[string]any{"a": 1, "b": 2})); got != `{"sum":3}` {
-						t.Errorf("add says %s", got)
+						t.Errorf("add returned %s", got)
 					}
 					return
 				}
@@ -194,7 +194,7 @@ func TestHTTPNewProject(t *testing.T) {
 		c := &carrier{name: "Authorization", value: "Bearer " + goodKey}
 		s := connectTo(t, address, version, sdkClient(nil), c)
 		if got := textOf(t, call(t, s, "add", map[string]any{"a": 2, "b": 3})); got != `{"sum":5}` {
-			t.Errorf("in %s, add says %s", version, got)
+			t.Errorf("in %s, add returned %s", version, got)
 		}
 		tools, err := s.ListTools(t.Context(), nil)
 		if err != nil || len(tools.Tools) != 1 {

@@ -26,7 +26,7 @@ import (
 // A line that starts with "$ " is a command, which must exit with 0; lines that start with ">"
 // continue it. The lines below are what it prints, on standard output and standard error: "..." on
 // a line of its own stands for any lines, and within a line for any text. If a command ends with &,
-// the block continues when its output is there, and the process is killed at the end of the block.
+// the block continues after its output, and the process is killed at the end of the block.
 // Servers listen on a free port instead of the default port.
 func TestDocs(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -12,9 +12,9 @@ import (
 	"github.com/petrock/petrock/cmd/petrock/internal/testenv"
 )
 
-// The README's commands print what it says, and CI runs the tests that the README names. With
-// -long, this also runs the commands of the new project's documents and the example of features,
-// and go run compiles petrock in a copy of this repository, as in a fresh clone.
+// The README's commands print the output that it shows, and CI runs the tests that the README
+// names. With -long, this test runs the commands of the new project's documents and the example of
+// features too, and go run compiles petrock in a copy of this repository, as in a fresh clone.
 func TestReadme(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the README's commands are for a Unix shell")
@@ -89,7 +89,7 @@ func shell(t *testing.T, dir, commands, input string) string {
 	return out.String()
 }
 
-// copyRepository copies what a clone of this repository would hold, but for dotfiles.
+// copyRepository copies the files that a clone of this repository would have, except dotfiles.
 func copyRepository(t *testing.T, to string) {
 	t.Helper()
 	for _, name := range []string{"cmd", "core", "generators", "skeleton", "templates", "go.mod", "go.sum"} {

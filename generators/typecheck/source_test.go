@@ -148,7 +148,7 @@ func TestPlannedFiles(t *testing.T) {
 		t.Errorf(`the same plan was parsed twice: before.With(planned).File("a/a.go") = %+v, want %+v`, before.With(planned).File("a/a.go"), after.File("a/a.go"))
 	}
 	if again := after.With(map[string][]byte{"a/a.go": nil, "a/z.go": nil}); len(again.Files("a")) != 0 || slices.Contains(again.Dirs(), "a") {
-		t.Error(`a folder without files is still there; want no again.Files("a") and again.Dirs() without "a"`)
+		t.Error(`a folder without files is still in the view; want no again.Files("a") and again.Dirs() without "a"`)
 	}
 	if view(t, s).File("a/a.go") != before.File("a/a.go") {
 		t.Errorf(`a planned file is in the view of the disk: view(t, s).File("a/a.go") = %+v, want %+v`, view(t, s).File("a/a.go"), before.File("a/a.go"))
@@ -246,7 +246,7 @@ package
 		t.Errorf(`a package out of nothing: v.Package("nowhere", nil) = %+v, want nil`, v.Package("nowhere", nil))
 	}
 	if p := v.Package("broken", nil); p == nil || p.Files[0].Err == nil {
-		t.Error("a file that does not parse is not told of; want an error")
+		t.Error("a file that does not parse: err = nil, want an error")
 	}
 }
 

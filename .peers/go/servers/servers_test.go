@@ -27,7 +27,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is the timeout for events that must happen.
 const patience = 10 * time.Second
 
 var (
@@ -208,7 +208,7 @@ func overSSE(address string) way {
 var (
 	// handshakes has "" and each revision with a handshake.
 	handshakes = []mcp.Revision{"", mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20250326, mcp.Revision20241105}
-	// either has also the stateless revision.
+	// either has the stateless revision too.
 	either = append([]mcp.Revision{"", mcp.Latest}, handshakes[1:]...)
 )
 
@@ -459,7 +459,7 @@ func call(t *testing.T, c *client.Client, name string, arguments any, options ..
 	t.Helper()
 	result := called(t, c, name, arguments, options...)
 	if result.IsError {
-		t.Fatalf("%s says: %s", name, result.Text())
+		t.Fatalf("%s returned %s", name, result.Text())
 	}
 	return result.Text()
 }

@@ -174,7 +174,7 @@ func Use(ctx context.Context, in UseInput) (UseOutput, error) { return UseOutput
 			result, err := e.Generate(t.Context(), "tool", input{Name: "more"}.json(), engine.Options{})
 			if !test.works {
 				if said := w.refusal(err).Error(); !strings.Contains(said, "tools") {
-					t.Errorf(`the refusal does not say where: w.refusal(err) = %q, want it to contain "tools"`, said)
+					t.Errorf(`the position in the refusal: w.refusal(err) = %q, want it to contain "tools"`, said)
 				}
 				w.unchanged(before, "after the refusal,")
 				return

@@ -13,7 +13,7 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// A call is an operation: a tool of the dev server and its arguments, or a command of petrock.
+// A call is an operation: a tool of the dev server and its arguments, or a petrock command.
 type call struct {
 	tool      string
 	arguments object
@@ -196,8 +196,8 @@ func isDerived(file, _ string) bool {
 	return strings.HasSuffix(file, "_gen.go") || file == contract.File
 }
 
-// accept notes the effects of an accepted call: an undo may bring back an edit by hand that was
-// broken, and a break that is accepted ends the promise of the last commit.
+// accept records the effects of an accepted call: an undo may restore a broken edit by hand, and an
+// accepted incompatible change ends the promise of the last commit to read older events.
 func (h *history) accept(c call) {
 	h.isOpen = h.isOpen || (c.tool == "undo" || c.tool == "redo") && strings.Contains(h.said, "; keep old events readable with ")
 	accepted, _ := c.arguments["accept"].([]string)
@@ -213,7 +213,7 @@ func (h *history) accept(c call) {
 	}
 }
 
-// must makes a call that petrock accepts.
+// must makes a call. It fails the test if petrock refuses it.
 func (h *history) must(c call) {
 	h.Helper()
 	h.Logf("%s: %s", h.now, c)
@@ -328,7 +328,7 @@ func (s *store) has(command string) bool {
 	return false
 }
 
-// target returns another command, and a body that reads events as that.
+// target returns a random other command, and a body that converts events to it.
 func (h *history) target(command string) (name, body string, ok bool) {
 	all := slices.DeleteFunc(h.components(derive.Command), func(c derive.Component) bool { return c.EventType == command || c.Retired })
 	if len(all) == 0 {

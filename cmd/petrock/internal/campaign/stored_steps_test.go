@@ -122,10 +122,10 @@ func (h *history) newCommand(feature string) call {
 	}}
 }
 
-// An operation is a random call; ok is false if the project has nothing to call it with.
+// An operation returns a random call; ok is false if the call is not possible in this project.
 type operation func(h *history) (c call, ok bool)
 
-// operations returns the operations of petrock that a step chooses from.
+// operations returns petrock's operations that a step chooses from, by name.
 func operations() map[string]operation {
 	one := func(h *history, kind derive.Kind) (derive.Component, bool) {
 		all := h.components(kind)
@@ -284,7 +284,7 @@ func operations() map[string]operation {
 	}
 }
 
-// step does one random step, and settles it.
+// step performs one random step and checks the project after it.
 func (h *history) step() {
 	h.Helper()
 	all := operations()
@@ -311,7 +311,7 @@ func (h *history) step() {
 	}
 }
 
-// try does a step of a kind. It returns false if the project has nothing to do it with.
+// try performs a step of a kind. It returns false if the step is not possible in this project.
 func (h *history) try(kind string, make operation) bool {
 	h.Helper()
 	switch kind {
@@ -371,8 +371,8 @@ func (h *history) try(kind string, make operation) bool {
 	return true
 }
 
-// mend makes the project sound after edits by hand: it follows what petrock says, or takes the
-// edits back.
+// mend makes the project sound after edits by hand: it follows petrock's advice, or reverts the
+// edits.
 func (h *history) mend() {
 	h.Helper()
 	if !h.isOpen {
@@ -388,7 +388,8 @@ func (h *history) mend() {
 	}
 }
 
-// stash puts the changes since the last commit aside, and looks at the last commit.
+// stash stashes the changes since the last commit, checks the last commit, and restores the
+// changes.
 func (h *history) stash() bool {
 	h.Helper()
 	if h.git("status", "--porcelain") == "" {

@@ -244,7 +244,7 @@ func TestUndo(t *testing.T) {
 			edited := s.tree()
 			refused := s.refusal(second(s.e.Destroy(s.Context(), "tool", "a", engine.Options{Force: true})))
 			if !strings.Contains(refused.Error(), "also contains tool second") {
-				s.Errorf("the refusal says: %v", refused)
+				s.Errorf("the refusal returned %v", refused)
 			}
 			s.unchanged(edited, "after the refusal,")
 		}},

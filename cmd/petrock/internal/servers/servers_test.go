@@ -393,7 +393,7 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 	if len(want) > 0 {
-		t.Errorf("nothing is said of %v", want)
+		t.Errorf("doctor does not report %v", want)
 	}
 
 	web := httptest.NewServer(mcphttp.NewHandler(newServer(), mcphttp.Options{}))
