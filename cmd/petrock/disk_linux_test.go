@@ -37,7 +37,7 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf(`got %v: string(out) = %q, want it to contain "no space left on device"`, err, string(out))
 			}
 			if left := names(t, disk); len(left) > 0 {
-				t.Errorf("it leaves: names(t, disk) = %q, want it empty", left)
+				t.Errorf("left on the disk: names(t, disk) = %q, want it empty", left)
 			}
 		})
 	}

@@ -67,14 +67,14 @@ func testDocuments(t *testing.T, project string) {
 		for _, part := range strings.Split(text, "`")[1:] {
 			if strings.HasSuffix(part, "/") || strings.HasSuffix(part, ".go") && !strings.Contains(part, "*") {
 				if _, err := os.Stat(filepath.Join(project, part)); err != nil && !strings.Contains(part, " ") {
-					t.Errorf("%s speaks of %s: %v", name, part, err)
+					t.Errorf("%s mentions %s: %v", name, part, err)
 				}
 			}
 		}
 	}
 }
 
-// shell runs commands, and returns what they print on standard output.
+// shell runs commands, and returns their standard output.
 func shell(t *testing.T, dir, commands, input string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-e", "-c", commands)

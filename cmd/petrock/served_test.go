@@ -65,7 +65,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 		if err != nil {
-			ts.Fatalf("it does not serve: %s", line)
+			ts.Fatalf("the server does not listen: %s", line)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func TestBrokenHere(t *testing.T) {
 				// A change that only adds does not check existing function bodies.
 				for _, d := range result.Diagnostics {
 					if d.File != "tools/broken.go" {
-						t.Errorf(`it reports the earlier error: d.File = %q, want "tools/broken.go" (d: %+v)`, d.File, d)
+						t.Errorf(`the file of an earlier error: d.File = %q, want "tools/broken.go" (d: %+v)`, d.File, d)
 					}
 				}
 				w.registers("tools/tools_gen.go", "kept", "more", "add")

@@ -130,7 +130,7 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 			said := client.CallTool("generate_tool", object{"description": "Does its work.", "name": "bad", "fields": []string{"text"}, "body": test.body,
 				"examples": []object{{"input": object{"text": "a"}, "output": object{"result": "a"}}}})
 			if !said.IsError || !strings.Contains(said.Text(), test.says) || !strings.Contains(said.Text(), "Nothing was changed") {
-				t.Errorf("it returned:\n%s\nwant %s in it", said.Text(), test.says)
+				t.Errorf("got:\n%s\nwant %s in it", said.Text(), test.says)
 			}
 			var fault engine.Fault
 			if err := json.Unmarshal(said.StructuredContent, &fault); err != nil || fault.OK || fault.Refusal == nil || fault.Error() != said.Text() {

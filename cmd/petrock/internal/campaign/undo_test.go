@@ -252,7 +252,7 @@ func TestUndo(t *testing.T) {
 			with := s.tree()
 			for _, what := range [][2]string{{"tool", "b"}, {"prompt", "a"}, {"nonsense", "a"}, {"tool", "../a"}, {"tool", ""}, {"generator", "tool"}} {
 				if _, err := s.e.Destroy(s.Context(), what[0], what[1], engine.Options{}); err == nil {
-					s.Errorf("it destroys %q", what)
+					s.Errorf("the destroyed components include %q", what)
 				}
 			}
 			s.unchanged(with, "after that,")

@@ -257,6 +257,7 @@ type Problem struct {
 	Err    error
 }
 
+// Error returns the file, the position, the server and the field, followed by the error.
 func (p *Problem) Error() string {
 	var b strings.Builder
 	b.WriteString(p.File)
@@ -272,6 +273,7 @@ func (p *Problem) Error() string {
 	return b.String() + ": " + p.Err.Error()
 }
 
+// Unwrap returns Err.
 func (p *Problem) Unwrap() error { return p.Err }
 
 func syntaxProblem(file string, text []byte, err error) *Problem {

@@ -97,7 +97,7 @@ func writeFile(t *testing.T, dir, name string, text []byte) {
 	}
 }
 
-// runGo runs the go command, and returns what it prints.
+// runGo runs the go command, and returns its output.
 func runGo(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("go", args...)

@@ -218,7 +218,7 @@ func TestKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() == 0o666 && known() != "000" {
-		t.Errorf("it reads a file that others can write: %v", err)
+		t.Errorf("reading a file that others can write: %v", err)
 	}
 	for i := range maxListsKept + 20 {
 		name := fmt.Sprint("server", i)
