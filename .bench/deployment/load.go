@@ -55,7 +55,7 @@ type load struct {
 	keys  bool        // send idempotency keys
 	stop  atomic.Bool // no new commands
 	calm  atomic.Bool // no call may fail
-	roll  bool        // stateless calls may not fail, and other calls only because their session ended
+	roll  bool        // stateless calls may not fail, others only if their session ended
 	mu    sync.Mutex
 	texts map[string]int // errors
 	fault []string

@@ -56,7 +56,7 @@ type finder struct {
 	report   PurityReport
 
 	feature string       // import path of the current feature
-	seen    map[any]bool // positions of declarations followed from the current root, and findings in them
+	seen    map[any]bool // positions of declarations, and findings, already visited from this root
 	chain   []string     // call chain from the root to the current function
 }
 
