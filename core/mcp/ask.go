@@ -32,7 +32,7 @@ import (
 // If the client does not declare the capability that a question needs, the error is a
 // [*CannotAskError]. A handler that has an alternative checks for it with [errors.As]. If the
 // client refuses, the error is a [*RefusedError]. If the user declines, that is an answer and not
-// an error.
+// an error. In a session, Ask returns when ctx ends, even if the client has not answered.
 func Ask(ctx context.Context, questions ...Question) error {
 	c := CallFrom(ctx)
 	if c == nil {
@@ -93,7 +93,7 @@ func (c *Call) checkOpen() error {
 	return c.ctx.Err()
 }
 
-// A preparedQuestion has its key and its request.
+// A preparedQuestion is a question with its key and the request that the client gets.
 type preparedQuestion struct {
 	Question
 	key     string
@@ -120,7 +120,8 @@ func (c *Call) askInSession(ctx context.Context, questions []preparedQuestion) e
 	return nil
 }
 
-// askOne does not call user code, because a panic on its goroutine would end the process.
+// askOne sends a question and waits for the answer. If ctx ends first, it cancels the question. It
+// does not call user code, because a panic on its goroutine would end the process.
 func (c *Call) askOne(ctx context.Context, q preparedQuestion) (answer json.RawMessage, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("ask the client %q: %w", q.key, context.Cause(ctx))

@@ -143,7 +143,8 @@ func TestStateKeyEmpty(t *testing.T) {
 	}
 }
 
-// A process with the same key accepts the state of another process, once, and only from the same caller.
+// A process with the same key accepts the state of another process, once, and only from the same
+// caller.
 func TestStateOfAnother(t *testing.T) {
 	key := []byte("the key of both of them")
 	maker, other := newStateKeeper(key), newStateKeeper(key)

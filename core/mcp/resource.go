@@ -78,6 +78,8 @@ type ResourceContents struct {
 	Meta     Meta   `json:"_meta,omitempty"`
 }
 
+// MarshalJSON encodes either Blob, unless it is nil, or Text, even if it is empty: the protocol
+// requires one of them.
 func (c ResourceContents) MarshalJSON() ([]byte, error) {
 	type fields ResourceContents
 	wire := struct {
@@ -93,10 +95,12 @@ func (c ResourceContents) MarshalJSON() ([]byte, error) {
 	return strictjson.Marshal(wire)
 }
 
-// ResourceNotFound is the code for a resource that does not exist.
+// ResourceNotFound is the code for a resource that does not exist. Clients of revision 2026-07-28
+// get [jsonrpc.InvalidParams] instead, as that revision requires.
 const ResourceNotFound jsonrpc.Code = -32002
 
-// NotFound returns the error for a resource that does not exist.
+// NotFound returns the error for a resource that does not exist, for a [ResourceHandler] to return.
+// errors.Is(err, ResourceNotFound) recognizes it.
 func NotFound(uri string) error {
 	data, _ := strictjson.Marshal(map[string]string{"uri": uri}) // strings cannot fail
 	return &jsonrpc.Error{Code: ResourceNotFound, Message: fmt.Sprintf("no resource %q", short(uri)), Data: data}

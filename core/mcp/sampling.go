@@ -46,10 +46,12 @@ func (m *SampledMessage) Text() string { return textOf(m.Content) }
 // A ToolChoice is "auto", "required", "none" or "", which lets the client choose.
 type ToolChoice string
 
+// MarshalJSON encodes the choice as an object, such as {"mode":"auto"}.
 func (c ToolChoice) MarshalJSON() ([]byte, error) {
 	return strictjson.Marshal(map[string]string{"mode": string(c)})
 }
 
+// UnmarshalJSON decodes the object of MarshalJSON.
 func (c *ToolChoice) UnmarshalJSON(raw []byte) error {
 	var wire struct {
 		Mode string `json:"mode"`
@@ -81,7 +83,8 @@ func (s *Sampling) needs() need {
 	return need{capability: "sampling", since: Revision20241105}
 }
 
-// UsesTools reports whether s offers tools, or has the use of a tool in its messages.
+// UsesTools reports whether s offers tools, or has the use of a tool in its messages. The client
+// must then declare the capability sampling.tools.
 func (s *Sampling) UsesTools() bool {
 	for _, m := range s.Messages {
 		for _, block := range m.Content {
@@ -159,10 +162,11 @@ func (s *Sampling) setAnswer(raw json.RawMessage) error {
 	return nil
 }
 
-// Blocks are the content of a message to or from a model. A single block is encoded without an
-// array.
+// Blocks are the content of a message to or from a model.
 type Blocks []Content
 
+// MarshalJSON encodes a single block as an object, which all revisions accept, and any other number
+// as an array.
 func (c Blocks) MarshalJSON() ([]byte, error) {
 	if len(c) == 1 {
 		return c[0].MarshalJSON()
@@ -170,6 +174,8 @@ func (c Blocks) MarshalJSON() ([]byte, error) {
 	return appendContent(nil, c)
 }
 
+// UnmarshalJSON accepts a block or an array of blocks. It returns an error for a block of an
+// unknown type, because a model cannot read it.
 func (c *Blocks) UnmarshalJSON(raw []byte) (err error) {
 	switch strictjson.First(raw) {
 	case '[':

@@ -270,12 +270,14 @@ func (c *Call) run(ctx context.Context, refusal error) (any, error) {
 	return result, err
 }
 
-// A rendered result depends on the revision of the client.
+// A rendered result depends on the revision of the client. render returns the value to encode; it
+// does not modify the result, which a handler may return again.
 type rendered interface {
 	render(*Call) (any, error)
 }
 
-// handleNotification ignores unknown notifications.
+// handleNotification handles a notification of the client. It ignores unknown ones, as JSON-RPC
+// requires. An error only goes to the log.
 func (s *Session) handleNotification(req *jsonrpc.Request) error {
 	switch req.Method {
 	case "notifications/initialized":

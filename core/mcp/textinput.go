@@ -78,6 +78,6 @@ func textObject(values map[string]string) json.RawMessage {
 }
 
 // A Completer suggests values for an argument of a prompt or a variable of a resource template,
-// best first. prefix is the text typed so far; known holds the values of other arguments. The
-// client gets the first hundred values.
+// best first. prefix is the text typed so far; known holds the values of other arguments, and is
+// nil if there are none. The client gets the first hundred values. An error fails the request.
 type Completer func(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)

@@ -30,9 +30,9 @@ import (
 // update rewrites the transcripts: go test ./core/mcp -run Transcripts -update.
 var update = flag.Bool("update", false, "rewrite the transcripts")
 
-// TestTranscripts replays the sessions of testdata/transcripts. In each archive, the section "client"
-// has the messages of the client, and a section for each revision has the whole session: > marks sent
-// messages, < marks the answers.
+// TestTranscripts replays the sessions of testdata/transcripts. In each archive, the section
+// "client" has the messages of the client, and a section for each revision has the whole session: >
+// marks sent messages, < marks the answers.
 //
 // A line of "client" is sent as it is, with $REVISION replaced, unless it begins with
 //
@@ -49,9 +49,9 @@ var update = flag.Bool("update", false, "rewrite the transcripts")
 //	@eof           the client closes its input
 //	#              a comment
 //
-// Values that differ in each run are replaced: a requestState by $STATE1, $STATE2 and so on, which the
-// client can also send, and an elicitationId by $ID. $ASKED is the id of the latest request of the
-// server.
+// Values that differ in each run are replaced: a requestState by $STATE1, $STATE2 and so on, which
+// the client can also send, and an elicitationId by $ID. $ASKED is the id of the latest request of
+// the server.
 //
 // Further sections configure the test:
 //

@@ -20,6 +20,8 @@ type uriTemplate struct {
 	query []string // of the variables in the query
 }
 
+// templateSyntax matches a whole template; its groups are the path and the names in the query.
+// templateVariable matches a variable of the path; its groups are the + and the name.
 var (
 	templateSyntax   = regexp.MustCompile(`^((?:[^{}]|\{\+?\w+\})*)(?:\{\?(\w+(?:,\w+)*)\})?$`)
 	templateVariable = regexp.MustCompile(`\{(\+?)(\w+)\}`)

@@ -15,9 +15,9 @@ import (
 	"github.com/petrock/petrock/core/mcp/transport"
 )
 
-// An exchange is one POST and its response. It implements [transport.Responder]. The response is plain
-// JSON. If the call sends other messages before its answer or takes long, the response becomes a
-// stream.
+// An exchange is one POST and its response. It implements [transport.Responder]. The response is
+// plain JSON. If the call sends other messages before its answer or takes long, the response
+// becomes a stream.
 type exchange struct {
 	h       *Handler
 	w       http.ResponseWriter // once stream is set, only Handler.writeStream writes to it
@@ -142,8 +142,8 @@ func hangUp(w http.ResponseWriter, r *http.Request) {
 	_ = conn.Close()
 }
 
-// Origin implements [transport.Responder]. Session ids are secrets, so the log gets only the first eight
-// characters.
+// Origin implements [transport.Responder]. Session ids are secrets, so the log gets only the first
+// eight characters.
 func (e *exchange) Origin() transport.Origin {
 	origin := transport.Origin{Caller: callerOf(e.r, e.client), Traceparent: e.r.Header.Get("Traceparent"), Version: e.version}
 	if e.session != nil {
@@ -160,7 +160,7 @@ func callerOf(r *http.Request, fallback string) string {
 	return clip(fallback)
 }
 
-// Suspend implements [mcp.Responder]: it ends the response, and asks the client to reconnect for
+// Suspend implements [transport.Responder]: it ends the response, and asks the client to reconnect for
 // the rest.
 func (e *exchange) Suspend(retry time.Duration) {
 	e.mu.Lock()
@@ -241,8 +241,8 @@ func (e *exchange) Reserve(n int) error {
 	return e.session.memory.take(int64(n), int64(n))
 }
 
-// complete waits until the response has been written. It puts the scratch back into the pool, unless
-// its timer has expired: it may still use the exchange.
+// complete waits until the response has been written. It puts the scratch back into the pool,
+// unless its timer has expired: it may still use the exchange.
 func (e *exchange) complete() {
 	e.writing.Wait()
 	if s := e.scratch; s != nil && (s.stopped || s.timer.Stop()) {

@@ -137,8 +137,8 @@ type ServeOptions struct {
 	// that it is not ready. Meanwhile it closes each connection after a response (default 0).
 	Drain time.Duration
 
-	// Remedy returns how to allow a request that was refused for lack of an option: Hosts, Origins or
-	// Health. Serve appends it to the error message. Optional.
+	// Remedy returns how to allow a request that was refused for lack of an option: Hosts, Origins
+	// or Health. Serve appends it to the error message. Optional.
 	Remedy func(option string) string
 
 	Logger *slog.Logger        // gets errors and, at level info, refused requests (default: none)
@@ -232,8 +232,8 @@ func IsLocal(addr net.Addr) bool {
 	return isUnix || loopbackIP(addr) != nil
 }
 
-// ForwardedClient returns the last address in X-Forwarded-For, which the proxy in front of the server
-// appended. It is for [Options].Client. Clients can forge the addresses before it.
+// ForwardedClient returns the last address in X-Forwarded-For, which the proxy in front of the
+// server appended. It is for [Options].Client. Clients can forge the addresses before it.
 func ForwardedClient(r *http.Request) string {
 	all := strings.Join(r.Header["X-Forwarded-For"], ",")
 	return strings.TrimSpace(all[strings.LastIndexByte(all, ',')+1:])

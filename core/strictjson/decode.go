@@ -43,7 +43,8 @@ func (d *Decoder) Decode(data []byte, v any) error {
 	return d.DecodeChecked(data, p)
 }
 
-// DecodeChecked is a faster [Decoder.Decode] for data that [Check] accepts. It may panic on other input.
+// DecodeChecked is a faster [Decoder.Decode] for data that [Check] accepts. It may panic on other
+// input.
 func (d *Decoder) DecodeChecked(data []byte, pointer reflect.Value) error {
 	_, err := d.value(data, skipSpace(data, 0), pointer.Elem())
 	return err

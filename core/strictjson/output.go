@@ -79,8 +79,8 @@ func hasLists(t reflect.Type, seen map[reflect.Type]bool) bool {
 	return false
 }
 
-// listFields returns the fields that have lists, if t is a struct. It leaves out embedded pointers to
-// unexported structs, which cannot be set.
+// listFields returns the fields that have lists, if t is a struct. It leaves out embedded pointers
+// to unexported structs, which cannot be set.
 func listFields(t reflect.Type) (fields []outputField) {
 	if t.Kind() != reflect.Struct {
 		return nil
@@ -96,8 +96,8 @@ func listFields(t reflect.Type) (fields []outputField) {
 	return fields
 }
 
-// fill sets nil slices and maps in v to empty ones. Pointers, slices and maps in v are copied before
-// they are changed.
+// fill sets nil slices and maps in v to empty ones. Pointers, slices and maps in v are copied
+// before they are changed.
 func (e *OutputEncoder) fill(v reflect.Value, depth int) {
 	known := e.typeOf(v.Type())
 	if known == nil || depth > 2*MaxDepth {

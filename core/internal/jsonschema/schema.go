@@ -61,8 +61,8 @@ func (s *Schema) Validate(data json.RawMessage) error {
 	return s.ValidateChecked(data)
 }
 
-// ValidateChecked is a faster [Schema.Validate] for data that [strictjson.Check] accepts. It may panic on
-// other input.
+// ValidateChecked is a faster [Schema.Validate] for data that [strictjson.Check] accepts. It may
+// panic on other input.
 func (s *Schema) ValidateChecked(data json.RawMessage) error {
 	v := validation{work: 1<<25 + 64*len(data)}
 	v.check(s.root, bytes.TrimSpace(data), nil)
