@@ -70,8 +70,8 @@ func (a *Admin) Replay(ctx context.Context) (*App, []SnapshotCheck, error) {
 	return replayed, checks, nil
 }
 
-// findSnapshot calls found with the head of the snapshot of a feature. Otherwise the check is
-// complete.
+// findSnapshot calls found with the head of the snapshot of a feature. If there is no usable
+// snapshot, it does not call found, and the returned check is complete.
 func (a *App) findSnapshot(ctx context.Context, f *feature, found func(snapshotHead)) SnapshotCheck {
 	check := SnapshotCheck{Feature: f.Name, Result: SnapshotNone}
 	if a.fingerprint(f) == "" {

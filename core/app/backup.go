@@ -268,7 +268,7 @@ func encodeEvent(r Record) ([]byte, error) {
 	e.Data, e.Key, e.Result = nil, "", nil
 	line, err := encodeLine(backupLine{Event: e})
 	if err == nil && !decodesTo(line, r) {
-		err = errors.New("its id, type or cause is not valid UTF-8")
+		err = errors.New("id, type or cause is not valid UTF-8")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("encode event %d: %w", r.Seq, err)

@@ -32,7 +32,8 @@ type snapshotWriter struct {
 	heap     uint64        // bytes at the start
 }
 
-// encode writes the stream of the current state, and sets the head. Without an ID, there is none.
+// encode writes the stream of the current state, and sets the head. The head has no ID if no
+// snapshot is needed.
 func (w *snapshotWriter) encode() (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -234,8 +234,7 @@ func promptResultOf(out any, err error) (*PromptResult, error) {
 	return out.(*PromptResult), nil
 }
 
-// addTypedTemplate adds a template whose variables are decoded into in, and whose contents are
-// out.
+// addTypedTemplate adds a template whose variables are decoded into in, and whose contents are out.
 func addTypedTemplate(d *Derived, t ResourceTemplate, in, out reflect.Type, h ResourceHandler) error {
 	raw, err := d.textSchema(in, t.InputSchema, true)
 	if err == nil {

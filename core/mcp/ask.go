@@ -237,8 +237,8 @@ func callDigest(c *Call) ([]byte, error) {
 	return sum[:], err
 }
 
-// ensureDialogue returns the dialogue of the call, and creates it if needed. Several goroutines
-// may ask at once.
+// ensureDialogue returns the dialogue of the call, and creates it if needed. Several goroutines may
+// ask at once.
 func (c *Call) ensureDialogue() *dialogue {
 	c.dialogue.CompareAndSwap(nil, &dialogue{})
 	return c.dialogue.Load()

@@ -128,8 +128,8 @@ func (r *elicitResult) read(raw json.RawMessage) error {
 
 // A URLElicitation sends the user to a web page, for data that must not pass through the client,
 // such as a login, a payment or a secret. ActionAccept only means that the page is opened, so check
-// on your side whether the user has completed it. The URL must not contain a secret, and the
-// page must authenticate the user.
+// on your side whether the user has completed it. The URL must not contain a secret, and the page
+// must authenticate the user.
 type URLElicitation struct {
 	Key     string // see [Ask]
 	Message string // the reason

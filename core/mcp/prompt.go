@@ -65,8 +65,7 @@ type PromptMessage struct {
 	Content Content `json:"content"`
 }
 
-// UnmarshalJSON decodes a message of a server. A block of an unknown type becomes
-// [UnknownContent].
+// UnmarshalJSON decodes a message of a server. A block of an unknown type becomes [UnknownContent].
 func (m *PromptMessage) UnmarshalJSON(raw []byte) error {
 	var wire struct {
 		Role    Role            `json:"role"`

@@ -13,7 +13,7 @@ import (
 )
 
 // A Revision is a version of the protocol, named by its date. Later revisions compare greater, so
-// r >= Revision20250618 asks for a feature of that revision.
+// use < and >= to check for a feature.
 type Revision string
 
 // The revisions. Up to 2025-11-25 they begin with a handshake.

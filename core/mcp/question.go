@@ -56,7 +56,7 @@ func (n need) isMet(r Revision, c Capabilities) bool {
 }
 
 // A CannotAskError means that the client has not declared the capabilities that a question needs.
-// A handler that returns it fails the call; in revision 2026-07-28, with [MissingCapability].
+// If a handler returns it, a client of revision 2026-07-28 gets the error code [MissingCapability].
 type CannotAskError struct {
 	Required  Capabilities // the missing capabilities
 	stateless bool

@@ -208,8 +208,8 @@ func (s *Server) Provide(with func(context.Context) context.Context) {
 	s.provided.Store(new(with(*s.provided.Load())))
 }
 
-// ToolScopes returns the scopes of all tools, by name, for programs that document or check them.
-// Do not modify the slices.
+// ToolScopes returns the scopes of all tools, by name, for programs that document or check them. Do
+// not modify the slices.
 func (s *Server) ToolScopes() map[string][]string {
 	all := map[string][]string{}
 	s.tools.find(func(t *tool) bool {

@@ -24,9 +24,9 @@ type Sampling struct {
 	Answer SampledMessage `json:"-"`
 }
 
-// A SamplingMessage is one message of a conversation. Its content is [Text], [Image] or
-// [Audio], or [ToolUse] and [ToolUseResult]. Several blocks become several messages for clients
-// older than 2025-11-25.
+// A SamplingMessage is one message of a conversation. Its content is [Text], [Image] or [Audio], or
+// [ToolUse] and [ToolUseResult]. Several blocks become several messages for clients older than
+// 2025-11-25.
 type SamplingMessage struct {
 	Role    Role   `json:"role"`
 	Content Blocks `json:"content"`

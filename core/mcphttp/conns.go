@@ -15,9 +15,9 @@ import (
 )
 
 // conns is a listener that limits the number of its connections and closes those of slow clients.
-// Each connection records what it waits for and since when, and a sweep checks all of them at least
-// once a second. Unlike deadlines, that costs almost nothing per request and covers every state of
-// a connection.
+// Each connection records its phase and when that began, and a sweep checks all connections at
+// least once a second. Unlike deadlines, that costs almost nothing per request and covers every
+// state of a connection.
 type conns struct {
 	net.Listener
 	o      ServeOptions

@@ -40,7 +40,7 @@ func newOriginPolicy(o Options) (*originPolicy, error) {
 	return p, nil
 }
 
-// A site is what decides, besides its headers, whether to admit a request.
+// A site holds what else, apart from its headers, decides whether to admit a request.
 type site struct {
 	addr          net.Addr // where the server got the request; nil if not known
 	authenticated bool     // callers are authenticated

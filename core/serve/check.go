@@ -40,7 +40,7 @@ Exit codes: 0 ready, 1 not ready or not reachable, 2 usage error.`,
 			return check(p.out, target, strict, timeout)
 		},
 	}
-	cmd.Flags().BoolVar(&strict, "strict", false, "also fail if the server is degraded: some of its features do not work")
+	cmd.Flags().BoolVar(&strict, "strict", false, "fail even if the server is only degraded: some of its features do not work")
 	cmd.Flags().DurationVar(&timeout, "timeout", 5*time.Second, "how long to wait for the answer")
 	return cmd
 }

@@ -88,7 +88,7 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	s.addKeysFlag(cmd)
 	flags.StringVar(&s.publicURL, "public-url", "", "URL of the server as clients know it, such as https://mcp.example.com/mcp")
 	flags.StringArrayVar(&s.handler.Origins, "allow-origin", nil, "allow web pages of this origin to call the server, or * for all; may be repeated")
-	flags.StringArrayVar(&s.handler.Hosts, "allow-host", nil, "also accept this Host on a loopback address; may be repeated")
+	flags.StringArrayVar(&s.handler.Hosts, "allow-host", nil, "accept this Host too on a loopback address; may be repeated")
 	flags.BoolVar(&s.listen.Health, "healthz", false, "answer at /healthz if the process lives, and at /readyz if it can answer calls, without authentication")
 	s.log.add(cmd, "info")
 	flags.Var((*sizeFlag)(&s.handler.MaxBody), "max-body", "size limit of a message, such as 4MiB")

@@ -15,8 +15,8 @@ import (
 // null, a nil field with omitempty or omitzero is omitted, and types with MarshalJSON or
 // MarshalText encode themselves.
 //
-// It keeps what it has found out about types, so use one OutputEncoder for many values. The zero
-// value is ready to use, also concurrently.
+// It caches its analysis of types, so use one OutputEncoder for many values. The zero value is
+// ready to use, and safe for concurrent use.
 type OutputEncoder struct {
 	types sync.Map // *outputType by reflect.Type; nil if its values have no slices and maps
 }

@@ -106,9 +106,9 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// notify tells other stores of commits until ctx ends. It does so after the commits, and not too
-// often: NOTIFY in the same transaction would make commits to all logs of the database server wait
-// for each other.
+// notify notifies other stores of commits until ctx ends. It does so after the commits, at most
+// once every notifyInterval: NOTIFY in the same transaction would make commits to all logs of the
+// database server wait for each other.
 func (s *Store) notify(ctx context.Context) {
 	for {
 		select {
