@@ -38,6 +38,7 @@ type lineWriter struct {
 	err     error
 }
 
+// send queues a message, and writes it unless another goroutine does so.
 func (l *lineWriter) send(msg []byte) error {
 	if later, err := l.put(context.Background(), msg); later || err != nil {
 		return err
@@ -103,6 +104,7 @@ func (l *lineWriter) push() error {
 	return l.err
 }
 
+// endBurst writes the messages that are held back, on another goroutine.
 func (l *lineWriter) endBurst() {
 	l.burst.Store(false)
 	l.startWriting()
@@ -124,6 +126,7 @@ func (l *lineWriter) startWriting() {
 	l.startWritingLocked()
 }
 
+// startWritingLocked is startWriting for callers that hold mu.
 func (l *lineWriter) startWritingLocked() {
 	if !l.writing && len(l.waiting) > 0 && l.err == nil {
 		l.writing = true
@@ -197,6 +200,7 @@ func (l *lineWriter) awaitRoom(ctx context.Context) (err error) {
 	return err
 }
 
+// flushAll writes until no message waits. The caller has set writing, which flushAll clears.
 func (l *lineWriter) flushAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -116,6 +116,7 @@ type turnTimer struct {
 	stopped bool
 }
 
+// start starts the timer unless it runs. Every request calls it, so the common case is one load.
 func (t *turnTimer) start() {
 	if t.running.Load() {
 		return
@@ -132,6 +133,8 @@ func (t *turnTimer) start() {
 	}
 }
 
+// check is called by the timer. If no request has begun since the last check, it acts on the latest
+// one and lets the timer stop; otherwise it only remembers the latest one.
 func (t *turnTimer) check() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,6 +164,7 @@ func (t *turnTimer) check() {
 	t.timer.Reset(maxTurn)
 }
 
+// stop stops the timer for good.
 func (t *turnTimer) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -170,7 +170,7 @@ func TestStateOfAnother(t *testing.T) {
 		}
 		k.restore(opened)
 		if _, err := k.verify(c, state); err != nil {
-			t.Errorf("given back: %v", err)
+			t.Errorf("verify(a restored state) = %v, want nil", err)
 		}
 		if err := k.use(opened); err != nil {
 			t.Error(err)

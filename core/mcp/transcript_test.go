@@ -43,7 +43,7 @@ var update = flag.Bool("update", false, "rewrite the transcripts")
 //	@advance D     lets time pass
 //	@add NAME      the server adds a tool of that name
 //	@remove NAME   the server removes it
-//	@updated URI   the server says that a resource has changed
+//	@updated URI   the server reports that a resource has changed
 //	@updated-all T the same for all resources whose URIs begin with T
 //	@stop          the server is shut down
 //	@eof           the client closes its input
