@@ -26,7 +26,7 @@ const (
 	SnapshotMatches SnapshotResult = "matches" // replay leads to the same state
 	SnapshotDiffers SnapshotResult = "differs" // replay leads to a different state
 	SnapshotDamaged SnapshotResult = "damaged" // not readable, and not used
-	SnapshotUnused  SnapshotResult = "unused"  // not used, because earlier events were amended since
+	SnapshotUnused  SnapshotResult = "unused"  // earlier events were amended since
 	SnapshotNone    SnapshotResult = "none"    // this code has not taken a snapshot
 )
 

@@ -27,7 +27,7 @@ type Backup struct {
 	Time    time.Time // when it was written
 
 	open      func() (io.ReadCloser, error)
-	documents map[string][]byte // without those of events, which may be many, unless they are converted
+	documents map[string][]byte // without those of events, unless they are converted
 	converted bool              // documents are complete
 }
 

@@ -47,7 +47,8 @@ func (w *snapshotWriter) encode() (err error) {
 	}
 	w.lockedAt = time.Now()
 	if f.stuck != nil || a.lastID == "" {
-		return nil // the state does not include the last events, or there is none since the last snapshot
+		// The state does not include the last events, or has none since the last snapshot.
+		return nil
 	}
 	w.head = snapshotHead{
 		Seq: a.seq, ID: a.lastID, Fingerprint: a.fingerprint(f), Amended: amendmentsHash(a.amendments, a.seq),

@@ -94,7 +94,8 @@ type Tx interface {
 	View
 	Last() (int64, error)
 	Stamp() (int64, error)
-	Find(keys ...string) (map[string]Record, error) // the records with these idempotency keys, by key
+	// Find returns the records with these idempotency keys, by key.
+	Find(keys ...string) (map[string]Record, error)
 
 	// Append adds records. The first must follow the last one of the log.
 	Append(records ...Record) error

@@ -29,7 +29,7 @@ type lineWriter struct {
 	heldBefore bool // the value of holding at the last endOldBurst
 
 	mu      sync.Mutex
-	flushed chan struct{} // closed when waiting may have room, or writing may have ended; made on demand
+	flushed chan struct{} // closed when waiting may have room, or writing has ended; may be nil
 	waiting []byte
 	spare   []byte
 	writing bool
@@ -219,7 +219,8 @@ func (l *lineWriter) close(timeout time.Duration) error {
 	l.wakeAll()
 	l.startWritingLocked()
 	for l.writing && l.err == nil {
-		before, flushed := l.written, l.nextFlush() // at its end, a flush has written bytes or failed
+		// At its end, a flush has written bytes or failed.
+		before, flushed := l.written, l.nextFlush()
 		l.mu.Unlock()
 		select {
 		case <-flushed:

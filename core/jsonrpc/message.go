@@ -69,7 +69,8 @@ func parse(raw []byte) (message, *MessageError) {
 		f := s.fault()
 		f.Err = jsonError(err)
 		if f.Err.Code == ParseError && !f.Response {
-			f = MessageError{Err: f.Err} // trust the id of a syntax error only to fail a pending call
+			// Trust the id of a syntax error only to fail a pending call.
+			f = MessageError{Err: f.Err}
 		}
 		return message{}, &f
 	}

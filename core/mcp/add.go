@@ -278,7 +278,8 @@ func contentsOf(out any, err error) ([]ResourceContents, error) {
 	case string:
 		return []ResourceContents{{Text: out}}, nil
 	case []byte:
-		return []ResourceContents{{Blob: append([]byte{}, out...)}}, nil // not nil, or it would be text
+		// The blob must not be nil, because nil would be sent as text.
+		return []ResourceContents{{Blob: append([]byte{}, out...)}}, nil
 	case ResourceContents:
 		return []ResourceContents{out}, nil
 	case *ResourceContents:

@@ -232,7 +232,8 @@ func callDigest(c *Call) ([]byte, error) {
 		object, ok := value.(map[string]any)
 		return key == "_meta" || key == "inputResponses" || key == "requestState" || value == nil || ok && len(object) == 0
 	})
-	text, err := strictjson.Marshal([]any{c.Method, params, auth.From(c.ctx).Principal()}) // sorts keys
+	// Marshal sorts keys.
+	text, err := strictjson.Marshal([]any{c.Method, params, auth.From(c.ctx).Principal()})
 	sum := sha256.Sum256(text)
 	return sum[:], err
 }
@@ -315,7 +316,8 @@ func (c *Call) openQuestions() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask the client: %w", err)
 	}
-	if limit := c.via.server.o.MaxMessage / 2; len(state) > limit { // the client must return it in a message
+	// The client must return the state in a message.
+	if limit := c.via.server.o.MaxMessage / 2; len(state) > limit {
 		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "cannot ask again: requestState with the answers so far has %d bytes (limit %d)", len(state), limit)
 	}
 	return map[string]any{"resultType": "input_required", "inputRequests": d.unanswered, "requestState": state}, nil

@@ -148,7 +148,8 @@ func (h *logHandler) notifyClient(ctx context.Context, r slog.Record) {
 	}
 	params := logParams{levelOf(r.Level), h.call.via.server.info.Name, dropDuplicates(append(data, '}'))}
 	if !h.call.notify("notifications/message", params) && h.call.Session != nil {
-		h.call.Session.notify(ctx, "notifications/message", params) // the call has ended, but not the session
+		// The call has ended, but the session has not.
+		h.call.Session.notify(ctx, "notifications/message", params)
 	}
 }
 

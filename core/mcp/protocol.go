@@ -196,7 +196,7 @@ func levelOf(l slog.Level) Level {
 // The error codes of revision 2026-07-28.
 const (
 	HeaderMismatch     jsonrpc.Code = -32020 // an HTTP header does not match the request
-	MissingCapability  jsonrpc.Code = -32021 // the client does not declare a capability that the request needs
+	MissingCapability  jsonrpc.Code = -32021 // the client lacks a capability that the request needs
 	UnsupportedVersion jsonrpc.Code = -32022 // the request names an unsupported revision
 )
 

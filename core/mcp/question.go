@@ -75,7 +75,8 @@ func (e *CannotAskError) Unwrap() error {
 	if !e.stateless {
 		return nil
 	}
-	data, _ := strictjson.Marshal(map[string]any{"requiredCapabilities": e.Required}) // made by checkCanAsk
+	// checkCanAsk has made Required, so it always encodes.
+	data, _ := strictjson.Marshal(map[string]any{"requiredCapabilities": e.Required})
 	return &jsonrpc.Error{Code: MissingCapability, Message: e.Error(), Data: data}
 }
 

@@ -48,7 +48,7 @@ type ResourceTemplate struct {
 	Meta        Meta         `json:"_meta,omitempty"`
 	Cache       Cache        `json:"-"` // of the contents; with Scopes it is never public
 	Scopes      []string     `json:"-"` // that a token must have, as for a [Tool]
-	Local       bool         `json:"-"` // hides the template from remote clients, as for a [Resource]
+	Local       bool         `json:"-"` // hides it from remote clients, as for a [Resource]
 
 	// InputSchema validates the variables: the schema of an object whose properties are strings. It
 	// is not sent to clients. The values of an enum complete a variable, unless

@@ -18,7 +18,7 @@ type Sampling struct {
 	StopSequences    []string          `json:"stopSequences,omitempty"`
 	ModelPreferences *ModelPreferences `json:"modelPreferences,omitempty"`
 	Metadata         Meta              `json:"metadata,omitempty"` // for the provider of the model
-	Tools            []Tool            `json:"tools,omitempty"`    // for the model; from revision 2025-11-25 on
+	Tools            []Tool            `json:"tools,omitempty"`    // since revision 2025-11-25
 	ToolChoice       ToolChoice        `json:"toolChoice,omitzero"`
 
 	Answer SampledMessage `json:"-"`

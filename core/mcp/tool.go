@@ -43,8 +43,8 @@ type Tool struct {
 type ToolAnnotations struct {
 	Title           string `json:"title,omitempty"`
 	ReadOnlyHint    *bool  `json:"readOnlyHint,omitempty"`    // changes nothing; false if nil
-	DestructiveHint *bool  `json:"destructiveHint,omitempty"` // may delete or overwrite; true if nil
-	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`  // repeating a call has no effect; false if nil
+	DestructiveHint *bool  `json:"destructiveHint,omitempty"` // may destroy data; true if nil
+	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`  // repeats do nothing; false if nil
 	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`   // reaches other systems; true if nil
 }
 

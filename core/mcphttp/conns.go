@@ -22,7 +22,7 @@ type conns struct {
 	net.Listener
 	o      ServeOptions
 	limits [phaseClosed + 1]time.Duration // of the phases
-	start  time.Time                      // times are relative to start, so that clock changes do not affect them
+	start  time.Time                      // times are relative to it, which ignores clock changes
 	done   chan struct{}
 
 	mu   sync.Mutex
@@ -220,7 +220,7 @@ func (c *conn) Read(p []byte) (int, error) {
 // Write implements [io.Writer]. The sweep aborts a write that takes too long.
 func (c *conn) Write(p []byte) (int, error) {
 	previous := c.setPhase(phaseWrite)
-	defer c.phase.CompareAndSwap(phaseWrite, previous) // unless the client closes its side meanwhile
+	defer c.phase.CompareAndSwap(phaseWrite, previous) // unless the client closes its side
 	return c.Conn.Write(p)
 }
 

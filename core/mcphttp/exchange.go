@@ -23,7 +23,7 @@ type exchange struct {
 	w       http.ResponseWriter // once stream is set, only Handler.writeStream writes to it
 	r       *http.Request
 	client  string  // for quotas
-	memory  account // of the message, of a large answer and, without a session, of what Reserve counts
+	memory  account // of the message, a large answer and, without a session, of Reserve
 	msg     jsonrpc.Message
 	version string   // the header MCP-Protocol-Version
 	session *session // nil for a stateless request
@@ -194,7 +194,8 @@ func (e *exchange) Respond(msg []byte, err error) {
 	case e.stream != nil:
 		e.stream.finish(msg)
 	case msg == nil:
-		e.w.WriteHeader(http.StatusAccepted) // there is no answer, or the client cancelled the request
+		// There is no answer, or the client cancelled the request.
+		e.w.WriteHeader(http.StatusAccepted)
 	default:
 		e.writeAnswer(msg, err)
 	}
@@ -207,7 +208,8 @@ func (e *exchange) writeAnswer(msg []byte, err error) {
 	if large {
 		if err := e.memory.take(int64(len(msg)), 1); err != nil {
 			refused := overLimit(e.msg.ID(), fmt.Errorf("send a response of %d bytes: %w", len(msg), err))
-			refused.status = http.StatusTooManyRequests // not 503: proxies may repeat the request, which has been executed
+			// Not 503: proxies may repeat the request, which has been executed.
+			refused.status = http.StatusTooManyRequests
 			e.h.refuse(e.w, e.r, refused)
 			return
 		}

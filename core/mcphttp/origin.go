@@ -10,7 +10,7 @@ import (
 
 // An originPolicy admits or refuses requests by their Host and Origin headers.
 type originPolicy struct {
-	hosts      map[string]bool // names of this machine and listed ones, in lower case, with or without a port
+	hosts      map[string]bool // of this machine and listed, in lower case, with or without a port
 	listed     map[string]bool // origins, in lower case; "*" allows all
 	sameOrigin bool            // refuse other ports of this machine
 }

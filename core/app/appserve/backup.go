@@ -101,7 +101,8 @@ func checkTarget(file string) error {
 
 // backUp writes a backup to a new file, and compares it with the store.
 func (d *Data) backUp(ctx context.Context, store app.Store, file string) (digest app.Digest, err error) {
-	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.tmp") // others cannot read it
+	// Other users cannot read a file of CreateTemp.
+	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.tmp")
 	if err != nil {
 		return digest, err
 	}

@@ -19,7 +19,7 @@ const (
 const notifySQL = "SELECT pg_notify($1, $2)"
 
 const (
-	contended      = time.Second           // how long a store does not keep the lock after another asked for it
+	contended      = time.Second           // after a request, a store does not keep the lock
 	notifyInterval = 5 * time.Millisecond  // between notifications of commits
 	askDelay       = 2 * time.Millisecond  // before a store asks for the lock
 	askInterval    = 50 * time.Millisecond // and between its further requests

@@ -96,7 +96,7 @@ type Store struct {
 	changed   chan struct{} // see Changed
 	committed chan struct{} // signals a commit to notify
 	listening atomic.Bool   // notifications arrive
-	asked     atomic.Int64  // when another store last asked for the lock, as Unix time in nanoseconds
+	asked     atomic.Int64  // when another store last asked for the lock, in Unix nanoseconds
 
 	stop       context.CancelFunc // ends the goroutines
 	background sync.WaitGroup

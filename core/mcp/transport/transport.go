@@ -35,8 +35,8 @@ type Responder interface {
 // An Origin describes where a request comes from, as the transport knows it.
 type Origin struct {
 	Caller      string // name or address of the client, for the log
-	Session     string // the session as the log shows it, which is not enough to use it; may be empty
-	Traceparent string // header of the W3C recommendation Trace Context, as the client sent it; may be empty
+	Session     string // as the log shows it, which does not give access to it; may be empty
+	Traceparent string // header of W3C Trace Context, as the client sent it; may be empty
 	Version     string // the revision that the transport names, such as in a header; may be empty
 }
 
