@@ -250,7 +250,9 @@ func (c *Call) readMeta(sp *statelessParams) error {
 }
 
 // readStateless checks what a stateless request declares in its _meta: the revision, the
-// capabilities, the client and the log level.
+// capabilities, the client and the log level. The transport checks first, because a request whose
+// headers and params differ must not be answered as either of them. Members that handlers rarely
+// read are kept as JSON, and decoded by [Call.Client] and [Call.ClientCapabilities].
 func (c *Call) readStateless(sp *statelessParams) error {
 	version, ok := strictjson.Unquote(sp.version)
 	if c.responder != nil {
@@ -331,7 +333,8 @@ func (c *Call) forClient(err error) error {
 func (c *Call) canSee(item component) bool { return !c.via.remote || !item.cached().local }
 
 // checkScopes returns a [*ScopeError] unless the caller has all scopes. Callers without an
-// identity, such as over stdio, have all.
+// identity, such as over stdio, have all. Every method that uses a component calls it before the
+// component's handler.
 func checkScopes(ctx context.Context, needed []string) error {
 	if len(needed) > 0 && !auth.From(ctx).May(needed...) {
 		return &ScopeError{needed}

@@ -63,7 +63,8 @@ type completion struct {
 }
 
 // completeArgument suggests values for an argument. An argument without a completer has no
-// suggestions; an unknown argument is an error.
+// suggestions; an unknown argument is an error. The completer runs without the lock and without the
+// turn to read, because it may take long.
 func (s *Server) completeArgument(ctx context.Context, c *Call, p *completeParams) (any, error) {
 	if p.Argument == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "completion/complete needs an argument with its name and value")

@@ -122,7 +122,8 @@ func (c ToolUseResult) forRevision(Revision) Content { return c }
 
 func (c UnknownContent) forRevision(Revision) Content { return c }
 
-// orEmpty returns data, or an empty slice if it is nil, which would be null in JSON.
+// orEmpty returns data, or an empty slice if it is nil. The protocol does not allow null, which is
+// the JSON of a nil slice.
 func orEmpty(data []byte) []byte {
 	if data == nil {
 		return []byte{}

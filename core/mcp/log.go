@@ -153,7 +153,8 @@ func (h *logHandler) notifyClient(ctx context.Context, r slog.Record) {
 	}
 }
 
-// dropDuplicates keeps the last of several members with the same key. slog writes all of them.
+// dropDuplicates keeps the last of several members with the same key. slog writes all of them, but
+// clients may refuse duplicate keys. A line without duplicates, the common case, is not decoded.
 func dropDuplicates(line []byte) json.RawMessage {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(line))

@@ -9,7 +9,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Resource describes a resource to clients.
+// A Resource describes a resource to clients. URI and Name are required. The URI must be absolute,
+// and identifies the resource; people see Title or, if that is empty, Name.
 type Resource struct {
 	URI         string       `json:"uri"`
 	Name        string       `json:"name"`
@@ -69,7 +70,8 @@ func (t ResourceTemplate) forRevision(r Revision) ResourceTemplate {
 // does not exist, return [NotFound] or no contents.
 type ResourceHandler func(ctx context.Context, uri string, variables map[string]string) ([]ResourceContents, error)
 
-// ResourceContents are the contents of a resource, or a part of them: text or a blob.
+// ResourceContents are the contents of a resource, or a part of them: text or a blob. A resource
+// with several parts, such as a folder, gives each of them its own URI.
 type ResourceContents struct {
 	URI      string `json:"uri"`                // defaults to the URI of the request
 	MIMEType string `json:"mimeType,omitempty"` // defaults to that of the resource or template

@@ -8,7 +8,9 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Sampling asks the client's model to continue a conversation.
+// A Sampling asks the client's model to continue a conversation, so that a server needs no model of
+// its own. The client may show it to the user first, change it, or refuse it. Several Samplings may
+// share a slice of messages, because Ask does not modify them.
 type Sampling struct {
 	Key              string            `json:"-"` // see [Ask]
 	Messages         []SamplingMessage `json:"messages"`
@@ -32,7 +34,8 @@ type SamplingMessage struct {
 	Content Blocks `json:"content"`
 }
 
-// A SampledMessage is the answer of the model.
+// A SampledMessage is the answer of the model. If the StopReason is toolUse, run the tools of its
+// [ToolUse] blocks, and ask again with the answer and the results in the messages.
 type SampledMessage struct {
 	Role       Role   `json:"role"`
 	Content    Blocks `json:"content"`

@@ -14,7 +14,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A textInput validates and completes the arguments of a prompt or the variables of a template.
+// A textInput validates and completes the arguments of a prompt or the variables of a template. The
+// schema does not change; Server.mu guards the completer.
 type textInput struct {
 	schema   *jsonschema.Schema // nil allows any text
 	complete Completer          // by default suggests the enums of the schema; may be nil

@@ -27,7 +27,8 @@ var (
 	templateVariable = regexp.MustCompile(`\{(\+?)(\w+)\}`)
 )
 
-// parseURITemplate parses a template. It must have a variable.
+// parseURITemplate parses a template. It must have a variable, and no two with the same name. The
+// template becomes a regular expression, which Go matches in linear time.
 func parseURITemplate(text string) (*uriTemplate, error) {
 	parts := templateSyntax.FindStringSubmatch(text)
 	if parts == nil {
