@@ -308,11 +308,7 @@ func (s *Supervisor) look(ctx context.Context) error {
 
 // mayAffectPetrock reports whether a change of a file may affect the program with the dev server.
 func mayAffectPetrock(path string) bool {
-	return path == "go.mod" || path == "go.sum" || isPetrockCode(path)
-}
-
-func isPetrockCode(path string) bool {
-	return strings.HasPrefix(path, "core/") || strings.HasPrefix(path, "generators/")
+	return path == "go.mod" || path == "go.sum" || strings.HasPrefix(path, "core/") || strings.HasPrefix(path, "generators/")
 }
 
 // compile builds a server from the files in a snapshot. It reports whether the program is new.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/project"
 )
 
 // MaxMessage limits a forwarded message, in bytes. The servers have their own, lower limits.
@@ -264,20 +265,15 @@ func loggedPanic(stderr string, call *jsonrpc.Message, root string) string {
 }
 
 // panicOf returns the panic or fatal error in the standard error of a Go program, with the
-// innermost place in the user's code, or "".
+// position in the project, or "".
 func panicOf(stderr, root string) string {
 	at := max(strings.LastIndex("\n"+stderr, "\npanic: "), strings.LastIndex("\n"+stderr, "\nfatal error: "))
 	if at < 0 {
 		return ""
 	}
 	cause, trace, _ := strings.Cut(stderr[at:], "\n")
-	for line := range strings.Lines(trace) {
-		place, ok := strings.CutPrefix(line, "\t"+root+"/")
-		if !ok || isPetrockCode(place) {
-			continue
-		}
-		place, _, _ = strings.Cut(strings.TrimSpace(place), " ")
-		return cause + " at " + place
+	if file, line := project.PanicPosition(root, trace); file != "" {
+		cause = fmt.Sprintf("%s at %s:%d", cause, file, line)
 	}
 	return cause
 }

@@ -17,12 +17,12 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -376,37 +376,13 @@ func (r *record) failure(b buildDir, dir string, l Limits) TestFailure {
 	if crash := crashLine(f.Output); crash != "" {
 		f.Exceeded = crashed(crash, l) == l.timeExceeded()
 		f.Message = strings.TrimSpace(f.Message + "\n" + crashed(crash, l))
-		if file, line := CrashPlace(b.root, f.Output); file != "" {
+		if file, line := project.PanicPosition(b.root, f.Output); file != "" {
 			f.File, f.Line = file, line
 		}
 		before, _, _ := strings.Cut(f.Output, crash)
 		f.Output = strings.TrimSpace(before)
 	}
 	return f
-}
-
-// stackPosition matches the file and line of a call in a stack.
-var stackPosition = regexp.MustCompile(`(?m)^\t(.+\.go):(\d+)(?: \+0x|$)`)
-
-// CrashPlace returns the file and line of the innermost call of a crash that is in the project in
-// root, without petrock's own folders if possible. The output contains the stack.
-func CrashPlace(root, output string) (file string, line int) {
-	for _, found := range stackPosition.FindAllStringSubmatch(output, -1) {
-		inside, err := filepath.Rel(root, found[1])
-		if err != nil || !filepath.IsLocal(inside) {
-			continue
-		}
-		inside = filepath.ToSlash(inside)
-		isPetrock := strings.HasPrefix(inside, "core/") || strings.HasPrefix(inside, "generators/")
-		if file == "" || !isPetrock {
-			file = inside
-			line, _ = strconv.Atoi(found[2])
-		}
-		if !isPetrock {
-			break
-		}
-	}
-	return file, line
 }
 
 // mirror creates a copy of the project with the planned files, of symbolic links: only the folders
