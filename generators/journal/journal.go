@@ -301,15 +301,12 @@ func (j *Journal) Contents(hash string) ([]byte, error) {
 		err = fmt.Errorf("%s was changed", name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read saved content of a file: %w; restore the file from version control", err)
+		return nil, fmt.Errorf("%w: %w; restore the file from version control", errLost, err)
 	}
 	return data, nil
 }
 
-func (j *Journal) hasContents(hash string) bool {
-	_, err := j.Contents(hash)
-	return err == nil
-}
+var errLost = errors.New("read saved content of a file")
 
 // save saves content for Contents. Only the owner may read it, because the file may be private.
 func (j *Journal) save(data []byte, sync bool) error {
@@ -317,7 +314,7 @@ func (j *Journal) save(data []byte, sync bool) error {
 		return nil
 	}
 	hash := Hash(data)
-	if j.hasContents(hash) {
+	if _, err := j.Contents(hash); err == nil {
 		return nil
 	}
 	return j.writeFile(objectsDir+"/"+hash, data, 0o600, sync)
