@@ -1,6 +1,7 @@
 package mcpcli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -54,6 +55,35 @@ func Finish(root *cobra.Command, version string) {
 		}
 		return err
 	})
+}
+
+// Execute runs a command line that [Finish] has completed, for [PrintError]. Errors that cobra finds
+// before a command starts are usage errors.
+func Execute(ctx context.Context, root *cobra.Command, args []string) (*cobra.Command, error) {
+	root.SilenceErrors, root.SilenceUsage = true, true
+	started := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && !started {
+		err = &terminal.UsageError{Err: err}
+	}
+	return cmd, err
+}
+
+// PrintError prints the error of a command, and returns the exit code. It escapes the error with
+// [terminal.Plain], because it may quote a server. An error without text is not printed.
+func PrintError(cmd *cobra.Command, err error) int {
+	status := terminal.ExitCode(err)
+	if err == nil || err.Error() == "" {
+		return status
+	}
+	out := cmd.ErrOrStderr()
+	fmt.Fprintf(out, "%s %s\n", terminal.Red.On(out, cmd.Root().Name()+":"), terminal.Plain(err.Error()))
+	if status == terminal.ExitUsage {
+		fmt.Fprintf(out, "Run '%s --help' for usage.\n", cmd.CommandPath())
+	}
+	return status
 }
 
 func printLine(cmd *cobra.Command, text string) error {

@@ -103,7 +103,8 @@ func printNotice(env Env, format string, args ...any) {
 // program has printed its errors.
 type exitError int
 
-func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+func (e exitError) Error() string   { return "" }
+func (e exitError) ExitStatus() int { return int(e) }
 
 // findTarget returns the project of a command whose flags are parsed, and its program that must run
 // the command, or "" if this process runs it.
