@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -96,27 +97,15 @@ func warn(call, answer *jsonrpc.Message, state, reason string) *jsonrpc.Message 
 	return parse(jsonrpc.AppendResult(nil, answer.ID(), result.json()))
 }
 
-// buildMeta returns the member of _meta that names a build: if the build is outdated, and if it is
-// the source on disk.
-func buildMeta(l launch) (meta [2][]byte) {
-	for i := range meta {
-		build := object(nil).with("id", quote(fmt.Sprintf("%x", l.program.id))).with("current", fmt.Append(nil, i == 1))
-		if l.readOnly != "" {
-			build = build.with("readOnly", []byte("true"))
-		}
-		meta[i] = object(nil).with("petrock/build", build.json())
-	}
-	return meta
-}
-
 // stamp returns a response of the server with its build in the _meta of the result. A result
 // without members stays as it is: in revisions before 2026-07-28, some clients accept only {}.
 func (p *peer) stamp(raw []byte) []byte {
-	meta := p.meta[0]
-	if p.s.sup.isCurrent(p.slot.kind, p.launch.program) {
-		meta = p.meta[1]
+	isCurrent := p.s.sup.isCurrent(p.slot.kind, p.launch.program)
+	build := object(nil).with("id", quote(fmt.Sprintf("%x", p.launch.program.id))).with("current", strconv.AppendBool(nil, isCurrent))
+	if p.launch.readOnly != "" {
+		build = build.with("readOnly", []byte("true"))
 	}
-	return withMeta(raw, meta)
+	return withMeta(raw, object(nil).with("petrock/build", build.json()))
 }
 
 // withMeta returns a response with one more member in the _meta of its result.

@@ -24,7 +24,6 @@ type peer struct {
 	s         *session
 	slot      *slot
 	launch    launch
-	meta      [2][]byte // the member of _meta that names its build: if the build is outdated, and if it is current
 	transport jsonrpc.Transport
 	process   *process.Process
 	done      chan struct{} // closed when the connection has ended and its calls have been answered
@@ -46,7 +45,7 @@ func (sl *slot) connect(l launch) (*peer, error) {
 		return nil, err
 	}
 	p := &peer{
-		s: sl.s, slot: sl, launch: l, meta: buildMeta(l), process: child, done: make(chan struct{}),
+		s: sl.s, slot: sl, launch: l, process: child, done: make(chan struct{}),
 		calls: map[jsonrpc.ID]*jsonrpc.Message{}, own: map[jsonrpc.ID]chan *jsonrpc.Message{},
 		transport: jsonrpc.NewLines(child.Out, child.In, jsonrpc.LinesOptions{MaxMessage: MaxMessage}),
 	}

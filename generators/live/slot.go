@@ -30,18 +30,17 @@ type slot struct {
 	current atomic.Pointer[peer] // nil while no server runs
 
 	// The mutex of the supervisor guards these. Its update changes them.
-	down     error   // why no server runs; nil while the first one is being built
-	failed   attempt // the last launch that failed
-	late     attempt // the last launch that takes long
-	restarts int     // how often a restart was asked for
-	old      []*peer // replaced servers with calls in flight
+	down   error   // why no server runs; nil while the first one is being built
+	failed attempt // the last launch that failed
+	late   attempt // the last launch that takes long
+	old    []*peer // replaced servers with calls in flight
 }
 
 // A launch is a program and how it is started.
 type launch struct {
 	program  program
 	readOnly string // why it is started with --read-only; empty if it is not
-	restarts int    // of the slot
+	restarts int    // of the build
 }
 
 // An attempt is a launch that did not lead to a server, or has not yet.
@@ -118,7 +117,7 @@ func (sl *slot) awaitSettled(ctx context.Context) {
 // the supervisor.
 func (sl *slot) wanted() launch {
 	b := &sl.s.sup.builds[sl.kind]
-	want := launch{program: b.program, restarts: sl.restarts}
+	want := launch{program: b.program, restarts: b.restarts}
 	hasFailed := sl.failed.is(want)
 	switch p := sl.current.Load(); {
 	case sl.kind == petrockKind && hasFailed && p != nil:
@@ -142,29 +141,28 @@ const (
 
 // run keeps the server running until ctx ends.
 func (sl *slot) run(ctx context.Context) {
-	var retry <-chan time.Time // while no server runs
-	var again <-chan time.Time // while the last good build runs instead of a newer one
+	var retry <-chan time.Time
+	var tried launch // what retry starts again; meanwhile, the last good build may run
 	delay := firstDelay
 	var since time.Time
 	var last buildResult
-	restarts := 0
 	for ctx.Err() == nil {
 		sl.s.sup.mu.Lock()
 		b, changed, want, down := sl.s.sup.builds[sl.kind], sl.s.sup.changed, sl.wanted(), sl.down
 		sl.s.sup.mu.Unlock()
 		p := sl.current.Load()
-		if b.program != last.program || b.err != last.err || want.restarts != restarts {
-			delay, retry, again, restarts = firstDelay, nil, nil, want.restarts
+		if b.program != last.program || b.err != last.err || b.restarts != last.restarts {
+			delay, retry = firstDelay, nil
 		}
 		if b.count != last.count {
-			retry = nil // a file has changed
+			tried = launch{} // a file has changed
 		}
 		last = b
-		if want.program.path != "" && (p == nil && retry == nil || p != nil && p.launch != want) {
-			since = time.Now()
+		if want.program.path != "" && (p == nil && want != tried || p != nil && p.launch != want) {
+			since, tried = time.Now(), want
 			err := sl.replace(ctx, want) // fails if something else is wanted meanwhile
 			if err != nil && ctx.Err() == nil {
-				retry, again = sl.notStarted(want, err, &delay)
+				retry = sl.notStarted(want, err, &delay)
 			}
 			continue
 		}
@@ -184,10 +182,7 @@ func (sl *slot) run(ctx context.Context) {
 		select {
 		case <-changed:
 		case <-retry:
-			retry = nil
-			sl.s.sup.update(func() { sl.failed = attempt{} })
-		case <-again:
-			again = nil
+			retry, tried = nil, launch{}
 			sl.s.sup.update(func() { sl.failed = attempt{} })
 		case <-done:
 			if sl.current.CompareAndSwap(p, nil) && ctx.Err() == nil {
@@ -211,21 +206,21 @@ func (sl *slot) closeAll() {
 	ending.Wait()
 }
 
-// notStarted records that a server did not start, and returns when to try again: retry if no server
-// runs meanwhile, and again if the last good build does. It does nothing if something else is wanted
-// now. A server that must not write any more is stopped, even if no other one can replace it.
-func (sl *slot) notStarted(l launch, err error, delay *time.Duration) (retry, again <-chan time.Time) {
+// notStarted records that a server did not start, and returns when to try again. It does nothing if
+// something else is wanted now. A server that must not write any more is stopped, even if no other
+// one can replace it.
+func (sl *slot) notStarted(l launch, err error, delay *time.Duration) (retry <-chan time.Time) {
 	sl.s.sup.mu.Lock()
 	b, isWanted := sl.s.sup.builds[sl.kind], sl.wanted() == l
 	sl.s.sup.mu.Unlock()
 	p := sl.current.Load()
 	switch {
 	case !isWanted:
-		return nil, nil
+		return nil
 	case sl.kind == petrockKind && p != nil:
 		sl.s.sup.update(func() { sl.failed = attempt{l, err} })
 		sl.s.say("warning", fmt.Sprintf("%v. The dev server from before the last change still runs.", err))
-		return nil, nil
+		return nil
 	case sl.kind == serverKind && l.readOnly == "" && b.good.path != "":
 		isKnown := false
 		sl.s.sup.update(func() {
@@ -235,7 +230,7 @@ func (sl *slot) notStarted(l launch, err error, delay *time.Duration) (retry, ag
 		if !isKnown {
 			sl.s.say("error", fmt.Sprintf("%v. The last good build runs read-only.", err))
 		}
-		return nil, time.After(againDelay)
+		return time.After(againDelay)
 	case p != nil:
 		sl.swap(nil)
 	}
@@ -243,7 +238,7 @@ func (sl *slot) notStarted(l launch, err error, delay *time.Duration) (retry, ag
 		cause := firstLines(cmp.Or(b.err, sl.failed.err), buildLines)
 		err = fmt.Errorf("%s\nThe last good build does not start either: %s", cause, firstLines(err, startLines))
 	}
-	return sl.crashed(err, delay), nil
+	return sl.crashed(err, delay)
 }
 
 // crashed records why the server does not run, and returns when to restart it.
