@@ -51,7 +51,7 @@ func Finish(root *cobra.Command, version string) {
 	root.PersistentFlags().BoolFunc("no-color", "print without colors (also if NO_COLOR is set)", func(text string) error {
 		on, err := strconv.ParseBool(text)
 		if on {
-			err = os.Setenv("NO_COLOR", "1") // also for the programs that a command starts
+			err = os.Setenv("NO_COLOR", "1") // and for the programs that a command starts
 		}
 		return err
 	})

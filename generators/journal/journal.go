@@ -81,7 +81,7 @@ func Open(ctx context.Context, dir string, o Options) (*Journal, error) {
 	}
 	j := &Journal{root: root, step: o.step}
 	recovered := false
-	defer func() { // also if a test panics in a step
+	defer func() { // even if a test panics in a step
 		if !recovered {
 			j.Close()
 		}
@@ -146,8 +146,8 @@ type Operation struct {
 	Undoes string    `json:"undoes,omitempty"` // id of the operation that this one undoes
 	Files  []Record  `json:"files"`            // the changed files, sorted by path
 
-	Added   []string `json:"addedParts,omitempty"`   // parts of petrock that it added
-	Removed []string `json:"removedParts,omitempty"` // parts of petrock that it removed
+	Added   []string `json:"addedParts,omitempty"`   // petrock's parts that it added
+	Removed []string `json:"removedParts,omitempty"` // petrock's parts that it removed
 }
 
 // A Record is what an operation did to one file.

@@ -26,11 +26,11 @@ import (
 // A builder compiles programs of a project into a private folder, one at a time.
 type builder struct {
 	root string
-	dir  string // of the executables; what go build writes is in the subfolder out
+	dir  string // of the executables; go build writes to the subfolder out
 	seed maphash.Seed
 }
 
-// A program is an executable.
+// A program is an executable that a builder has built.
 type program struct {
 	path     string
 	id       uint64 // hash of its content, which differs between builders

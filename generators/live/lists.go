@@ -33,7 +33,7 @@ func statelessMeta() json.RawMessage {
 	return object(nil).with(metaVersion, quote(latest)).with(metaCapabilities, []byte("{}")).json()
 }
 
-// firstServer returns the project's server, or nil if it is not there in time. Then the first
+// firstServer returns the project's server, or nil if it does not run in time. Then the first
 // answers come from contract.json and the manifest.
 func (c *session) firstServer() *peer {
 	ctx, cancel := context.WithTimeout(c.ctx, max(time.Until(c.began.Add(c.sup.files.firstAnswer)), 0))

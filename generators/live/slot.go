@@ -23,7 +23,7 @@ const (
 // A slot keeps one server of a session running: it starts the newest build, replaces the server
 // when there is a newer one, and restarts it when it crashes. If the newest build cannot run, the
 // slot of the project's server runs the last good one read-only, and the slot of the dev server
-// keeps the one before.
+// keeps the previous one.
 type slot struct {
 	s       *session
 	kind    kind
@@ -310,7 +310,7 @@ func (sl *slot) fallBack(ctx context.Context, l launch, late error) {
 	}
 }
 
-// swap makes a server, or none, the current one and retires the one before.
+// swap makes a server, or none, the current one and retires the previous one.
 func (sl *slot) swap(p *peer) {
 	var before, oldest *peer
 	sl.s.sup.update(func() {
@@ -332,7 +332,7 @@ func (sl *slot) swap(p *peer) {
 	}
 }
 
-// all returns the running servers: the current one and those before it.
+// all returns the running servers: the current one and its predecessors.
 func (sl *slot) all() []*peer {
 	sl.s.sup.mu.Lock()
 	defer sl.s.sup.mu.Unlock()
