@@ -2,7 +2,6 @@ package live
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -72,7 +71,7 @@ func restarts(call, answer *jsonrpc.Message) bool {
 // stay as they are, except of project_status, and errors.
 func warn(call, answer *jsonrpc.Message, state, reason string) *jsonrpc.Message {
 	name := text(param(call, "name"))
-	isReader := slices.ContainsFunc(elements(member(manifest(), "tools")), func(tool json.RawMessage) bool {
+	isReader := slices.ContainsFunc(elements(member(manifest(), "tools")), func(tool []byte) bool {
 		return text(member(tool, "name")) == name && isTrue(tool, "annotations", "readOnlyHint")
 	})
 	isError := answer.Result() == nil || isTrue(answer.Result(), "isError")
@@ -80,7 +79,7 @@ func warn(call, answer *jsonrpc.Message, state, reason string) *jsonrpc.Message 
 		return answer
 	}
 	warning := object(nil).with("type", quote("text")).with("text", quote("Warning: the project's server is "+state+": "+reason)).json()
-	content := append([]json.RawMessage{warning}, elements(member(answer.Result(), "content"))...)
+	content := append([][]byte{warning}, elements(member(answer.Result(), "content"))...)
 	result := without(answer.Result(), "content", "structuredContent").with("content", array(content))
 	if structured := member(answer.Result(), "structuredContent"); strictjson.First(structured) == '{' {
 		server := object(nil).with("state", quote(state)).with("reason", quote(reason)).json()

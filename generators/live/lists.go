@@ -140,7 +140,7 @@ func (c *session) list(m *jsonrpc.Message, method string) {
 	if isStateless(m) {
 		first = complete()
 	}
-	var all []json.RawMessage
+	var all [][]byte
 	server := c.firstServer()
 	if server != nil {
 		rest, entries, err := listAll(c.ctx, server, method, m.Params())
@@ -172,7 +172,7 @@ func (c *session) list(m *jsonrpc.Message, method string) {
 
 // listAll fetches all pages of a list. It returns the entries, and the other members of the first
 // page.
-func listAll(ctx context.Context, p *peer, method string, params json.RawMessage) (first object, entries []json.RawMessage, err error) {
+func listAll(ctx context.Context, p *peer, method string, params json.RawMessage) (first object, entries [][]byte, err error) {
 	for page := 0; ; page++ {
 		result, err := p.call(ctx, method, params)
 		if err != nil {
@@ -201,7 +201,7 @@ func (c *session) contract(key string) json.RawMessage {
 }
 
 // fallback returns the list of a server that does not run: from contract.json or the manifest.
-func (c *session) fallback(k kind, key string) (all []json.RawMessage) {
+func (c *session) fallback(k kind, key string) (all [][]byte) {
 	if k == petrockKind {
 		return elements(member(manifest(), key))
 	}

@@ -63,21 +63,14 @@ func (sl *slot) folder() string {
 
 func (sl *slot) args(l launch) []string {
 	o := sl.s.sup.o
-	if sl.kind == serverKind {
-		args := []string{"mcp"}
-		if l.readOnly != "" {
-			args = append(args, "--read-only="+l.readOnly)
-		}
-		return append(args, o.Args...)
+	if sl.kind == petrockKind {
+		return []string{"mcp", "--prefix", Prefix, fmt.Sprintf("--no-net=%t", o.NoNet), fmt.Sprintf("--no-exec=%t", o.NoExec)}
 	}
-	args := []string{"mcp", "--prefix", Prefix}
-	if o.NoNet {
-		args = append(args, "--no-net")
+	args := []string{"mcp"}
+	if l.readOnly != "" {
+		args = append(args, "--read-only="+l.readOnly)
 	}
-	if o.NoExec {
-		args = append(args, "--no-exec")
-	}
-	return args
+	return append(args, o.Args...)
 }
 
 // env returns the variables that are added to the environment of a program.
