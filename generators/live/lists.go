@@ -89,17 +89,17 @@ func (c *session) replyOf(p *peer, id jsonrpc.ID, result json.RawMessage) {
 
 // discover answers server/discover.
 func (c *session) discover(m *jsonrpc.Message) {
-	if p := c.firstServer(); p != nil {
-		result, err := p.call(c.ctx, m.Method(), m.Params())
-		if err != nil {
+	versions, _ := json.Marshal(append([]string{latest}, handshakeRevisions()...)) // strings always encode
+	result := complete().with("supportedVersions", versions).with("instructions", c.contract("instructions")).json()
+	p := c.firstServer()
+	if p != nil {
+		var err error
+		if result, err = p.call(c.ctx, m.Method(), m.Params()); err != nil {
 			c.reply(failure(m.ID(), err))
 			return
 		}
-		c.replyOf(p, m.ID(), c.describe(result))
-		return
 	}
-	versions, _ := json.Marshal(append([]string{latest}, handshakeRevisions()...)) // strings always encode
-	c.reply(jsonrpc.AppendResult(nil, m.ID(), c.describe(complete().with("supportedVersions", versions).with("instructions", c.contract("instructions")).json())))
+	c.replyOf(p, m.ID(), c.describe(result))
 }
 
 // complete returns the members of every result that may be cached, in revision 2026-07-28.
