@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 )
 
@@ -155,27 +154,4 @@ func Stamp(executable string) (string, error) {
 		return "", fmt.Errorf("find the program: %w", err)
 	}
 	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano()), nil
-}
-
-// PanicPosition returns the file and line of the innermost call that is in the project in root, from
-// the output of a Go program that panicked. Petrock's own folders come last. The file is empty if no
-// call is in the project.
-func PanicPosition(root, output string) (file string, line int) {
-	for text := range strings.Lines(output) {
-		position, isInside := strings.CutPrefix(text, "\t"+filepath.ToSlash(root)+"/")
-		name, rest, isCall := strings.Cut(position, ".go:")
-		if !isInside || !isCall {
-			continue
-		}
-		isPetrock := strings.HasPrefix(name, "core/") || strings.HasPrefix(name, "generators/")
-		if file == "" || !isPetrock {
-			number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-			line, _ = strconv.Atoi(number)
-			file = name + ".go"
-		}
-		if !isPetrock {
-			break
-		}
-	}
-	return file, line
 }

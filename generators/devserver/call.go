@@ -13,7 +13,6 @@ import (
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/process"
-	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -137,7 +136,7 @@ var stackOfPanic = regexp.MustCompile(`(?s) stack="((?:[^"\\]|\\.)*)"?|\n\ngorou
 // shortenStacks replaces the stacks of panics by their position in the project.
 func shortenStacks(text, root string) string {
 	return stackOfPanic.ReplaceAllStringFunc(text, func(stack string) string {
-		file, line := project.PanicPosition(root, strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(stack))
+		file, line := process.PanicPosition(root, strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(stack))
 		if file == "" {
 			return ""
 		}

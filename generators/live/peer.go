@@ -13,7 +13,6 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/process"
-	"github.com/petrock/petrock/core/project"
 )
 
 // MaxMessage limits a forwarded message, in bytes. The servers have their own, lower limits.
@@ -271,7 +270,7 @@ func panicOf(stderr, root string) string {
 		return ""
 	}
 	cause, trace, _ := strings.Cut(stderr[at:], "\n")
-	if file, line := project.PanicPosition(root, trace); file != "" {
+	if file, line := process.PanicPosition(root, trace); file != "" {
 		cause = fmt.Sprintf("%s at %s:%d", cause, file, line)
 	}
 	return cause

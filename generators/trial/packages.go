@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/process"
-	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -375,7 +374,7 @@ func (r *record) failure(b buildDir, dir string, l Limits) TestFailure {
 	if crash := crashLine(f.Output); crash != "" {
 		f.Exceeded = crashed(crash, l) == l.timeExceeded()
 		f.Message = strings.TrimSpace(f.Message + "\n" + crashed(crash, l))
-		if file, line := project.PanicPosition(b.root, f.Output); file != "" {
+		if file, line := process.PanicPosition(b.root, f.Output); file != "" {
 			f.File, f.Line = file, line
 		}
 		before, _, _ := strings.Cut(f.Output, crash)
