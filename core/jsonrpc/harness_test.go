@@ -88,7 +88,7 @@ func gist(t testing.TB, line []byte) string {
 	case m["error"] != nil && m["result"] == nil:
 		var e Error
 		if err := json.Unmarshal(m["error"], &e); err != nil || e.Message == "" {
-			t.Fatalf("a bad error object: %v\n%s; want no error and e.Message != \"\"", err, line)
+			t.Fatalf("an error object without a message, %v: %s", err, line)
 		}
 		return fmt.Sprintf("%s error %d", id, e.Code)
 	}

@@ -181,7 +181,7 @@ func TestLongAfterAnswer(t *testing.T) {
 			time.Sleep(time.Second)
 			synctest.Wait()
 			if !strings.Contains(out.String(), `"id":2`) {
-				t.Errorf(`nothing was read meanwhile: out.String() = %q, want it to contain "\"id\":2"`, out.String())
+				t.Errorf(`the output is %q, want the answer to "id":2 while the first is held`, out.String())
 			}
 			close(pass)
 			w.Close()

@@ -40,7 +40,7 @@ func TestLinesInPieces(t *testing.T) {
 	in := iotest.OneByteReader(strings.NewReader(strings.Repeat(sentinel+"\r\n\n", 50)))
 	conn := NewConn(NewLines(in, &out, LinesOptions{}), Options{Handle: echo})
 	if err := conn.Run(t.Context()); err != nil || len(gists(t, out.String())) != 50 {
-		t.Errorf("Run: %v, %d answers; want no error and len(gists(t, out.String())) == 50", err, len(gists(t, out.String())))
+		t.Errorf("Run: %v, %d answers; want no error and 50 answers", err, len(gists(t, out.String())))
 	}
 }
 
@@ -155,7 +155,7 @@ func TestOversizeResponseFailsTheCall(t *testing.T) {
 			fmt.Fprintf(answers, `{"jsonrpc":"2.0","result":[%s1],"id":1}`+"\n", strings.Repeat("1,", 100))
 		}()
 		if err := conn.Call(t.Context(), "m", nil, nil); err == nil || !strings.Contains(err.Error(), "larger than 100 bytes") {
-			t.Errorf(`Call: %v; want err containing "larger than 100 bytes"`, err)
+			t.Errorf(`Call: %v; want an error containing "larger than 100 bytes"`, err)
 		}
 		answers.Close()
 		if err := <-done; err != nil {

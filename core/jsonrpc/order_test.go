@@ -156,10 +156,10 @@ func TestLateReleaseMakesNoSecondReader(t *testing.T) {
 			wg.Wait()
 			ours.Close()
 			if err := <-done; err != nil && name == "Release" {
-				t.Errorf("Run: %v", err)
+				t.Errorf("Run after Release = %v, want no error", err)
 			}
 			if counting.twice.Load() {
-				t.Error("two goroutines were receiving: counting.twice.Load() = true, want false")
+				t.Error("two goroutines received at the same time, want one")
 			}
 		})
 	}

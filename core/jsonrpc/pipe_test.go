@@ -21,7 +21,7 @@ func TestPipe(t *testing.T) {
 	}
 	for _, want := range []string{"1", "2"} {
 		if got, err := b.Receive(); string(got) != want || err != nil {
-			t.Errorf("got %q, %v; want string(got) == %q and no error", got, err, want)
+			t.Errorf("got %q, %v; want %q and no error", got, err, want)
 		}
 	}
 	if _, err := b.Receive(); !errors.Is(err, io.EOF) {

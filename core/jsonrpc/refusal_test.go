@@ -80,7 +80,7 @@ func TestInvalidMessages(t *testing.T) {
 		}
 		equal(t, talk(t, Options{}, Dialect{NullID: true}, test.in), want)
 		if t.Failed() {
-			t.Fatalf("at %s: t.Failed() = true, want false", name)
+			t.Fatalf("the checks at %s failed; see above", name)
 		}
 	}
 }
