@@ -74,7 +74,7 @@ func TestOddAnswers(t *testing.T) {
 				var result mcp.ToolResult
 				err := client.Call("tools/call", map[string]any{"name": "ask"}, &result)
 				if good := err == nil && !result.IsError; good != test.good {
-					t.Errorf("error %v, result %q: err == nil && !result.IsError = %v, want %v", err, result.Text(), good, test.good)
+					t.Errorf("got the error %v and the result %q; want success: %t", err, result.Text(), test.good)
 				}
 				if err := client.Call("tools/list", nil, nil); err != nil {
 					t.Errorf("and after it: %v", err)
@@ -96,7 +96,7 @@ func TestAskPanics(t *testing.T) {
 		})
 		client := answering(t, s, r)
 		if err := client.Call("tools/call", map[string]any{"name": "ask"}, nil); err == nil || !strings.Contains(err.Error(), "internal error") {
-			t.Errorf(`%s: %v; want err containing "internal error"`, r, err)
+			t.Errorf(`%s: %v; want an error containing "internal error"`, r, err)
 		}
 	}
 }
@@ -221,10 +221,10 @@ func TestAskTooLate(t *testing.T) {
 		})
 		client.CallTool("ask", nil)
 		if err := mcp.Ask(<-later, &mcp.RootList{}); err == nil || !strings.Contains(err.Error(), "the call has ended") {
-			t.Errorf(`%s: %v; want err containing "the call has ended"`, r, err)
+			t.Errorf(`%s: %v; want an error containing "the call has ended"`, r, err)
 		}
 		if asked.Load() != 0 {
-			t.Errorf("%s: the client was asked: asked.Load() = %v, want 0", r, asked.Load())
+			t.Errorf("%s: the client was asked %d times, want 0", r, asked.Load())
 		}
 	}
 }
@@ -286,12 +286,12 @@ func TestStateSize(t *testing.T) {
 	client := oddClient(t, s, mcp.Revision20260728, big)
 	err := client.Call("tools/call", map[string]any{"name": "ask"}, nil)
 	if err == nil || !strings.Contains(err.Error(), "cannot ask again") {
-		t.Errorf(`error = %v; want err containing "cannot ask again"`, err)
+		t.Errorf(`error = %v; want an error containing "cannot ask again"`, err)
 	}
 	raw := connectRaw(t, s)
 	answer := raw.ask(t, fmt.Appendf(nil, `{"name":"ask","inputResponses":{"unasked":%s},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}`, big))
 	if len(answer) > 1000 {
-		t.Errorf("the state has answers to unknown questions: len(answer) = %v, want at most 1000", len(answer))
+		t.Errorf("the answer has %d bytes, want at most 1000: the state must not keep answers to unknown questions", len(answer))
 	}
 }
 

@@ -50,7 +50,7 @@ func TestStateUsedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := k.use(first); err == nil || err.Error() != "has been used" {
-			t.Errorf(`the first, again, gives %v; want err == "has been used"`, err)
+			t.Errorf(`the first, again, gives %v; want the error "has been used"`, err)
 		}
 		for len(k.used) < maxUsedStates {
 			k.used[rand.Text()] = first.Expires
@@ -131,7 +131,7 @@ func TestStateLife(t *testing.T) {
 		}
 		time.Sleep(stateLife)
 		if _, err := k.verify(c, state); err == nil || err.Error() != "has expired" {
-			t.Errorf(`after %v: %v; want err == "has expired"`, stateLife, err)
+			t.Errorf(`after %v: %v; want the error "has expired"`, stateLife, err)
 		}
 	})
 }
@@ -165,7 +165,7 @@ func TestStateOfAnother(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err := k.verify(c, state); err == nil || err.Error() != "has been used" {
-			t.Errorf(`again: %v; want err == "has been used"`, err)
+			t.Errorf(`again: %v; want the error "has been used"`, err)
 		}
 		k.restore(opened)
 		if _, err := k.verify(c, state); err != nil {

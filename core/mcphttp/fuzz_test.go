@@ -53,7 +53,7 @@ func FuzzHTTP(f *testing.F) {
 			t.Errorf("the answer is not JSON: %q", w.Body)
 		}
 		if w := ask("POST", "Content-Type: application/json\nMcp-Session-Id: S", `{"jsonrpc":"2.0","id":"p","method":"ping"}`); method != "DELETE" && w.Code != 200 {
-			t.Errorf("afterwards the session gives %d %s", w.Code, w.Body)
+			t.Errorf("after %s, a ping of the session gives %d %s, want 200", method, w.Code, w.Body)
 		}
 	})
 }

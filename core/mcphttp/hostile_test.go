@@ -169,14 +169,14 @@ func TestHTTPBatch(t *testing.T) {
 		{"of notifications", id, of(5, `{"jsonrpc":"2.0","method":"notifications/x"}`), 202, ""},
 	} {
 		if a := s.post(test.id, test.body); a.StatusCode != test.status || !strings.Contains(a.body, test.want) {
-			t.Errorf("%s: got %s %s; want a.StatusCode == %v and a.body containing %q", test.name, a.Status, a.body, test.status, test.want)
+			t.Errorf("%s: got %s %s; want StatusCode %v and body containing %q", test.name, a.Status, a.body, test.status, test.want)
 		}
 	}
 	// One that takes long is answered by a stream, as a call is.
 	r := s.open("POST", of(1, callOf("1", "waits", "")), "Mcp-Session-Id: "+id)
 	close(began)
 	if text, err := io.ReadAll(r.Body); err != nil || r.Header.Get("Content-Type") != "text/event-stream" || !strings.Contains(string(text), `data: [{"jsonrpc":"2.0","id":1,`) {
-		t.Errorf(`a long one gives %s %q, %v; want no error and r.Header.Get("Content-Type") == "text/event-stream" and string(text) containing "data: [{\"jsonrpc\":\"2.0\",\"id\":1,"`, r.Header.Get("Content-Type"), text, err)
+		t.Errorf(`a long batch gives %s %q, %v; want text/event-stream, data: [{"jsonrpc":"2.0","id":1, and no error`, r.Header.Get("Content-Type"), text, err)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestHTTPInitializeStream(t *testing.T) {
 	}}, "x", fixture.Nothing), mcphttp.Options{})
 	a := s.do("POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","_meta":{"progressToken":1}}}`)
 	if a.Header.Get("Content-Type") != "text/event-stream" || a.Header.Get("Mcp-Session-Id") == "" || !strings.Contains(a.body, `"serverInfo"`) {
-		t.Errorf(`got %v %s; want a.Header.Get("Content-Type") == "text/event-stream" and a.Header.Get("Mcp-Session-Id") != "" and a.body containing "\"serverInfo\""`, a.Header, a.body)
+		t.Errorf(`got %v %s; want the type text/event-stream, the header Mcp-Session-Id and "serverInfo"`, a.Header, a.body)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestHTTPSessionDuringShutdown(t *testing.T) {
 		}}
 		w := serve(h, newRequest(ctx, "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`))
 		if id := w.Header().Get("Mcp-Session-Id"); w.Code != 503 || id != "" {
-			t.Errorf(`initialize gives %d, session %q; want w.Code == 503 and id == ""`, w.Code, id)
+			t.Errorf("initialize gives %d, session %q; want 503 and no session", w.Code, id)
 		}
 		if err := <-ended; err != nil {
 			t.Error(err)
@@ -280,13 +280,13 @@ func TestHTTPAbandonedCall(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		if over {
-			t.Error("the session ended while its client was there: over = true, want false")
+			t.Error("the session ended while its client was connected")
 		}
 		leave()
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		if !over {
-			t.Error("the call waits for a client that is gone: over = false, want true")
+			t.Error("the call still waits for a client that is gone, want it ended")
 			serve(h, newRequest(t.Context(), "DELETE", "", id))
 		}
 		shutDown(t, h)
@@ -310,7 +310,7 @@ func TestHTTPReplacedReader(t *testing.T) {
 		close(first.held)
 		synctest.Wait()
 		if strings.Contains(first.text.String(), "list_changed") || !strings.Contains(second.text.String(), "list_changed") {
-			t.Errorf(`the first is told %q and the second %q; want first.text.String() without "list_changed" and second.text.String() containing "list_changed"`, first.text.String(), second.text.String())
+			t.Errorf(`the first is told %q and the second %q; want text without "list_changed" and text containing "list_changed"`, first.text.String(), second.text.String())
 		}
 		shutDown(t, h)
 	})
@@ -397,7 +397,7 @@ func TestHTTPUnreadCall(t *testing.T) {
 		synctest.Wait()
 		h.ServeHTTP(quick, newRequest(t.Context(), "POST", callOf("2", "counts", withProgress), id))
 		if n := strings.Count(quick.text.String(), `"progress":`); n != 50 || !strings.Contains(quick.text.String(), "counted") {
-			t.Errorf(`of 50 events, %d come; want n == 50 and quick.text.String() containing "counted"`, n)
+			t.Errorf("the quick reader gets %d of 50 events:\n%.2000s\nwant all, and the answer counted", n, quick.text.String())
 		}
 		close(slow.held)
 		serve(h, newRequest(t.Context(), "DELETE", "", id))

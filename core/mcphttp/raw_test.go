@@ -112,6 +112,6 @@ func TestPipelined(t *testing.T) {
 		}
 	}
 	if rest, _ := io.ReadAll(reader); len(rest) > 0 {
-		t.Errorf("there is more: rest = %s, want it empty", rest)
+		t.Errorf("after the answer the connection sends %q, want nothing", rest)
 	}
 }

@@ -79,7 +79,7 @@ func TestHTTPStream(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := s.open("POST", test.body, test.headers...)
 			if got := r.Header.Get("Content-Type"); r.StatusCode != 200 || got != "text/event-stream" {
-				t.Fatalf(`it is %s %s; want r.StatusCode == 200 and got == "text/event-stream"`, r.Status, got)
+				t.Fatalf(`it is %s %s; want StatusCode 200 and "text/event-stream"`, r.Status, got)
 			}
 			events := bufio.NewReader(r.Body)
 			if test.ids {
@@ -89,12 +89,12 @@ func TestHTTPStream(t *testing.T) {
 			}
 			for i := range 3 {
 				if e := next(t, events); !strings.Contains(e, fmt.Sprintf(`"progress":%d`, i+1)) || strings.HasPrefix(e, "id: ") != test.ids {
-					t.Errorf("event %d is %q; want e containing fmt.Sprintf(`\"progress\":%%d`, i+1) and strings.HasPrefix(e, \"id: \") == %v", i, e, test.ids)
+					t.Errorf(`event %d is %q; want "progress":%d, and an id: %t`, i, e, i+1, test.ids)
 				}
 				step <- struct{}{}
 			}
 			if e := next(t, events); !strings.Contains(e, `"id":"c","result":`) || !strings.Contains(e, "walked") {
-				t.Errorf(`the answer is %q; want e containing "\"id\":\"c\",\"result\":" and e containing "walked"`, e)
+				t.Errorf(`the answer is %q; want an error containing "\"id\":\"c\",\"result\":" and "walked"`, e)
 			}
 			if rest, err := io.ReadAll(events); err != nil || len(rest) > 0 {
 				t.Errorf("behind it comes %q, %v; want no error and no rest", rest, err)
@@ -131,7 +131,7 @@ func TestHTTPResume(t *testing.T) {
 	}
 	for range 2 { // what has been seen may be seen again
 		if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last); strings.Count(a.body, "data: ") != 3 || !strings.Contains(a.body, "walked") {
-			t.Errorf(`again it is %q; want strings.Count(a.body, "data: ") == 3 and a.body containing "walked"`, a.body)
+			t.Errorf(`the resumed stream is %q, want 3 events, the last with "walked"`, a.body)
 		}
 	}
 }
@@ -147,10 +147,10 @@ func TestHTTPSuspend(t *testing.T) {
 	session := s.begin(mcp.LatestHandshake)
 	a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"suspends"}}`)
 	if !strings.Contains(a.body, "retry: 50\ndata: \n\n") || strings.Contains(a.body, "worth") {
-		t.Fatalf(`the call gives %q; want a.body containing "retry: 50\ndata: \n\n" and a.body without "worth"`, a.body)
+		t.Fatalf(`the call gives %q; want body containing "retry: 50\ndata: \n\n" and body without "worth"`, a.body)
 	}
 	if !a.Close {
-		t.Error("the client is to use a connection again that is being closed: a.Close = false, want true")
+		t.Error("the answer to a suspended call keeps the connection open, want it closed")
 	}
 	r := s.open("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(a.body))
 	step <- struct{}{}
@@ -181,7 +181,7 @@ func TestHTTPAsk(t *testing.T) {
 		t.Errorf("an answer to nothing: a.StatusCode = %v, want 202 (a.Status: %q)", a.StatusCode, a.Status)
 	}
 	if a := s.post(session, reply); a.StatusCode != 202 || a.body != "" {
-		t.Errorf(`the answer gives %s %q; want a.StatusCode == 202 and a.body == ""`, a.Status, a.body)
+		t.Errorf(`the answer gives %s %q; want StatusCode 202 and body ""`, a.Status, a.body)
 	}
 	if e := next(t, events); !strings.Contains(e, "answered") {
 		t.Errorf(`the result: next(t, events) = %q, want it to contain "answered"`, e)
@@ -230,7 +230,7 @@ func TestHTTPListen(t *testing.T) {
 	r := s.open("POST", `{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, statelessHeaders("subscriptions/listen", "")...)
 	events := bufio.NewReader(r.Body)
 	if e := next(t, events); r.Header.Get("X-Accel-Buffering") != "no" || !strings.Contains(e, "subscriptions/acknowledged") || strings.Contains(e, "id: ") {
-		t.Errorf(`it begins with %q; want r.Header.Get("X-Accel-Buffering") == "no" and e containing "subscriptions/acknowledged" and e without "id: "`, e)
+		t.Errorf(`it begins with %q and X-Accel-Buffering %q; want subscriptions/acknowledged without an id, and "no"`, e, r.Header.Get("X-Accel-Buffering"))
 	}
 	server.RemovePrompt("plain")
 	server.RemoveTool("greets")
@@ -249,7 +249,7 @@ func TestHTTPListen(t *testing.T) {
 		t.Errorf("behind it comes %q, %v; want no error and no rest", rest, err)
 	}
 	if a := s.do("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+meta+`}}`, statelessHeaders("tools/list", "")...); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
-		t.Errorf(`after the end a request gives %s %q; want a.StatusCode == 503 and a.Header.Get("Retry-After") != ""`, a.Status, a.body)
+		t.Errorf("after the end a request gives %s %v %q, want 503 and the header Retry-After", a.Status, a.Header, a.body)
 	}
 }
 
@@ -263,12 +263,12 @@ func TestHTTPSlowReader(t *testing.T) {
 	time.Sleep(20 * time.Millisecond) // whatever it is in the midst of
 	all, err := io.ReadAll(r.Body)
 	if err != nil || !strings.Contains(string(all), "high water") {
-		t.Errorf(`the end is missing: %v; want no error and string(all) containing "high water"`, err)
+		t.Errorf(`the stream ends with %.200q, %v; want the answer "high water" and no error`, all, err)
 	}
 	alone := s.open("POST", `{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"floods",`+strings.Replace(meta, `{"io`, `{"progressToken":1,"io`, 1)+`}}`, statelessHeaders("tools/call", "floods")...)
 	all, err = io.ReadAll(alone.Body)
 	if err != nil || !strings.Contains(string(all), "high water") {
-		t.Errorf(`the stream that stands for itself ends with %v, and without its answer; want no error and string(all) containing "high water"`, err)
+		t.Errorf(`the independent stream ends with %.200q, %v; want the answer "high water" and no error`, all, err)
 	}
 }
 
@@ -279,21 +279,21 @@ func TestHTTPLimits(t *testing.T) {
 	s.begin(mcp.LatestHandshake)
 	initialize := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`
 	if a := s.do("POST", initialize); a.StatusCode != 429 || a.Header.Get("Retry-After") == "" || !strings.Contains(a.body, `"id":0,"error"`) {
-		t.Errorf(`a third session of one client gives %s %q; want a.StatusCode == 429 and a.Header.Get("Retry-After") != "" and a.body containing "\"id\":0,\"error\""`, a.Status, a.body)
+		t.Errorf(`a third session of one client gives %s %v %q; want 429, the header Retry-After and an error for the id 0`, a.Status, a.Header, a.body)
 	}
 	s.begin(mcp.LatestHandshake, "X-Test-User: ann")
 	if a := s.do("POST", initialize, "X-Test-User: bob"); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
-		t.Errorf(`a fourth session gives %s %q; want a.StatusCode == 503 and a.Header.Get("Retry-After") != ""`, a.Status, a.body)
+		t.Errorf("a fourth session gives %s %v %q; want 503 and the header Retry-After", a.Status, a.Header, a.body)
 	}
 	r := s.open("POST", stepsCall+`"_meta":{"progressToken":1}}}`, "Mcp-Session-Id: "+first)
 	if a := s.post(first, `{"jsonrpc":"2.0","id":2,"method":"ping"}`); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
-		t.Errorf(`a second call gives %s %q; want a.StatusCode == 503 and a.Header.Get("Retry-After") != ""`, a.Status, a.body)
+		t.Errorf("a second call gives %s %v %q; want 503 and the header Retry-After", a.Status, a.Header, a.body)
 	}
 	if a := s.post(first, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c"}}`); a.StatusCode != 202 {
 		t.Errorf("to cancel the first: a.StatusCode = %v, want 202 (a.Status: %q) (a.body: %q)", a.StatusCode, a.Status, a.body)
 	}
 	if all, err := io.ReadAll(r.Body); err != nil || strings.Contains(string(all), "result") {
-		t.Errorf(`the cancelled call gives %q, %v; want no error and string(all) without "result"`, all, err)
+		t.Errorf(`the cancelled call gives %q, %v; want no error and all without "result"`, all, err)
 	}
 	close(step)
 	s.do("DELETE", "", "Mcp-Session-Id: "+first)

@@ -61,7 +61,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("add of JSON text: client.CallTool(\"add\", `{\"a\":2,\"b\":4}`).Text() = %q, want \"{\\\"sum\\\":6}\"", got)
 	}
 	if tools := client.Tools(); len(tools) != 2 || client.Server.Name != "test" {
-		t.Errorf(`%s offers %+v; want len(tools) == 2 and client.Server.Name == "test"`, client.Server.Name, tools)
+		t.Errorf(`the server %q offers %+v; want the server "test" with two tools`, client.Server.Name, tools)
 	}
 }
 
@@ -99,17 +99,17 @@ func TestConnect(t *testing.T) {
 	}
 
 	if string(result.StructuredContent) != `{"sum":5}` || result.IsError {
-		t.Errorf(`result = %+v; want string(result.StructuredContent) == "{\"sum\":5}" and !result.IsError`, result)
+		t.Errorf(`result = %+v; want StructuredContent "{\"sum\":5}" and IsError false`, result)
 	}
 	if client.Server.Name != "adder" || client.Revision != mcp.LatestHandshake || client.Instructions != "Add." || !client.Capabilities.Has("tools") {
-		t.Errorf(`client = %+v; want client.Server.Name == "adder" and client.Revision == %q and client.Instructions == "Add." and client.Capabilities.Has("tools")`, client, mcp.LatestHandshake)
+		t.Errorf(`the client is %+v; want server "adder", revision %s, instructions "Add." and the capability tools`, client, mcp.LatestHandshake)
 	}
 }
 
 func TestListsFollowPages(t *testing.T) {
 	tools := mcptest.Connect(t, newServer(t)).Tools()
 	if len(tools) != 2 || tools[0].Name != "add" || tools[1].Name != "plus" {
-		t.Errorf(`tools = %+v; want len(tools) == 2 and tools[0].Name == "add" and tools[1].Name == "plus"`, tools)
+		t.Errorf("the tools are %+v, want add and plus", tools)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestNextWaits(t *testing.T) {
 	server.RemoveTool("plus")
 	client.Next("notifications/tools/list_changed")
 	if left := client.Received(); len(left) != 0 {
-		t.Errorf("still there: client.Received() = %+v, want it empty", left)
+		t.Errorf("Received() = %+v after it was emptied, want nothing", left)
 	}
 }
 
