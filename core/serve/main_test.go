@@ -210,16 +210,16 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := end(); err == nil || err.Error() != "closing b\nclosing a" {
-		t.Errorf(`closing gives %v; want err == "closing b\nclosing a"`, err)
+		t.Errorf(`closing gives %v; want the error "closing b\nclosing a"`, err)
 	}
 	if _, err := (&program{extensions: []Extension{a, bad, b}}).addComponents(t.Context(), nil, log); err == nil || err.Error() != "no room\nclosing a" {
-		t.Errorf(`opening gives %v; want err == "no room\nclosing a"`, err)
+		t.Errorf(`opening gives %v; want the error "no room\nclosing a"`, err)
 	}
 	if got := strings.Join(did, ", "); got != "open a, open b, close b, close a, open a, open bad, close a" {
-		t.Errorf(`it did: strings.Join(did, ", ") = %q, want "open a, open b, close b, close a, open a, open bad, close a"`, got)
+		t.Errorf(`it did %q, want "open a, open b, close b, close a, open a, open bad, close a"`, got)
 	}
 	if got := logged.String(); strings.Count(got, "msg=opened what=a") != 2 {
-		t.Errorf(`strings.Count(got, "msg=opened what=a") = %v, want 2 (%q)`, strings.Count(got, "msg=opened what=a"), got)
+		t.Errorf(`opening a is logged %d times, want twice: %q`, strings.Count(got, "msg=opened what=a"), got)
 	}
 }
 
