@@ -102,7 +102,7 @@ func TestRefused(t *testing.T) {
 	execute(t, a, Add{Name: "a"})
 	_, err := app.Do(app.With(t.Context(), a), Add{Name: "a"})
 	if !errors.Is(err, app.ErrRefused) || err.Error() != `there is an item "a"` {
-		t.Errorf("got error %v, want app.ErrRefused, err.Error() = %q", err, `there is an item "a"`)
+		t.Errorf("got error %v, want app.ErrRefused with the text %s", err, `there is an item "a"`)
 	}
 	for _, how := range []string{"check", "apply"} {
 		if _, err := app.Do(app.With(t.Context(), a), Break{how}); err == nil || errors.Is(err, app.ErrRefused) {

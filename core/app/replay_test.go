@@ -260,7 +260,7 @@ func TestFeaturesAreChecked(t *testing.T) {
 		partial.Partial = true // allows only unknown commands
 		_, err := app.Open(t.Context(), app.NewMemory(), partial, features...)
 		if allowed := name == "follows no command"; (err == nil) != allowed {
-			t.Errorf("%s, partial: error %v, want (err == nil) = %v", name, err, allowed)
+			t.Errorf("%s, partial: error %v, want success: %t", name, err, allowed)
 		}
 	}
 }

@@ -108,7 +108,7 @@ func worker(t *testing.T, m *app.Memory) app.WorkerStatus {
 	t.Helper()
 	all, err := app.NewAdmin(m.Share(), app.Options{}).Workers(t.Context())
 	if err != nil || len(all) != 1 {
-		t.Fatalf("%+v, %v, want len(all) = 1", all, err)
+		t.Fatalf("the workers are %+v, %v; want one", all, err)
 	}
 	return all[0]
 }
@@ -219,7 +219,7 @@ func TestWorkerSetsAside(t *testing.T) {
 					}
 					time.Sleep(time.Minute)
 					if w := worker(t, m); len(w.Aside) == 0 != mended {
-						t.Errorf("%+v, want len(w.Aside) == 0 = %v", w, mended)
+						t.Errorf("the worker is %+v, want nothing set aside: %t", w, mended)
 					}
 				}
 				if n := total(t, p.App); n != 202 {
@@ -257,7 +257,7 @@ func TestWorkerDies(t *testing.T) {
 		time.Sleep(time.Minute)
 		w := worker(t, m)
 		if got := living.list(); got != "" || len(w.Aside) != 1 || !strings.Contains(w.Aside[0].Error, "the process ended") {
-			t.Errorf("sent %q, progress %+v, want got = %q, len(w.Aside) = 1, \"the process ended\" in it", got, w, "")
+			t.Errorf(`sent %q, the worker is %+v; want nothing, and one event set aside with "the process ended"`, got, w)
 		}
 	})
 }
@@ -292,7 +292,7 @@ func TestOneProcessWorks(t *testing.T) {
 		time.Sleep(time.Second)
 		who := slices.IndexFunc(worlds, func(o *outside) bool { return len(strings.Fields(o.list())) == 30 })
 		if who < 0 {
-			t.Fatalf("%v, %v, %v, want who at least 0", worlds[0].list(), worlds[1].list(), worlds[2].list())
+			t.Fatalf("the processes sent %q, %q and %q; want one of them to send 30", worlds[0].list(), worlds[1].list(), worlds[2].list())
 		}
 		programs[who].end()
 		time.Sleep(10 * time.Second)
@@ -361,7 +361,7 @@ func TestWatch(t *testing.T) {
 			execute(t, by, Count{1})
 			time.Sleep(time.Second)
 			if told.Load() == before {
-				t.Errorf("watchers of process %d were not notified, want a notification", i)
+				t.Errorf("the watchers of process %d were notified %d times, want at least once", i, told.Load()-before)
 			}
 		}
 		cancel()

@@ -120,7 +120,7 @@ func TestWritesDowngrade(t *testing.T) {
 			switch {
 			case test.says != "":
 				if err == nil || !strings.Contains(err.Error(), test.says) || last(t, m) != 0 {
-					t.Errorf("got error %v, want %s", err, test.says)
+					t.Errorf("got error %v, and the log has %d events; want %s, and none", err, last(t, m), test.says)
 				}
 			case err != nil:
 				t.Error(err)

@@ -77,7 +77,7 @@ func TestSetsWithout(t *testing.T) {
 	var report amendReport
 	out := must(t, dir, "log", "restore", "1-", "--reason", "x", "--json")
 	if err := json.Unmarshal([]byte(out), &report); err != nil || report.Events != 3 || report.First != 1 || report.Last != 3 || !report.Recorded || report.Before != nil || !sameJSON(report.After.Data, []byte(`{"title":"a"}`)) {
-		t.Errorf("got %s, want report.Events = 3, report.First = 1, report.Last = 3, report.Before = nil: %v", out, err)
+		t.Errorf(`got %s (%v), want 3 events from 1 to 3, recorded, nothing before, and {"title":"a"} after`, out, err)
 	}
 	wantPosts(t, dir, "a, b, c")
 }
@@ -116,8 +116,11 @@ func TestEraseSet(t *testing.T) {
 				t.Error("event 2 can be applied without event 1: err = nil, want an error")
 			}
 			args := append([]string{"log", "erase", "--yes"}, strings.Fields(line)...)
-			if out := must(t, dir, append(args, "--dry-run")...); !strings.Contains(out, "Would erase "+want+". Nothing was erased.") || len(filesWith(t, dir, "secret")) == 0 {
+			if out := must(t, dir, append(args, "--dry-run")...); !strings.Contains(out, "Would erase "+want+". Nothing was erased.") {
 				t.Errorf("got output %s, want %q in it", out, "Would erase "+want+". Nothing was erased.")
+			}
+			if len(filesWith(t, dir, "secret")) == 0 {
+				t.Errorf(`after a dry run no file in %s contains "secret", want it kept`, dir)
 			}
 			if out := must(t, dir, args...); !strings.HasPrefix(out, "Erased "+want+".") {
 				t.Errorf("got output %s, want %q first", out, "Erased "+want+".")

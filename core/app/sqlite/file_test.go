@@ -76,7 +76,7 @@ func TestOddFiles(t *testing.T) {
 				s.Close()
 			}
 			if err == nil || s != nil && test.want != "" || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) && s == nil {
-				t.Fatalf("got error %v, want %q in it", err, test.want)
+				t.Fatalf("Open(%s) = %v, %v; want no store and an error that contains %q and the path", path, s, err, test.want)
 			}
 			t.Log(err)
 			if after, _ := os.ReadFile(path); string(after) != string(before) {
@@ -154,7 +154,7 @@ func TestOpenAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 	if left, _ := filepath.Glob(path + "-*"); len(left) != 2 {
-		t.Errorf("other files: %q, want len(left) = 2", left)
+		t.Errorf("the other files are %q, want two", left)
 	}
 }
 
@@ -242,7 +242,7 @@ func TestScrub(t *testing.T) {
 		}
 	}
 	if found := filesWith(t, dir, "secret"); len(found) == 0 {
-		t.Fatal(`no file has the content: filesWith(t, dir, "secret") is empty`)
+		t.Fatalf(`no file in %s contains "secret", want one before the erasure`, dir)
 	}
 	err = s.Write(t.Context(), func(tx app.Tx) error {
 		names, err := tx.Names("")
@@ -451,7 +451,7 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("the actors are %s, want \",,,ada\"", got)
 		}
 		if names, err := s.Names(t.Context(), ""); err != nil || strings.Join(names, " ") != "amended amendment/0000000000000000002" {
-			t.Errorf("the documents are %q, want strings.Join(names, \" \") = \"amended amendment/0000000000000000002\": %v", names, err)
+			t.Errorf("the documents are %q, %v; want amended and amendment/0000000000000000002", names, err)
 		}
 		if am, err := app.NewAdmin(s, app.Options{}).FindAmendment(t.Context(), 2); err != nil || am == nil || !am.Skip {
 			t.Errorf("the amendment is %+v, want a value: %v", am, err)
