@@ -119,7 +119,7 @@ func TestBackup(t *testing.T) {
 	running := open(t, restored.Share(), mailing(world)) // on the empty log
 	digest, err := app.NewAdmin(restored.Share(), app.Options{}, mailing(world)).Copy(t.Context(), b)
 	if err != nil || digest.Events != last(t, m) || digest.Unreplayed != "" {
-		t.Fatalf("%+v, %v, want digest.Unreplayed = %q", digest, err, "")
+		t.Fatalf("%+v, %v, want Unreplayed %q", digest, err, "")
 	}
 	if got, want := whole(t, restored), whole(t, m); got != want {
 		t.Errorf("restored\n%s\nwant\n%s", got, want)

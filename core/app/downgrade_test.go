@@ -45,7 +45,7 @@ func TestDowngrade(t *testing.T) {
 		t.Errorf("a dry run changed the log to\n%s\nfrom\n%s", got, before)
 	}
 	if report, err = downgrade(t, m, app.Downgrade{To: 1, Reason: "back"}, summingBack()); err != nil || report.Stored != 2 {
-		t.Fatalf("%+v, %v, want report.Stored = 2", report, err)
+		t.Fatalf("%+v, %v, want Stored 2", report, err)
 	}
 	counted := &counting{Memory: m.Share()}
 	again, err := app.Open(t.Context(), counted, quiet(), summingBack())
@@ -62,7 +62,7 @@ func TestDowngrade(t *testing.T) {
 	}
 	r, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), 5)
 	if err != nil || r.Type != "app/amended" || !strings.Contains(string(r.Data), `"fallback":true`) || !strings.Contains(string(r.Data), `"reason":"back"`) {
-		t.Errorf("it is recorded as %s, want r.Type = \"app/amended\", %q in it, %q in it: %v", r.Data, `"fallback":true`, `"reason":"back"`, err)
+		t.Errorf(`it is recorded as %s, want Type "app/amended", %q in it, %q in it: %v`, r.Data, `"fallback":true`, `"reason":"back"`, err)
 	}
 	if value, err := older.Command(app.Record{Event: app.Event{Seq: 3}, Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":100,"unit":"kg"}}`)}); err != nil || value != (Count{100}) {
 		t.Errorf("the command of event 3 is %#v, want no error: %v", value, err)
@@ -78,14 +78,14 @@ func TestDowngrade(t *testing.T) {
 	execute(t, older, Count{1000})
 	execute(t, fresh, Sum{Amount{10000, "kg"}})
 	if _, err := app.DoRaw(t.Context(), older, Count{1}); err == nil {
-		t.Error("the older build has read an event that it does not know: err = nil, want an error")
+		t.Error("the older build has read an event that it does not know: got no error, want one")
 	}
 	counted.read = 0
 	if report, err = downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || report.Stored != 1 || report.Events != 3 {
-		t.Errorf("for a new event: %+v, %v, want report.Stored = 1, report.Events = 3", report, err)
+		t.Errorf("for a new event: %+v, %v, want Stored 1, Events 3", report, err)
 	}
 	if total(t, older) != 11111 || total(t, again) != 11111 || counted.read > 5 {
-		t.Errorf("the totals are %d and %d; the newer build has read %d events, want total(t, older) = 11111, total(t, again) = 11111, counted.read at most 5", total(t, older), total(t, again), counted.read)
+		t.Errorf("the totals are %d and %d, and the newer build has read %d events; want 11111 twice, and at most 5", total(t, older), total(t, again), counted.read)
 	}
 
 	if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 3, Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":200,"unit":"kg"}}`), Reason: "x"}); err != nil {
@@ -121,7 +121,7 @@ func TestDowngradeChanges(t *testing.T) {
 	}
 	other := summing(app.OlderOf[SumV1](1, func(SumV2) SumV1 { return SumV1{7} }), app.OlderOf[SumV2](2, Sum.Downgrade))
 	if report, err := downgrade(t, m, app.Downgrade{To: 1}, other); err != nil || report.Stored != 1 {
-		t.Fatalf("%+v, %v, want report.Stored = 1", report, err)
+		t.Fatalf("%+v, %v, want Stored 1", report, err)
 	}
 	if n := total(t, older); n != 7 {
 		t.Errorf("a running process has %d, want 7", n)
@@ -191,7 +191,7 @@ func TestDowngradeMany(t *testing.T) {
 			t.Fatal(err)
 		}
 		if report, err := downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || report.Stored != n {
-			t.Fatalf("%+v, %v, want report.Stored = %v", report, err, n)
+			t.Fatalf("%+v, %v, want Stored %v", report, err, n)
 		}
 		if got := last(t, m); got != n+1 {
 			t.Errorf("the log has %d events, want %v", got, n+1)

@@ -65,7 +65,7 @@ func TestErase(t *testing.T) {
 	}
 	record, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), 6)
 	if err != nil || record.Type != "app/amended" || !strings.Contains(string(record.Data), `"reason":"a request"`) || !strings.Contains(string(record.Data), `"by":"ada"`) {
-		t.Errorf("the erasure is recorded as %+v, %v, want record.Type = \"app/amended\", %q in it, %q in it", record, err, `"reason":"a request"`, `"by":"ada"`)
+		t.Errorf(`the erasure is recorded as %+v, %v, want Type "app/amended", %q in it, %q in it`, record, err, `"reason":"a request"`, `"by":"ada"`)
 	}
 	if got := dump(t, running); strings.Contains(got, "secret") || total(t, running) != 5 || got != replayed(t, m) {
 		t.Errorf(`a running process has %s with the total %d, and a new one %s; want the same, the total 5 and no "secret"`, got, total(t, running), replayed(t, m))
@@ -216,7 +216,7 @@ func TestEraseMany(t *testing.T) {
 			t.Fatal(err)
 		}
 		if total(t, running) != n {
-			t.Fatalf("the total is: total(t, running) = %v, want %v", total(t, running), n)
+			t.Fatalf("the total is %v, want %v", total(t, running), n)
 		}
 		if _, err := app.NewAdmin(m.Share(), app.Options{}).Amend(t.Context(), skipping(1, 10)); err != nil {
 			t.Fatal(err)
@@ -247,7 +247,7 @@ func TestEraseMany(t *testing.T) {
 			t.Errorf("%d writes: a running process has the total %d and %s; want %d and, as a new process, %s", writes, got, dump(t, running), n/5-2, replayed(t, m))
 		}
 		if _, err := app.NewAdmin(s, app.Options{}).Erase(t.Context(), e); !errors.Is(err, app.ErrNoEvents) || s.scrubs != scrubs+1 {
-			t.Errorf("%d writes: after the end, want app.ErrNoEvents, s.scrubs = %v: %v", writes, scrubs+1, err)
+			t.Errorf("%d writes: after the end got %v and %d scrubs, want app.ErrNoEvents and %d", writes, err, s.scrubs, scrubs+1)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func TestSavedFieldsAreExact(t *testing.T) {
 				t.Error(err)
 			}
 			if w := worker(t, m); w.Position != 1 {
-				t.Errorf("%+v, want w.Position = 1", w)
+				t.Errorf("%+v, want Position 1", w)
 			}
 		})
 	}

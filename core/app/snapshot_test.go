@@ -77,7 +77,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	amended, read := withFingerprint(t, m, "same")
 	if n := total(t, amended); read < 100 || n != 101 || total(t, a) != n {
-		t.Errorf("read %d events, and the total is %d, want read at least 100, n = 101, total(t, a) = %v", read, n, n)
+		t.Errorf("read %d events, and the totals are %d and %d; want at least 100, and 101 twice", read, n, total(t, a))
 	}
 	if err := a.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	status, err := a.Status(t.Context())
 	if err != nil || status.Features[0].Snapshot != 104 || status.Seq != 104 {
-		t.Errorf("%+v, %v, want status.Features[0].Snapshot = 104, status.Seq = 104", status, err)
+		t.Errorf("%+v, %v, want Features[0].Snapshot 104, Seq 104", status, err)
 	}
 }
 
@@ -169,7 +169,7 @@ func rewrite(t *testing.T, m *app.Memory, name string, sealed bool, change func(
 			changed = fmt.Sprintf("%x\n%s", sha256.Sum256([]byte(name+"\n"+content)), content)
 		}
 		if changed == string(text) {
-			t.Fatalf("nothing was changed: changed = %q, want not %q", changed, string(text))
+			t.Fatalf("nothing was changed: got %q, want not %q", changed, string(text))
 		}
 		if changed == "" {
 			return tx.Put(name, nil)
@@ -507,7 +507,7 @@ func TestSnapshotsWhenDue(t *testing.T) {
 				a.SnapshotDue(t.Context())
 				check("replaced", 21_000)
 				if _, checks, err := app.NewAdmin(m.Share(), o, feature).Replay(t.Context()); err != nil || checks[0].Result != app.SnapshotMatches {
-					t.Errorf("%+v, %v, want checks[0].Result = %v", checks, err, app.SnapshotMatches)
+					t.Errorf("%+v, %v, want Result %v", checks, err, app.SnapshotMatches)
 				}
 			})
 		})

@@ -274,7 +274,7 @@ func TestStateStreamCycle(t *testing.T) {
 	l := &list{}
 	l.Next = l
 	if err := writeState(new(bytes.Buffer), l); err == nil {
-		t.Error("no error: writeState(new(bytes.Buffer), l) = nil, want an error")
+		t.Error("no error: got no error, want one")
 	}
 }
 

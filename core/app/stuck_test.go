@@ -140,7 +140,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 			}
 			status, err := a.Status(t.Context())
 			if err != nil || !strings.HasPrefix(status.Features[0].Stuck, begins) || status.Features[0].Stale == stopped || status.Features[1].Stuck != "" || status.Seq != 6 {
-				t.Errorf("%+v, %v, want %q first, status.Features[1].Stuck = %q, status.Seq = 6", status, err, begins, "")
+				t.Errorf("%+v, %v, want %q first, Features[1].Stuck %q, Seq 6", status, err, begins, "")
 			}
 			if err := a.Snapshot(t.Context()); err != nil {
 				t.Error(err)
@@ -280,7 +280,7 @@ func TestWorkersWaitForAStuckFeature(t *testing.T) {
 		<-done
 		all, err = app.NewAdmin(m.Share(), app.Options{}).Workers(t.Context())
 		if err != nil || all[0].Error+all[1].Error != "" || all[0].Behind+all[1].Behind != 0 {
-			t.Errorf("%+v, %v, want all[0].Error+all[1].Error = %q, all[0].Behind+all[1].Behind = 0", all, err, "")
+			t.Errorf("%+v, %v, want all[0].Error+Error %q, all[0].Behind+Behind 0", all, err, "")
 		}
 	})
 }

@@ -126,11 +126,11 @@ func TestWorker(t *testing.T) {
 			t.Errorf("sent %s, want \"a b\"", got)
 		}
 		if w := worker(t, m); w.Process == "" || w.Position < 2 || w.Error != "" {
-			t.Errorf("%+v, want w.Position at least 2, w.Error = %q", w, "")
+			t.Errorf("%+v, want Position at least 2, Error %q", w, "")
 		}
 		p.end()
 		if w := worker(t, m); w.Process != "" || w.Behind != 0 {
-			t.Errorf("%+v, want w.Process = %q, w.Behind = 0", w, "")
+			t.Errorf("%+v, want Process %q, Behind 0", w, "")
 		}
 		execute(t, open(t, m.Share()), Add{Name: "c"})
 		again := start(t, m, mailing(world))
@@ -170,7 +170,7 @@ func TestWorkerTriesAgain(t *testing.T) {
 		execute(t, p.App, Add{Name: "b"})
 		time.Sleep(time.Second)
 		if w := worker(t, m); w.Trying != 1 || w.Tries != 2 || w.Error != "no line" || w.Position != 0 {
-			t.Errorf("%+v, want w.Trying = 1, w.Tries = 2, w.Error = \"no line\", w.Position = 0", w)
+			t.Errorf(`%+v, want Trying 1, Tries 2, Error "no line", Position 0`, w)
 		}
 		time.Sleep(3 * time.Second)
 		if got := world.list(); got != "a a a b" {
@@ -321,7 +321,7 @@ func TestLongWork(t *testing.T) {
 		close(slow.held)
 		time.Sleep(time.Second)
 		if slow.list() != "a" || other.list() != "" {
-			t.Errorf("they have sent %q and %q, want slow.list() = \"a\", other.list() = %q", slow.list(), other.list(), "")
+			t.Errorf(`they have sent %q and %q, want "a" and nothing`, slow.list(), other.list())
 		}
 		p.end()
 		q.end()

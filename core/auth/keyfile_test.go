@@ -86,7 +86,7 @@ func TestKeyFile(t *testing.T) {
 	}
 	for _, wrong := range []string{"bob", "sha256:", "sha256:zz", keys[0].Sum.String()[7:], "people"} {
 		if revoked, err := auth.RevokeKeys(file, wrong); err == nil {
-			t.Errorf("revoke %s revoked %v: err = nil, want an error", wrong, revoked)
+			t.Errorf("revoke %s revoked %v: got no error, want one", wrong, revoked)
 		}
 	}
 	if revoked, err := auth.RevokeKeys(file, keys[0].Sum.String()[:20]); err != nil || len(revoked) != 1 || revoked[0].Sum != keys[0].Sum {

@@ -127,7 +127,7 @@ func TestNamedKeys(t *testing.T) {
 		t.Errorf("the keys of two callers have the same principal %s, want different ones", one)
 	}
 	if got := fmt.Sprint(gate.Callers()); got != "[alice bob]" {
-		t.Errorf(`the callers: fmt.Sprint(gate.Callers()) = %q, want "[alice bob]"`, got)
+		t.Errorf(`the callers: got %q, want "[alice bob]"`, got)
 	}
 	for _, list := range [][]string{{"key-1=" + oldKey}, {"anonymous=" + oldKey}, {"alice=" + oldKey, "bob=" + oldKey}, {"alice=" + oldKey + " "}} {
 		if gate, err := auth.Keys("weather", list); err == nil || gate != nil || strings.Contains(err.Error(), oldKey) {
@@ -207,7 +207,7 @@ func TestActor(t *testing.T) {
 		"ada@https://b.example.com": {Subject: "ada", Name: "ada@https://b.example.com"},
 	} {
 		if got := id.Actor(); got != want {
-			t.Errorf("the actor of %+v: id.Actor() = %q, want %q", id, got, want)
+			t.Errorf("the actor of %+v: got %q, want %q", id, got, want)
 		}
 	}
 	for name, want := range map[string]bool{

@@ -56,7 +56,7 @@ func everywhere(t *testing.T, s func(*testing.T) *mcp.Server, o client.Options, 
 					revision = mcp.Latest
 				}
 				if got := client.Revision(); got != revision {
-					t.Errorf("it speaks: client.Revision() = %q, want %q", got, revision)
+					t.Errorf("it speaks: got %q, want %q", got, revision)
 				}
 				f(t, client)
 			})
@@ -129,7 +129,7 @@ func TestClientErrors(t *testing.T) {
 			}
 		}
 		if err := c.Request(t.Context(), "no/such", nil, nil); !errors.Is(err, jsonrpc.MethodNotFound) {
-			t.Errorf(`an unknown method: c.Request(t.Context(), "no/such", nil, nil) = %v, want %v`, err, jsonrpc.MethodNotFound)
+			t.Errorf("an unknown method: got %v, want %v", err, jsonrpc.MethodNotFound)
 		}
 	})
 }
@@ -172,7 +172,7 @@ func TestClientResources(t *testing.T) {
 			missing = jsonrpc.InvalidParams
 		}
 		if _, err := c.ReadResource(t.Context(), "note://by-id/gone"); !errors.Is(err, missing) {
-			t.Errorf("reading what is not there: err = %v, want %v", err, missing)
+			t.Errorf("reading what is not there: got %v, want %v", err, missing)
 		}
 	})
 }
@@ -188,7 +188,7 @@ func TestClientPrompts(t *testing.T) {
 			t.Errorf(`greet gives %+v, %v; want two messages, the first "Greet Ann", and no error`, prompt, err)
 		}
 		if _, err := c.GetPrompt(t.Context(), "greet", nil); !errors.Is(err, jsonrpc.InvalidParams) {
-			t.Errorf("without its argument: err = %v, want %v", err, jsonrpc.InvalidParams)
+			t.Errorf("without its argument: got %v, want %v", err, jsonrpc.InvalidParams)
 		}
 		var result struct {
 			Completion struct {
@@ -285,7 +285,7 @@ func TestClientCancels(t *testing.T) {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), timeout, why)
 			defer cancel()
 			if _, err := c.CallTool(ctx, "wait", nil); !errors.Is(err, why) {
-				t.Errorf("the call ends: err = %v, want %v", err, why)
+				t.Errorf("the call ends: got %v, want %v", err, why)
 			}
 		})
 		untilEntered(func(timeout time.Duration) {
@@ -326,10 +326,10 @@ func TestClientTimesOut(t *testing.T) {
 				t.Errorf(`with progress: %v, %v; want no error and Text "done"`, result, err)
 			}
 			if _, err := c.CallTool(t.Context(), "work", nil); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("without progress: err = %v, want %v", err, context.DeadlineExceeded)
+				t.Errorf("without progress: got %v, want %v", err, context.DeadlineExceeded)
 			}
 			if _, err := c.CallTool(t.Context(), "work", nil, follow, client.WithTimeouts(0, 220*time.Second)); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("beyond MaxTimeout: err = %v, want %v", err, context.DeadlineExceeded)
+				t.Errorf("beyond MaxTimeout: got %v, want %v", err, context.DeadlineExceeded)
 			}
 		})
 	}
@@ -394,7 +394,7 @@ func TestInProcess(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := client.InProcess(ctx, fixture.New(t, mcp.Options{}), client.Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("with an ended context: err = %v, want %v", err, context.Canceled)
+		t.Errorf("with an ended context: got %v, want %v", err, context.Canceled)
 	}
 }
 
@@ -422,11 +422,11 @@ func TestClientIsToldOfChanges(t *testing.T) {
 		}
 		server.RemoveTool("nothing")
 		if got := next(); got != "tools" {
-			t.Errorf(`it is told: next() = %q, want "tools"`, got)
+			t.Errorf(`it is told: got %q, want "tools"`, got)
 		}
 		server.ResourceUpdated("note://readme")
 		if got := next(); got != "note://readme" {
-			t.Errorf(`it is told: next() = %q, want "note://readme"`, got)
+			t.Errorf(`it is told: got %q, want "note://readme"`, got)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)

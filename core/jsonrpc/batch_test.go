@@ -192,7 +192,7 @@ func TestBatchWhoseAnswerCannotBeSent(t *testing.T) {
 	in := `[{"jsonrpc":"2.0","id":1,"method":"m"},{"jsonrpc":"2.0","id":2,"method":"m"}]` + "\n"
 	err := serveUntil(t, in, failingWriter{broken}, Dialect{Batches: true})
 	if !errors.Is(err, broken) {
-		t.Errorf("Run: err = %v, want %v", err, broken)
+		t.Errorf("Run: got %v, want %v", err, broken)
 	}
 }
 

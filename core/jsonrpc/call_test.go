@@ -99,7 +99,7 @@ func TestCallReturnsTheErrorOfThePeer(t *testing.T) {
 func TestCallWithoutHandlerIsMethodNotFound(t *testing.T) {
 	left, _ := link(t, Options{}, Options{})
 	if err := left.Call(t.Context(), "m", nil, nil); !errors.Is(err, MethodNotFound) {
-		t.Errorf(`left.Call(t.Context(), "m", nil, nil) = %v, want %v`, err, MethodNotFound)
+		t.Errorf("Call without a handler = %v, want %v", err, MethodNotFound)
 	}
 }
 
@@ -132,10 +132,10 @@ func TestCallOnAClosedConnection(t *testing.T) {
 			t.Errorf("a call that waited: <-waiting = %v, want %v", err, ErrClosed)
 		}
 		if err := p.conn.Call(t.Context(), "m", nil, nil); !errors.Is(err, ErrClosed) {
-			t.Errorf(`a later call: p.conn.Call(t.Context(), "m", nil, nil) = %v, want %v`, err, ErrClosed)
+			t.Errorf("a later call: got %v, want %v", err, ErrClosed)
 		}
 		if err := p.conn.Notify(t.Context(), "m", nil); !errors.Is(err, ErrClosed) {
-			t.Errorf(`a later notification: p.conn.Notify(t.Context(), "m", nil) = %v, want %v`, err, ErrClosed)
+			t.Errorf("a later notification: got %v, want %v", err, ErrClosed)
 		}
 	})
 }

@@ -91,7 +91,7 @@ func TestContextEndsWithTheHandler(t *testing.T) {
 		go func() { done <- conn.Run(context.WithValue(t.Context(), key{}, "value")) }()
 		_ = ours.Send([]byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`))
 		if line, _ := ours.Receive(); gist(t, line) != `1 "value"` {
-			t.Errorf(`gist(t, line) = %q, want "1 \"value\"" (line: %s)`, gist(t, line), line)
+			t.Errorf(`got %s, want 1 "value"`, line)
 		}
 		synctest.Wait()
 		if kept.Err() == nil {
@@ -149,7 +149,7 @@ func TestCancelRacesWithTheAnswer(t *testing.T) {
 			want = 0
 		}
 		if answers[id] != want {
-			t.Errorf("answers[id] = %v, want %v (id: %q) (cancelled[id]: %v)", answers[id], want, id, cancelled[id])
+			t.Errorf("the request %s is answered %d times, want %d (cancelled: %t)", id, answers[id], want, cancelled[id])
 		}
 	}
 }

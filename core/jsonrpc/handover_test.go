@@ -86,7 +86,7 @@ func TestHandOver(t *testing.T) {
 				close(pass)
 				p.expect(`1 {}`)
 				if released != test.later {
-					t.Errorf("Released: released = %v, want %v", released, test.later)
+					t.Errorf("Released: got %v, want %v", released, test.later)
 				}
 				p.end()
 				if n := others.Load(); n != 1 {
@@ -168,7 +168,7 @@ func TestAnswersKeepTheirOrderWhileTheWriterBlocks(t *testing.T) {
 			}
 			equal(t, gists(t, out.String()), want...)
 			if begun[4] >= time.Millisecond {
-				t.Errorf("the reading waited for the first write: number 4 began after: begun[4] = %v, want less than %v", begun[4], time.Millisecond)
+				t.Errorf("the reading waited for the first write: number 4 began after: got %v, want less than %v", begun[4], time.Millisecond)
 			}
 		})
 	}

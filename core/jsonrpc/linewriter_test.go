@@ -87,7 +87,7 @@ func TestBurstTakesFewWrites(t *testing.T) {
 				t.Errorf("%s: got %d messages, want %d", name, got, n)
 			}
 			if out.writes > n/100 {
-				t.Errorf("%s: out.writes = %v, want at most %v (n: %v)", name, out.writes, n/100, n)
+				t.Errorf("%s: got %v, want at most %v (n: %v)", name, out.writes, n/100, n)
 			}
 		})
 	}
@@ -173,7 +173,7 @@ func TestCloseWhileSendersWait(t *testing.T) {
 			t.Errorf("refused = %v, want at least 3", refused)
 		}
 		if err := l.send([]byte("x")); !errors.Is(err, ErrClosed) {
-			t.Errorf(`a later send: l.send([]byte("x")) = %v, want %v`, err, ErrClosed)
+			t.Errorf("a later send: got %v, want %v", err, ErrClosed)
 		}
 	})
 }
@@ -213,10 +213,10 @@ func TestCloseReportsWriteError(t *testing.T) {
 		r.CloseWithError(broken)
 		synctest.Wait()
 		if err := l.close(time.Second); !errors.Is(err, broken) {
-			t.Errorf("close: l.close(time.Second) = %v, want %v", err, broken)
+			t.Errorf("close: got %v, want %v", err, broken)
 		}
 		if err := l.send([]byte(`3`)); !errors.Is(err, broken) {
-			t.Errorf("a later send: l.send([]byte(`3`)) = %v, want %v", err, broken)
+			t.Errorf("a later send: got %v, want %v", err, broken)
 		}
 	})
 }

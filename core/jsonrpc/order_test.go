@@ -61,7 +61,7 @@ func TestReleasedRequestsRunConcurrently(t *testing.T) {
 			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"m"}`, i))
 		}
 		if n := g.count(); n != 50 {
-			t.Errorf("g.count() = %v, want 50", n)
+			t.Errorf("%d requests were handled, want 50", n)
 		}
 		close(g.pass)
 		p.end50()
@@ -102,7 +102,7 @@ func TestNotificationsKeepTheirOrder(t *testing.T) {
 	<-done
 	for i, params := range got {
 		if params != fmt.Sprintf("[%d]", i) {
-			t.Fatalf("number: params = %q, want %q (i: %v)", params, fmt.Sprintf("[%d]", i), i)
+			t.Fatalf("message %d has the params %q, want %q", i, params, fmt.Sprintf("[%d]", i))
 		}
 	}
 }

@@ -119,10 +119,10 @@ func TestCallVia(t *testing.T) {
 			conn.FailCalls()
 		}()
 		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait}); !errors.Is(err, ErrClosed) {
-			t.Errorf("abandoned: err = %v, want %v", err, ErrClosed)
+			t.Errorf("abandoned: got %v, want %v", err, ErrClosed)
 		}
 		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait}); !errors.Is(err, ErrClosed) {
-			t.Errorf("after that: err = %v, want %v", err, ErrClosed)
+			t.Errorf("after that: got %v, want %v", err, ErrClosed)
 		}
 		skipGrace := make(chan struct{})
 		close(skipGrace)

@@ -126,7 +126,7 @@ func TestReceiveBatch(t *testing.T) {
 		t.Errorf("the answer is %s, %v, %d times; want %s, no error, once", o.answer, o.err, o.times, want)
 	}
 	if o := receive(c, t.Context(), `[{"jsonrpc":"2.0","method":"who"}]`); o.times != 0 {
-		t.Errorf("notifications alone: o.times = %v, want 0 (o.answer: %q)", o.times, o.answer)
+		t.Errorf("notifications alone: got %v, want 0 (answer %q)", o.times, o.answer)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestReceiveCall(t *testing.T) {
 		receive(c, t.Context(), `{"jsonrpc":"2.0","id":1,"result":"there"}`)
 		synctest.Wait()
 		if o.answer != `{"jsonrpc":"2.0","id":1,"result":"there"}` {
-			t.Errorf(`the answer: o.answer = %q, want "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"there\"}"`, o.answer)
+			t.Errorf(`the answer: got %q, want "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"there\"}"`, o.answer)
 		}
 	})
 }
@@ -202,7 +202,7 @@ func TestReceiveSameID(t *testing.T) {
 			go receive(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"waits"}`)
 			synctest.Wait()
 			if o := receive(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"who"}`); !strings.Contains(o.answer, want) {
-				t.Errorf("unrelated %t: the second: o.answer = %q, want it to contain %q", unrelated, o.answer, want)
+				t.Errorf("unrelated %t: the second: got %q, want it to contain %q", unrelated, o.answer, want)
 			}
 			cancel()
 			synctest.Wait()

@@ -99,13 +99,13 @@ func TestInvalidNotificationsAndResponsesAreNotAnswered(t *testing.T) {
 		`{"id":1,"result":["` + strings.Repeat("x", DefaultMaxMessage) + `"]}`,
 	} {
 		if got := talk(t, Options{}, Dialect{Batches: true}, in); got != nil {
-			t.Errorf("%.80s: talk(t, Options{}, Dialect{Batches: true}, in) = %q, want nil", in, got)
+			t.Errorf("%.80s: got %q, want nil", in, got)
 		}
 		if len(in) > 1000 || strings.Contains(in, "[[") {
 			continue // too much for any batch
 		}
 		if got := talk(t, Options{}, Dialect{Batches: true}, "["+in+"]"); got != nil {
-			t.Errorf(`in a batch, %.80s: talk(t, Options{}, Dialect{Batches: true}, "["+in+"]") = %q, want nil`, in, got)
+			t.Errorf("in a batch, %.80s: got %q, want nil", in, got)
 		}
 	}
 }

@@ -75,12 +75,12 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		p.send(sleep("1", 2), sleep("2", 60))
 		synctest.Wait()
 		if ending != 0 {
-			t.Errorf("the end was announced too early: ending = %v, want 0", ending)
+			t.Errorf("the end was announced too early: got %v, want 0", ending)
 		}
 		p.stop()
 		synctest.Wait()
 		if ending != 1 {
-			t.Errorf("the end was announced: ending = %v, want 1", ending)
+			t.Errorf("the end was announced: got %v, want 1", ending)
 		}
 		p.send(sleep("3", 0), `{"jsonrpc":"2.0","method":"m"}`)
 		p.expect(`3 [0]`)
@@ -168,10 +168,10 @@ func TestWriteErrorCancelsRequests(t *testing.T) {
 			t.Errorf("Run: %v after %v; want %v at once", err, time.Since(start), broken)
 		}
 		if !errors.Is(cause, ErrClosed) {
-			t.Errorf("the cause: cause = %v, want %v", cause, ErrClosed)
+			t.Errorf("the cause: got %v, want %v", cause, ErrClosed)
 		}
 		if err := conn.Call(t.Context(), "m", nil, nil); !errors.Is(err, ErrClosed) {
-			t.Errorf(`Call: conn.Call(t.Context(), "m", nil, nil) = %v, want %v`, err, ErrClosed)
+			t.Errorf("Call: got %v, want %v", err, ErrClosed)
 		}
 	})
 }

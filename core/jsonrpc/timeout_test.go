@@ -42,7 +42,7 @@ func TestCallViaTimesOut(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, _, err := conn.Do(ctx, &Outgoing{Method: "m", Via: wait, OnID: slowly}); !errors.Is(err, ErrClosed) {
-			t.Errorf("abandoned before it is sent: err = %v, want %v", err, ErrClosed)
+			t.Errorf("abandoned before it is sent: got %v, want %v", err, ErrClosed)
 		}
 		skipGrace := make(chan struct{})
 		close(skipGrace)

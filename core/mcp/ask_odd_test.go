@@ -128,7 +128,7 @@ func TestHookAsks(t *testing.T) {
 				return fmt.Sprint(runs), nil
 			})
 			if got := answering(t, s, r).CallTool("ask", nil); got.Text() != "2" {
-				t.Errorf(`the tool: got.Text() = %q, want "2"`, got.Text())
+				t.Errorf(`the tool: got %q, want "2"`, got.Text())
 			}
 		})
 	}
@@ -145,7 +145,7 @@ func TestHookResults(t *testing.T) {
 				return next(ctx)
 			}})
 			if err := answering(t, s, r).Call("tools/list", nil, nil); err == nil {
-				t.Errorf(`%s: %v is taken: answering(t, s, r).Call("tools/list", nil, nil) = nil, want an error`, r, bad)
+				t.Errorf("%s: %v is taken: got no error, want one", r, bad)
 			}
 		}
 		s := newServer(mcp.Options{Tools: true, Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
@@ -175,7 +175,7 @@ func TestAskInstead(t *testing.T) {
 			return string(form.Action), err
 		})
 		if got := oddClient(t, s, r, `{"action":"decline"}`).CallTool("ask", nil); got.Text() != "decline" {
-			t.Errorf(`%s: the tool: got.Text() = %q, want "decline"`, r, got.Text())
+			t.Errorf(`%s: the tool: got %q, want "decline"`, r, got.Text())
 		}
 	}
 }
@@ -195,7 +195,7 @@ func TestAskFromManyGoroutines(t *testing.T) {
 			return "done", errors.Join(errs...)
 		})
 		if got := answering(t, s, r).CallTool("ask", nil); got.Text() != "done" {
-			t.Errorf(`%s: the tool: got.Text() = %q, want "done"`, r, got.Text())
+			t.Errorf(`%s: the tool: got %q, want "done"`, r, got.Text())
 		}
 		if want := map[mcp.Revision]int32{mcp.Revision20251125: 1, mcp.Revision20260728: 2}[r]; runs.Load() != want {
 			t.Errorf("%s: %d runs, not %d", r, runs.Load(), want)
@@ -320,7 +320,7 @@ func TestSamplingWithTools(t *testing.T) {
 		return "", mcp.Ask(ctx, &mcp.Sampling{MaxTokens: 1, Messages: []mcp.SamplingMessage{{Content: []mcp.Content{mcp.ToolUse{ID: "1", Name: "add"}}}}})
 	})
 	if got := answering(t, s, mcp.Revision20251125).CallTool("ask", nil); !strings.Contains(got.Text(), `sampling {"tools":{}}`) {
-		t.Errorf(`the tool: got.Text() = %q, want it to contain "sampling {\"tools\":{}}"`, got.Text())
+		t.Errorf(`the tool: got %q, want it to contain "sampling {\"tools\":{}}"`, got.Text())
 	}
 }
 
@@ -362,7 +362,7 @@ func TestListenEndsWithItsResult(t *testing.T) {
 		client.receive(t) // the acknowledgement
 		stop()
 		if answer := string(client.receive(t)); !strings.Contains(answer, `"result":{"resultType":"complete"`) {
-			t.Fatalf(`the listen ended: string(client.receive(t)) = %q, want it to contain "\"result\":{\"resultType\":\"complete\""`, answer)
+			t.Fatalf(`the listen ended: got %q, want it to contain "\"result\":{\"resultType\":\"complete\""`, answer)
 		}
 		if err := <-ended; err != nil {
 			t.Error(err)
@@ -400,6 +400,6 @@ func TestHookCannotReplay(t *testing.T) {
 		}
 	}
 	if done != 1 {
-		t.Errorf("the state was good: done = %v, want 1", done)
+		t.Errorf("the state was good: got %v, want 1", done)
 	}
 }

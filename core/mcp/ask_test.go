@@ -91,10 +91,10 @@ func TestAskInEveryEra(t *testing.T) {
 				t.Errorf("the handler ran %d times, not %d", runs, wantRuns)
 			}
 			if got := client.GetPrompt("ask", nil); got.Description != want {
-				t.Errorf("the prompt: got.Description = %q, want %q", got.Description, want)
+				t.Errorf("the prompt: got %q, want %q", got.Description, want)
 			}
 			if got := client.ReadResource("ask://a"); got[0].Text != want {
-				t.Errorf("the resource: got[0].Text = %q, want %q", got[0].Text, want)
+				t.Errorf("the resource: got %q, want %q", got[0].Text, want)
 			}
 		})
 	}

@@ -44,7 +44,7 @@ func TestQuickToolBecomesSlow(t *testing.T) {
 				client.send(t, []byte(`{"jsonrpc":"2.0","id":"slow","method":"tools/call","params":{"name":"work","arguments":{"slow":true}}}`))
 				client.send(t, []byte(`{"jsonrpc":"2.0","id":"ping","method":"ping"}`))
 				if answer := string(client.receive(t)); !strings.Contains(answer, `"ping"`) {
-					t.Errorf(`the first answer: string(client.receive(t)) = %q, want it to contain "\"ping\""`, answer)
+					t.Errorf(`the first answer: got %q, want it to contain "\"ping\""`, answer)
 				}
 				if took := time.Since(began); took > time.Millisecond {
 					t.Errorf("a ping took %v, want at most %v", took, time.Millisecond)
@@ -52,7 +52,7 @@ func TestQuickToolBecomesSlow(t *testing.T) {
 				client.send(t, []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"slow"}}`))
 				client.send(t, []byte(`{"jsonrpc":"2.0","id":"again","method":"ping"}`))
 				if answer := string(client.receive(t)); !strings.Contains(answer, `"again"`) {
-					t.Errorf(`the second answer: string(client.receive(t)) = %q, want it to contain "\"again\""`, answer)
+					t.Errorf(`the second answer: got %q, want it to contain "\"again\""`, answer)
 				}
 				if took := time.Since(began); took > time.Millisecond {
 					t.Errorf("a cancellation took %v, want at most %v", took, time.Millisecond)

@@ -70,7 +70,7 @@ func TestOnlyOfferedMethods(t *testing.T) {
 			}
 			for _, method := range test.refused {
 				if err := c.Call(method, nil, nil); !errors.Is(err, jsonrpc.MethodNotFound) {
-					t.Errorf("%s: c.Call(method, nil, nil) = %v, want %v", method, err, jsonrpc.MethodNotFound)
+					t.Errorf("%s: got %v, want %v", method, err, jsonrpc.MethodNotFound)
 				}
 			}
 		})
@@ -226,7 +226,7 @@ func TestProvide(t *testing.T) {
 			})
 		}
 		if got := c.CallTool("look", nil).Text(); !strings.Contains(got, " and "+string(revision)+", of the hook, <nil>, look") {
-			t.Errorf(`in revision: c.CallTool("look", nil).Text() = %q, want it to contain %q (revision: %q)`, got, " and "+string(revision)+", of the hook, <nil>, look", revision)
+			t.Errorf("in revision: got %q, want it to contain %q (revision: %q)", got, " and "+string(revision)+", of the hook, <nil>, look", revision)
 		}
 	}
 }
@@ -340,7 +340,7 @@ func TestOffersAreFixedPerSession(t *testing.T) {
 			t.Errorf("the early client got %+v, want nothing", more)
 		}
 		if err := early.Call("prompts/list", nil, nil); !errors.Is(err, jsonrpc.MethodNotFound) {
-			t.Errorf(`the early client's prompts/list: early.Call("prompts/list", nil, nil) = %v, want %v`, err, jsonrpc.MethodNotFound)
+			t.Errorf("the early client's prompts/list: got %v, want %v", err, jsonrpc.MethodNotFound)
 		}
 		if late := mcptest.Connect(t, s); len(late.Prompts()) != 1 {
 			t.Errorf("the late client sees %d prompts, want 1", len(late.Prompts()))
@@ -436,7 +436,7 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				if got := c.CallTool("add", map[string]any{"a": i, "b": 1}).Text(); got == "" {
-					t.Errorf(`add says nothing: c.CallTool("add", map[string]any{"a": i, "b": 1}).Text() = %q, want not ""`, got)
+					t.Errorf(`add says nothing: got %q, want not ""`, got)
 				}
 				c.Tools()
 				c.Resources()

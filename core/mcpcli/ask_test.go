@@ -90,7 +90,7 @@ func TestVisit(t *testing.T) {
 	cancel()
 	a := newAsker(silent, io.Discard, &terminal.Progress{})
 	if err := a.visit(ctx, &mcp.URLElicitation{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("interrupted: a.visit(ctx, &mcp.URLElicitation{}) = %v, want %v", err, context.Canceled)
+		t.Errorf("interrupted: got %v, want %v", err, context.Canceled)
 	}
 }
 

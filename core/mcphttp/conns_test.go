@@ -44,7 +44,7 @@ func TestEviction(t *testing.T) {
 	runWithClock(t, echo{}, ServeOptions{MaxConns: 3, Health: true}, func(t *testing.T, listener pipes, _ func() error) {
 		old := listener.dial()
 		if status := get(old, "/mcp"); status != 200 {
-			t.Fatalf(`the first gets: get(old, "/mcp") = %v, want 200`, status)
+			t.Fatalf("the first gets: got %v, want 200", status)
 		}
 		time.Sleep(2 * time.Second)
 		silent := listener.dial()
@@ -54,7 +54,7 @@ func TestEviction(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		for i, gone := range []net.Conn{silent, slow, old} {
 			if status := get(listener.dial(), "/mcp"); status != 200 {
-				t.Errorf(`newcomer %d gets: get(listener.dial(), "/mcp") = %v, want 200`, i, status)
+				t.Errorf("newcomer %d gets: got %v, want 200", i, status)
 			}
 			synctest.Wait()
 			if !isClosed(gone) {
@@ -83,7 +83,7 @@ func TestFull(t *testing.T) {
 			t.Errorf(`a request above the limit is answered with %q; want text starting with "HTTP/1.1 503 " and text containing "Retry-After: " and "limit of 2 connections"`, text)
 		}
 		if status := get(listener.dial(), HealthPath); status != 200 {
-			t.Errorf("the health check gets: get(listener.dial(), HealthPath) = %v, want 200", status)
+			t.Errorf("the health check gets: got %v, want 200", status)
 		}
 		for range 2 {
 			if status := <-statuses; status != http.StatusTeapot {
@@ -136,7 +136,7 @@ func TestSlowSecondHeader(t *testing.T) {
 		conn := listener.dial()
 		defer conn.Close()
 		if status := get(conn, "/mcp"); status != 200 {
-			t.Fatalf(`the first request gets: get(conn, "/mcp") = %v, want 200`, status)
+			t.Fatalf("the first request gets: got %v, want 200", status)
 		}
 		io.WriteString(conn, "GET /mcp HT")
 		began := time.Now()

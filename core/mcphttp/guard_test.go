@@ -231,7 +231,7 @@ func TestGuard(t *testing.T) {
 		response := sendRequest(t, test.door, test.request, test.headers...)
 		text := read(t, response)
 		if response.StatusCode != test.status {
-			t.Errorf("response.StatusCode = %v, want %v (test.request: %q) (test.headers: %q)", response.StatusCode, test.status, test.request, test.headers)
+			t.Errorf("%[3]s with %[4]q gives %[1]d, want %[2]d", response.StatusCode, test.status, test.request, test.headers)
 		}
 		served := strings.HasPrefix(test.request, "POST ") && test.status == 200
 		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"} {
@@ -331,7 +331,7 @@ func TestGates(t *testing.T) {
 			t.Errorf(`%q: the header Retry-After is %q, want one only with the status 503; the status is %d`, test.headers, retry, test.status)
 		}
 		if strings.Contains(text, "eyJsecret") {
-			t.Errorf(`%q: an error of ours is told to everybody: text = %q, want it without "eyJsecret"`, test.headers, text)
+			t.Errorf(`%q: an error of ours is told to everybody: got %q, want it without "eyJsecret"`, test.headers, text)
 		}
 	}
 	for _, secret := range []string{key, "other", "Basic", "eDp5"} {
@@ -349,7 +349,7 @@ func TestPreflight(t *testing.T) {
 	response := sendRequest(t, d, "OPTIONS /mcp", "Origin: https://app.example.com", "Access-Control-Request-Method: POST",
 		"Access-Control-Request-Headers: content-type,mcp-param-city", "Access-Control-Request-Headers: Mcp-Param-Unit")
 	if response.StatusCode != 204 {
-		t.Fatalf("response.StatusCode = %v, want 204", response.StatusCode)
+		t.Fatalf("the preflight gives %s, want 204", response.Status)
 	}
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Origin":      "https://app.example.com",
@@ -364,16 +364,16 @@ func TestPreflight(t *testing.T) {
 		}
 	}
 	if vary := response.Header.Get("Vary"); !strings.HasPrefix(vary, "Origin") {
-		t.Errorf(`Vary: response.Header.Get("Vary") = %q, want the prefix "Origin"`, vary)
+		t.Errorf(`Vary: got %q, want the prefix "Origin"`, vary)
 	}
 	if response := sendRequest(t, d, "OPTIONS /mcp", "Origin: https://evil.example.com", "Access-Control-Request-Method: POST"); response.StatusCode != 403 {
-		t.Errorf("the preflight of another: response.StatusCode = %v, want 403", response.StatusCode)
+		t.Errorf("the preflight of another: got %v, want 403", response.StatusCode)
 	}
 	if response := sendRequest(t, d, "POST /mcp", "Origin: https://app.example.com"); response.StatusCode != 401 || response.Header.Get("Access-Control-Allow-Origin") == "" {
 		t.Errorf("a request of a page without a key gives %d %v, want 401 and the header Access-Control-Allow-Origin", response.StatusCode, response.Header)
 	}
 	if response := sendRequest(t, d, "POST /mcp", "X-Api-Token: "+key); response.Header.Get("Access-Control-Allow-Origin") != "" {
-		t.Errorf(`there was no origin, and the answer: response.Header.Get("Access-Control-Allow-Origin") = %q, want "" (response.Header: %+v)`, response.Header.Get("Access-Control-Allow-Origin"), response.Header)
+		t.Errorf(`there was no origin, and the answer: got %q, want "" (Header %+v)`, response.Header.Get("Access-Control-Allow-Origin"), response.Header)
 	}
 }
 

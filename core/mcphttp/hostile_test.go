@@ -44,7 +44,7 @@ func beginSession(t *testing.T, h http.Handler, r mcp.Revision) string {
 	w := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+string(r)+`","capabilities":{"elicitation":{}}}}`))
 	id := "Mcp-Session-Id: " + w.Header().Get("Mcp-Session-Id")
 	if w := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, id)); w.Code != 202 {
-		t.Fatalf("initialized: w.Code = %v, want 202 (w.Body: %+v)", w.Code, w.Body)
+		t.Fatalf("initialized: got %v, want 202 (Body %+v)", w.Code, w.Body)
 	}
 	return id
 }
@@ -141,7 +141,7 @@ func TestHTTPDeleted(t *testing.T) {
 			t.Fatal(w.Code)
 		}
 		if w := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)); w.Code != 404 {
-			t.Fatalf("behind DELETE a request: w.Code = %v, want 404", w.Code)
+			t.Fatalf("behind DELETE a request: got %v, want 404", w.Code)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func TestHTTPIdleTime(t *testing.T) {
 					return serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)).Code
 				}
 				if got := ask(); got != 200 {
-					t.Fatalf("a ping: ask() = %v, want 200", got)
+					t.Fatalf("a ping: got %v, want 200", got)
 				}
 				time.Sleep(test.after)
 				if got := ask(); got != test.want {
@@ -324,11 +324,11 @@ func TestHTTPRefusedReader(t *testing.T) {
 	events := bufio.NewReader(s.open("GET", "", "Mcp-Session-Id: "+id).Body)
 	next(t, events)
 	if a := s.do("GET", "", "Mcp-Session-Id: "+id, "Last-Event-ID: 0-0", "Last-Event-ID: 0-1"); a.StatusCode != 400 {
-		t.Errorf("two events give: a.StatusCode = %v, want 400 (a.Status: %q)", a.StatusCode, a.Status)
+		t.Errorf("two events give: got %v, want 400 (Status %q)", a.StatusCode, a.Status)
 	}
 	server.RemoveTool("x")
 	if e := next(t, events); !strings.Contains(e, "list_changed") {
-		t.Errorf(`the reader is told: next(t, events) = %q, want it to contain "list_changed"`, e)
+		t.Errorf(`the reader is told: got %q, want it to contain "list_changed"`, e)
 	}
 }
 
@@ -342,7 +342,7 @@ func TestHTTPUnread(t *testing.T) {
 		l.dial(t, callOf("1", "talks", ","+meta), statelessHeaders("tools/call", "talks")...)
 		time.Sleep(time.Minute)
 		if w := serve(h, newRequest(t.Context(), "POST", callOf("1", "talks", ","+meta), statelessHeaders("tools/call", "talks")...)); w.Code != 200 {
-			t.Errorf("another client is told: w.Code = %v, want 200 (w.Body: %+v)", w.Code, w.Body)
+			t.Errorf("another client is told: got %v, want 200 (Body %+v)", w.Code, w.Body)
 		}
 		shutDown(t, h)
 	})
@@ -425,13 +425,13 @@ func TestHTTPReplayLimit(t *testing.T) {
 		told = append(told, idOf(s.post(session, callOf("2", "tells", withProgress)).body))
 	}
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(suspended.body)); !strings.Contains(a.body, "worth the wait") {
-		t.Errorf(`who was away is told: a.body = %q, want it to contain "worth the wait" (a.Status: %q)`, a.body, a.Status)
+		t.Errorf(`who was away is told: got %q, want it to contain "worth the wait" (Status %q)`, a.body, a.Status)
 	}
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+told[0]); a.StatusCode != 400 {
-		t.Errorf("the oldest can be seen again: a.StatusCode = %v, want 400 (a.Status: %q)", a.StatusCode, a.Status)
+		t.Errorf("the oldest can be seen again: got %v, want 400 (Status %q)", a.StatusCode, a.Status)
 	}
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+told[3]); a.StatusCode != 200 {
-		t.Errorf("the newest cannot be seen again: a.StatusCode = %v, want 200 (a.Status: %q) (a.body: %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("the newest cannot be seen again: got %v, want 200 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
 	}
 	// What came before an answer is forgotten before it.
 	if err := server.AddTool(mcp.Tool{Name: "chats"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
@@ -444,12 +444,12 @@ func TestHTTPReplayLimit(t *testing.T) {
 	}
 	chat := s.post(session, callOf("2", "chats", withProgress)).body
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(chat)); !strings.Contains(a.body, "a short answer") {
-		t.Errorf(`behind much, the answer: a.body = %q, want it to contain "a short answer" (a.Status: %q)`, a.body, a.Status)
+		t.Errorf(`behind much, the answer: got %q, want it to contain "a short answer" (Status %q)`, a.body, a.Status)
 	}
 	small := newTestSite(t, server, mcphttp.Options{ReplayBuffer: 20_000})
 	session = small.begin(mcp.LatestHandshake)
 	last := idOf(small.post(session, callOf("2", "tells", withProgress)).body)
 	if a := small.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last); a.StatusCode != 400 {
-		t.Errorf("what is larger than the room is kept: a.StatusCode = %v, want 400 (a.Status: %q)", a.StatusCode, a.Status)
+		t.Errorf("what is larger than the room is kept: got %v, want 400 (Status %q)", a.StatusCode, a.Status)
 	}
 }

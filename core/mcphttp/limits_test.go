@@ -76,7 +76,7 @@ func TestClientShare(t *testing.T) {
 				t.Errorf(`another client gets %s %q; want StatusCode 200 and body without "\"error\""`, a.Status, a.body)
 			}
 			if a := s.do("DELETE", "", "Mcp-Session-Id: "+annSession, ann); a.StatusCode != 204 {
-				t.Errorf("ending a session: a.StatusCode = %v, want 204 (a.Status: %q)", a.StatusCode, a.Status)
+				t.Errorf("ending a session: got %v, want 204 (Status %q)", a.StatusCode, a.Status)
 			}
 		})
 	}
@@ -100,7 +100,7 @@ func TestCallsEach(t *testing.T) {
 	}
 	for i := range 2 {
 		if a := s.post(session, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i), "X-Test-User: ann"); a.StatusCode != 202 {
-			t.Errorf("cancelling call %d: a.StatusCode = %v, want 202 (a.Status: %q) (a.body: %q)", i, a.StatusCode, a.Status, a.body)
+			t.Errorf("cancelling call %d: got %v, want 202 (Status %q) (body %q)", i, a.StatusCode, a.Status, a.body)
 		}
 	}
 	s.begin(mcp.LatestHandshake, "X-Test-User: bob")
@@ -137,7 +137,7 @@ func TestUnfinishedBodies(t *testing.T) {
 		t.Error("none of two bodies is refused")
 	}
 	if a := s.do("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":"`+strings.Repeat("x", 60<<10)+`",`+meta+`}}`, append(statelessHeaders("tools/list", ""), "X-Test-User: bob")...); a.StatusCode != 200 {
-		t.Errorf("another client gets: a.StatusCode = %v, want 200 (a.Status: %q) (a.body: %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("another client gets: got %v, want 200 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestLongSubscription(t *testing.T) {
 	session := s.begin(mcp.LatestHandshake)
 	a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://`+strings.Repeat("x", 9000)+`"}}`)
 	if !strings.Contains(a.body, "9007 bytes (limit 8192 for a subscription)") {
-		t.Errorf(`a.body = %q, want it to contain "9007 bytes (limit 8192 for a subscription)" (a.Status: %q)`, a.body, a.Status)
+		t.Errorf(`got %[2]s %[1]q, want it to contain "9007 bytes (limit 8192 for a subscription)"`, a.body, a.Status)
 	}
 }
 
@@ -193,10 +193,10 @@ func TestBareHandler(t *testing.T) {
 		text, _ := io.ReadAll(conn)
 		conn.Close()
 		if want := fmt.Sprintf("HTTP/1.1 %d ", test.want); !strings.HasPrefix(string(text), want) {
-			t.Errorf("Host %q, Origin %q: string(text) = %q, want the prefix %q", test.host, test.origin, string(text), want)
+			t.Errorf("Host %q, Origin %q: got %q, want the prefix %q", test.host, test.origin, string(text), want)
 		}
 		if allowed := strings.Contains(string(text), "Access-Control-Allow-Origin"); allowed != (test.want == 200 && test.origin != "") {
-			t.Errorf("Host: got %v, want %v (test.host: %q) (test.origin: %q)", allowed, (test.want == 200 && test.origin != ""), test.host, test.origin)
+			t.Errorf("Host: got %v, want %v (host %q) (origin %q)", allowed, (test.want == 200 && test.origin != ""), test.host, test.origin)
 		}
 	}
 }

@@ -147,7 +147,7 @@ func TestPanic(t *testing.T) {
 	var logged safeBuffer
 	addr, stop := start(t, panicking{}, ServeOptions{Logger: slog.New(slog.NewTextHandler(&logged, nil)), Health: true})
 	if response, err := http.Post("http://"+addr+"/mcp", "application/json", strings.NewReader("{}")); err == nil {
-		t.Errorf("it is answered with %d: err = nil, want an error", response.StatusCode)
+		t.Errorf("it is answered with %d: got no error, want one", response.StatusCode)
 	}
 	response, err := http.Get("http://" + addr + "/healthz")
 	if err != nil {

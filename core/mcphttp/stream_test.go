@@ -116,18 +116,18 @@ func TestHTTPResume(t *testing.T) {
 	step <- struct{}{}
 	step <- struct{}{}
 	if a := s.do("GET", "", "Mcp-Session-Id: "+other, "Last-Event-ID: "+last); a.StatusCode != 400 {
-		t.Errorf("another session resumes the stream: a.StatusCode = %v, want 400 (a.Status: %q) (a.body: %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("another session resumes the stream: got %v, want 400 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
 	}
 	r = s.open("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last)
 	events = bufio.NewReader(r.Body)
 	for i := range 2 {
 		if e := next(t, events); !strings.Contains(e, fmt.Sprintf(`"progress":%d`, i+2)) {
-			t.Errorf("it goes on: next(t, events) = %q, want it to contain %q", e, fmt.Sprintf(`"progress":%d`, i+2))
+			t.Errorf("it goes on: got %q, want it to contain %q", e, fmt.Sprintf(`"progress":%d`, i+2))
 		}
 	}
 	step <- struct{}{}
 	if e := next(t, events); !strings.Contains(e, "walked") {
-		t.Errorf(`it ends: next(t, events) = %q, want it to contain "walked"`, e)
+		t.Errorf(`it ends: got %q, want it to contain "walked"`, e)
 	}
 	for range 2 { // what has been seen may be seen again
 		if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last); strings.Count(a.body, "data: ") != 3 || !strings.Contains(a.body, "walked") {
@@ -155,12 +155,12 @@ func TestHTTPSuspend(t *testing.T) {
 	r := s.open("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(a.body))
 	step <- struct{}{}
 	if e := next(t, bufio.NewReader(r.Body)); !strings.Contains(e, "worth the wait") {
-		t.Errorf(`the answer: next(t, bufio.NewReader(r.Body)) = %q, want it to contain "worth the wait"`, e)
+		t.Errorf(`the answer: got %q, want it to contain "worth the wait"`, e)
 	}
 	// A stateless client cannot resume, so it waits.
 	go func() { step <- struct{}{} }()
 	if a := s.post(s.begin(mcp.Revision20250618), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"suspends"}}`); !strings.Contains(a.body, "worth the wait") {
-		t.Errorf(`in 2025-06-18 the call: a.body = %q, want it to contain "worth the wait"`, a.body)
+		t.Errorf(`in 2025-06-18 the call: got %q, want it to contain "worth the wait"`, a.body)
 	}
 }
 
@@ -174,17 +174,17 @@ func TestHTTPAsk(t *testing.T) {
 	next(t, events)
 	question := next(t, events)
 	if !strings.Contains(question, `"method":"elicitation/create"`) {
-		t.Fatalf(`the question: question = %q, want it to contain "\"method\":\"elicitation/create\""`, question)
+		t.Fatalf(`the question: got %q, want it to contain "\"method\":\"elicitation/create\""`, question)
 	}
 	const reply = `{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"name":"Ann"}}}`
 	if a := s.post(other, reply); a.StatusCode != 202 {
-		t.Errorf("an answer to nothing: a.StatusCode = %v, want 202 (a.Status: %q)", a.StatusCode, a.Status)
+		t.Errorf("an answer to nothing: got %v, want 202 (Status %q)", a.StatusCode, a.Status)
 	}
 	if a := s.post(session, reply); a.StatusCode != 202 || a.body != "" {
 		t.Errorf(`the answer gives %s %q; want StatusCode 202 and body ""`, a.Status, a.body)
 	}
 	if e := next(t, events); !strings.Contains(e, "answered") {
-		t.Errorf(`the result: next(t, events) = %q, want it to contain "answered"`, e)
+		t.Errorf(`the result: got %q, want it to contain "answered"`, e)
 	}
 }
 
@@ -194,14 +194,14 @@ func TestHTTPOwnStream(t *testing.T) {
 	s := newTestSite(t, server, mcphttp.Options{})
 	session := s.begin(mcp.LatestHandshake)
 	if a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://readme"}}`); a.StatusCode != 200 {
-		t.Fatalf("a.StatusCode = %v, want 200 (a.body: %q)", a.StatusCode, a.body)
+		t.Fatalf("the subscription gives %d, want 200: %s", a.StatusCode, a.body)
 	}
 	r := s.open("GET", "", "Mcp-Session-Id: "+session)
 	events := bufio.NewReader(r.Body)
 	last := idOf(next(t, events))
 	server.ResourceUpdated("note://readme")
 	if e := next(t, events); !strings.Contains(e, `"method":"notifications/resources/updated","params":{"uri":"note://readme"}`) {
-		t.Errorf(`the client is told: next(t, events) = %q, want it to contain "\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":\"note://readme\"}"`, e)
+		t.Errorf(`the client is told: got %q, want it to contain "\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":\"note://readme\"}"`, e)
 	}
 	// A second stream replaces the first.
 	second := s.open("GET", "", "Mcp-Session-Id: "+session)
@@ -210,11 +210,11 @@ func TestHTTPOwnStream(t *testing.T) {
 	}
 	server.RemoveTool("greets")
 	if e := next(t, bufio.NewReader(second.Body)); !strings.Contains(e, "tools/list_changed") {
-		t.Errorf(`the second is told: next(t, bufio.NewReader(second.Body)) = %q, want it to contain "tools/list_changed"`, e)
+		t.Errorf(`the second is told: got %q, want it to contain "tools/list_changed"`, e)
 	}
 	again := s.open("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last)
 	if e := next(t, bufio.NewReader(again.Body)); !strings.Contains(e, "resources/updated") {
-		t.Errorf(`behind the first event comes: next(t, bufio.NewReader(again.Body)) = %q, want it to contain "resources/updated"`, e)
+		t.Errorf(`behind the first event comes: got %q, want it to contain "resources/updated"`, e)
 	}
 	if a := s.do("DELETE", "", "Mcp-Session-Id: "+session); a.StatusCode != 204 {
 		t.Error(a.Status)
@@ -235,7 +235,7 @@ func TestHTTPListen(t *testing.T) {
 	server.RemovePrompt("plain")
 	server.RemoveTool("greets")
 	if e := next(t, events); !strings.Contains(e, `tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"l"}}`) {
-		t.Errorf(`it is told: next(t, events) = %q, want it to contain "tools/list_changed\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"l\"}}"`, e)
+		t.Errorf(`it is told: got %q, want it to contain "tools/list_changed\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"l\"}}"`, e)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
@@ -243,7 +243,7 @@ func TestHTTPListen(t *testing.T) {
 		t.Error(err)
 	}
 	if e := next(t, events); !strings.Contains(e, `"id":"l","result":`) {
-		t.Errorf(`it ends: next(t, events) = %q, want it to contain "\"id\":\"l\",\"result\":"`, e)
+		t.Errorf(`it ends: got %q, want it to contain "\"id\":\"l\",\"result\":"`, e)
 	}
 	if rest, err := io.ReadAll(events); err != nil || len(rest) > 0 {
 		t.Errorf("behind it comes %q, %v; want no error and no rest", rest, err)
@@ -290,7 +290,7 @@ func TestHTTPLimits(t *testing.T) {
 		t.Errorf("a second call gives %s %v %q; want 503 and the header Retry-After", a.Status, a.Header, a.body)
 	}
 	if a := s.post(first, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c"}}`); a.StatusCode != 202 {
-		t.Errorf("to cancel the first: a.StatusCode = %v, want 202 (a.Status: %q) (a.body: %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("to cancel the first: got %v, want 202 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
 	}
 	if all, err := io.ReadAll(r.Body); err != nil || strings.Contains(string(all), "result") {
 		t.Errorf(`the cancelled call gives %q, %v; want no error and all without "result"`, all, err)
@@ -326,7 +326,7 @@ func TestHTTPGone(t *testing.T) {
 		cancel()
 	}()
 	if _, err := s.Client().Do(req); err == nil {
-		t.Error("the client has an answer: err = nil, want an error")
+		t.Error("the client has an answer: got no error, want one")
 	}
 	<-ended
 }
@@ -375,7 +375,7 @@ func TestHTTPApart(t *testing.T) {
 			for range 50 {
 				body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"text":"` + text + `"},` + meta + `}}`
 				if a := s.do("POST", body, statelessHeaders("tools/call", "say")...); !strings.Contains(a.body, `"`+text+`"`) {
-					t.Errorf("client %d is told: a.body = %q, want it to contain %q", i, a.body, `"`+text+`"`)
+					t.Errorf("client %d is told: got %q, want it to contain %q", i, a.body, `"`+text+`"`)
 					return
 				}
 			}

@@ -184,11 +184,11 @@ func TestGrace(t *testing.T) {
 			t.Errorf("it took %v, want %v", took, 21*time.Second)
 		}
 		if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
-			t.Error("it is answered: err = nil, want an error")
+			t.Error("it is answered: got no error, want one")
 		}
 	})
 	if err := <-h.ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("the call ends: <-h.ended = %v, want %v", err, context.Canceled)
+		t.Errorf("the call ends with %v, want %v", err, context.Canceled)
 	}
 }
 

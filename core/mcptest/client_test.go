@@ -54,11 +54,11 @@ func TestServe(t *testing.T) {
 	client := mcptest.Serve(t, register("add"), register("plus"))
 	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
 	if got := result.Text(); got != `{"sum":5}` {
-		t.Errorf(`add: result.Text() = %q, want "{\"sum\":5}"`, got)
+		t.Errorf(`add: got %q, want "{\"sum\":5}"`, got)
 	}
 
 	if got := client.CallTool("add", `{"a":2,"b":4}`).Text(); got != `{"sum":6}` {
-		t.Errorf("add of JSON text: client.CallTool(\"add\", `{\"a\":2,\"b\":4}`).Text() = %q, want \"{\\\"sum\\\":6}\"", got)
+		t.Errorf(`add of JSON text: got %q, want "{\"sum\":6}"`, got)
 	}
 	if tools := client.Tools(); len(tools) != 2 || client.Server.Name != "test" {
 		t.Errorf(`the server %q offers %+v; want the server "test" with two tools`, client.Server.Name, tools)
@@ -87,7 +87,7 @@ func TestServeFails(t *testing.T) {
 		})
 	}()
 	if <-done; !strings.Contains(f.why, "add tool add: already exists") {
-		t.Errorf(`the test fails: f.why = %q, want it to contain "add tool add: already exists"`, f.why)
+		t.Errorf(`the test fails: got %q, want it to contain "add tool add: already exists"`, f.why)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestConnect(t *testing.T) {
 	client := mcptest.Connect(t, newServer(t))
 	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
 	if got := result.Text(); got != `{"sum":5}` {
-		t.Errorf(`add: result.Text() = %q, want "{\"sum\":5}"`, got)
+		t.Errorf(`add: got %q, want "{\"sum\":5}"`, got)
 	}
 
 	if string(result.StructuredContent) != `{"sum":5}` || result.IsError {
@@ -117,7 +117,7 @@ func TestProtocolErrorsAreErrors(t *testing.T) {
 	client := mcptest.Connect(t, newServer(t))
 	err := client.Call("tools/call", map[string]any{"name": "nope"}, nil)
 	if !errors.Is(err, jsonrpc.InvalidParams) {
-		t.Errorf("an unknown tool: err = %v, want %v", err, jsonrpc.InvalidParams)
+		t.Errorf("an unknown tool: got %v, want %v", err, jsonrpc.InvalidParams)
 	}
 }
 

@@ -75,11 +75,11 @@ func TestProcessClose(t *testing.T) {
 				t.Fatal(err)
 			}
 			if p.ExitState() != "" {
-				t.Errorf(`exited early: p.ExitState() = %q, want ""`, p.ExitState())
+				t.Errorf(`exited early: got %q, want ""`, p.ExitState())
 			}
 			p.Close()
 			if p.ExitState() != test.state {
-				t.Errorf("exit state: p.ExitState() = %q, want %q", p.ExitState(), test.state)
+				t.Errorf("exit state: got %q, want %q", p.ExitState(), test.state)
 			}
 		})
 	}

@@ -63,7 +63,7 @@ func TestSource(t *testing.T) {
 	}
 	t.Chdir(deep)
 	if _, err := project.Source("weather"); !errors.Is(err, project.ErrNone) {
-		t.Errorf("outside of any project: err = %v, want %v", err, project.ErrNone)
+		t.Errorf("outside of any project: got %v, want %v", err, project.ErrNone)
 	}
 	file := filepath.Join(root, project.FileName)
 	write(t, file, `{"name":"weather"}`)

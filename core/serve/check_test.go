@@ -60,13 +60,13 @@ func TestReadiness(t *testing.T) {
 		}
 		wait(1, `{"status":"unavailable","reasons":["replaying"]}`)
 		if status, _ := sendMessage(t, "GET", "http://"+addr+"/healthz", ""); status != 200 {
-			t.Errorf("/healthz: status = %v, want 200", status)
+			t.Errorf("/healthz: got %v, want 200", status)
 		}
 		if status, text := sendMessage(t, "POST", "http://"+addr+"/mcp", listTools); status != 503 {
-			t.Errorf("a call: status = %v, want 503 (text: %q)", status, text)
+			t.Errorf("a call: got %v, want 503 (text: %q)", status, text)
 		}
 		if strings.Contains(read(t, errOut), "serving") {
-			t.Errorf(`read(t, errOut) = %q, want it without "serving"`, read(t, errOut))
+			t.Errorf(`standard error is %q, want it without "serving"`, read(t, errOut))
 		}
 		e.opening <- fails
 		if fails != nil {
@@ -78,7 +78,7 @@ func TestReadiness(t *testing.T) {
 		wait(0, `{"status":"degraded","reasons":["feature posts: stopped"]}`)
 		wait(1, `{"status":"degraded","reasons":["feature posts: stopped"]}`, "--strict")
 		if status, text := sendMessage(t, "POST", "http://"+addr+"/mcp", listTools); status != 200 {
-			t.Errorf("a call: status = %v, want 200 (text: %q)", status, text)
+			t.Errorf("a call: got %v, want 200 (text: %q)", status, text)
 		}
 		cancel()
 		if code := <-ended; code != 0 || !strings.Contains(read(t, errOut), "serving http://"+addr+"/mcp") {

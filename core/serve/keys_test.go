@@ -18,7 +18,7 @@ func runKeys(t *testing.T, status int, args ...string) string {
 	t.Helper()
 	out := create(t)
 	if got := Run(t.Context(), hello(), append([]string{"keys"}, args...), out, out); got != status {
-		t.Fatalf("keys %s: exit code: got %v, want %v (read(t, out): %q)", args, got, status, read(t, out))
+		t.Fatalf("keys %s: exit code %d, want %d: %s", args, got, status, read(t, out))
 	}
 	return strings.TrimSpace(read(t, out))
 }
@@ -27,10 +27,10 @@ func runKeys(t *testing.T, status int, args ...string) string {
 func TestKeysCommand(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	if got := runKeys(t, 2, "list"); !strings.Contains(got, "keys needs --keys FILE or HELLO_KEYS") {
-		t.Errorf(`runKeys(t, 2, "list") = %q, want it to contain "keys needs --keys FILE or HELLO_KEYS"`, got)
+		t.Errorf(`keys list without a file prints %q, want it to contain "keys needs --keys FILE or HELLO_KEYS"`, got)
 	}
 	if got := runKeys(t, 1, "list", "--keys", file); !strings.Contains(got, "no such file") {
-		t.Errorf(`runKeys(t, 1, "list", "--keys", file) = %q, want it to contain "no such file"`, got)
+		t.Errorf(`keys list of a missing file prints %q, want it to contain "no such file"`, got)
 	}
 	key := runKeys(t, 0, "add", "alice", "--keys", file)
 	t.Setenv("HELLO_KEYS", file)
@@ -48,7 +48,7 @@ func TestKeysCommand(t *testing.T) {
 		t.Errorf("listed %q; want alice with a sha256, and bob %s mail:send", list, added.Hash[:19])
 	}
 	if got := runKeys(t, 0, "revoke", "alice"); got != list[0] {
-		t.Errorf(`runKeys(t, 0, "revoke", "alice") = %q, want %q`, got, list[0])
+		t.Errorf("keys revoke alice prints %q, want %q", got, list[0])
 	}
 	printed = nil
 	if err := json.Unmarshal([]byte(runKeys(t, 0, "list", "--json")), &printed); err != nil || len(printed) != 1 || printed[0].Hash != added.Hash || printed[0].Key != "" {
@@ -56,7 +56,7 @@ func TestKeysCommand(t *testing.T) {
 	}
 	runKeys(t, 0, "revoke", added.Hash[:12])
 	if got := runKeys(t, 0, "list", "--json"); got != "[]" {
-		t.Errorf(`runKeys(t, 0, "list", "--json") = %q, want "[]"`, got)
+		t.Errorf(`keys list --json prints %q, want "[]"`, got)
 	}
 	runKeys(t, 1, "revoke", "bob")
 	runKeys(t, 2, "add")
@@ -110,10 +110,10 @@ func TestServeWithKeyFile(t *testing.T) {
 		t.Error(err)
 	}
 	if status, _ := sendMessage(t, "POST", address, listTools, "X-Api-Token: "+alice); status != 401 {
-		t.Errorf("a revoked key: status = %v, want 401", status)
+		t.Errorf("a revoked key: got %v, want 401", status)
 	}
 	if status, _ := sendMessage(t, "POST", address, listTools, "X-Api-Token: "+reader); status != 200 {
-		t.Errorf("another key: status = %v, want 200", status)
+		t.Errorf("another key: got %v, want 200", status)
 	}
 }
 

@@ -139,10 +139,10 @@ func TestCommandLine(t *testing.T) {
 				t.Errorf("exit code %d, want %d", status, test.status)
 			}
 			if got := read(t, out); !strings.Contains(got, test.out) {
-				t.Errorf("standard output lacks: read(t, out) = %q, want it to contain %q", got, test.out)
+				t.Errorf("standard output lacks: got %q, want it to contain %q", got, test.out)
 			}
 			if got := read(t, errOut); !strings.Contains(got, test.errOut) {
-				t.Errorf("standard error lacks: read(t, errOut) = %q, want it to contain %q", got, test.errOut)
+				t.Errorf("standard error lacks: got %q, want it to contain %q", got, test.errOut)
 			}
 		})
 	}
@@ -156,7 +156,7 @@ func TestDevNeedsSource(t *testing.T) {
 		t.Errorf("exit code %d, want 1", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "needs the source of hello") {
-		t.Errorf(`read(t, errOut) = %q, want it to contain "needs the source of hello"`, got)
+		t.Errorf(`standard error is %q, want it to contain "needs the source of hello"`, got)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestVersion(t *testing.T) {
 		}
 	}
 	if got := versionOf(nil); got != "devel" {
-		t.Errorf(`without build information: versionOf(nil) = %q, want "devel"`, got)
+		t.Errorf(`without build information: got %q, want "devel"`, got)
 	}
 }
 

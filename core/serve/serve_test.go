@@ -65,7 +65,7 @@ func startServe(t *testing.T, args ...string) (address string) {
 		reader.Close()
 	})
 	if address == "" {
-		t.Fatalf(`it does not serve: %s: address = %q, want not ""`, lines.Text(), address)
+		t.Fatalf(`it does not serve: %s: got %q, want not ""`, lines.Text(), address)
 	}
 	return address
 }
@@ -119,7 +119,7 @@ func TestServe(t *testing.T) {
 		{"POST", "/mcp", "Origin: https://evil.example.com", 403},
 	} {
 		if status, text := sendMessage(t, test.method, base+test.path, listTools, test.header); status != test.status {
-			t.Errorf("status = %v, want %v (test.method: %q) (test.path: %q) (test.header: %q) (text: %q)", status, test.status, test.method, test.path, test.header, text)
+			t.Errorf("status = %v, want %v (method %q) (path %q) (header %q) (text: %q)", status, test.status, test.method, test.path, test.header, text)
 		}
 	}
 	status, text := sendMessage(t, "POST", address, listTools, "Origin: https://app.example.com")
@@ -127,7 +127,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("answered with %d: %s; want the tools with 200 and only then, and neither 401 nor 403", status, text)
 	}
 	if strings.Contains(text, "generate_tool") {
-		t.Errorf(`generators are served over HTTP: text = %q, want it without "generate_tool"`, text)
+		t.Errorf(`generators are served over HTTP: got %q, want it without "generate_tool"`, text)
 	}
 }
 
@@ -138,11 +138,11 @@ func TestServeWithKeys(t *testing.T) {
 	t.Setenv(keyVariable, first+","+second)
 	address := startServe(t)
 	if status, _ := sendMessage(t, "POST", address, listTools); status != 401 {
-		t.Errorf("without a key: status = %v, want 401", status)
+		t.Errorf("without a key: got %v, want 401", status)
 	}
 	for _, header := range []string{"X-Api-Token: " + first, "Authorization: Bearer " + second} {
 		if status, _ := sendMessage(t, "POST", address, listTools, header); status == 401 {
-			t.Errorf("with %q it is answered with 401: status = %v, want not 401", header, status)
+			t.Errorf("with %q it is answered with 401: got %v, want not 401", header, status)
 		}
 	}
 }
@@ -235,7 +235,7 @@ func TestAddressInUse(t *testing.T) {
 		t.Errorf("exit code: got %v, want 1", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "choose another port") {
-		t.Errorf(`read(t, errOut) = %q, want it to contain "choose another port"`, got)
+		t.Errorf(`standard error is %q, want it to contain "choose another port"`, got)
 	}
 }
 
@@ -327,7 +327,7 @@ func TestUnasked(t *testing.T) {
 	scoped := map[string][]string{"add": nil, "send": {"mail:send"}, "read": {"mail:read"}}
 	open, closed := &httpServer{program: newProgram(hello(), nil, nil)}, &httpServer{program: newProgram(hello(), nil, nil), listen: mcphttp.ServeOptions{Gates: []auth.Gate{nil}}}
 	if got := open.uncheckedScopes(scoped); !strings.Contains(got, "read, send") {
-		t.Errorf(`open.uncheckedScopes(scoped) = %q, want it to contain "read, send"`, got)
+		t.Errorf(`uncheckedScopes() = %q, want it to contain "read, send"`, got)
 	}
 	if got := open.uncheckedScopes(map[string][]string{"add": nil}) + closed.uncheckedScopes(scoped); got != "" {
 		t.Errorf(`got %q, want ""`, got)

@@ -125,7 +125,7 @@ func TestStrings(t *testing.T) {
 		}
 	}
 	if got := string(AppendString(nil, "a\xffb")); got != `"a\ufffdb"` {
-		t.Errorf(`invalid UTF-8 is written as: string(AppendString(nil, "a\xffb")) = %q, want "\"a\\ufffdb\""`, got)
+		t.Errorf(`invalid UTF-8 is written as: got %q, want "\"a\\ufffdb\""`, got)
 	}
 	for _, raw := range []string{``, `"`, `a`, `"a" `, `"\ud83d\ude00" x`} {
 		if got, ok := Unquote([]byte(raw)); ok {

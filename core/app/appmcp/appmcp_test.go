@@ -208,11 +208,11 @@ func TestLog(t *testing.T) {
 	} {
 		p := readLog(t, client, test.uri)
 		if n := len(p.Events); n == 0 || p.Events[0].Seq != test.first || p.Events[n-1].Seq != test.last || p.Last != 130 || p.Next != test.next {
-			t.Errorf("%s has %d events, of %d, and next is %s, want p.Events[0].Seq = %v, p.Events[n-1].Seq = %v, p.Last = 130, p.Next = %v", test.uri, n, p.Last, p.Next, test.first, test.last, test.next)
+			t.Errorf("%s has %d events, of %d, and next is %s; want events %d to %d, of 130, and next %s", test.uri, n, p.Last, p.Next, test.first, test.last, test.next)
 		}
 	}
 	if event := readLog(t, client, "app://log?after=129").Events[0]; event.Type != "posts/create" || event.Version != 1 || string(event.Data) != `{"title":"post 129"}` || event.ID != "id130" {
-		t.Errorf("the last event is %+v, want event.Type = \"posts/create\", event.Version = 1, string(event.Data) = %q, event.ID = \"id130\"", event, `{"title":"post 129"}`)
+		t.Errorf(`the last event is %+v, want Type "posts/create", Version 1, Data %q, ID "id130"`, event, `{"title":"post 129"}`)
 	}
 	for uri, want := range map[string]string{
 		"app://log?after=x":           `after must be an integer of at least 0, got "x"`,
@@ -398,7 +398,7 @@ func TestNewerEvent(t *testing.T) {
 	client := mcptest.Serve(t, func(s *mcp.Server) error { return appmcp.Register(s, a, appmcp.Options{}, posts()) })
 	client.CallTool("posts_create", map[string]string{"title": "first"})
 	if result := client.CallTool("posts_list", nil); result.Meta["petrock/stale"] != nil {
-		t.Errorf("posts_list returns the _meta %v, want result.Meta[\"petrock/stale\"] = nil", result.Meta)
+		t.Errorf(`posts_list returns the _meta %v, want no "petrock/stale"`, result.Meta)
 	}
 	err = store.Share().Write(t.Context(), func(tx app.Tx) error {
 		return tx.Append(app.Record{Event: app.Event{Seq: 2, ID: "a"}, Type: "posts/create", Version: 1, Data: json.RawMessage(`{"title":"a","draft":true}`)})

@@ -189,7 +189,7 @@ func TestEraseIsTried(t *testing.T) {
 		t.Errorf("got error %v, want exit code %v, %q in it", err, terminal.ExitFailure, "nothing was erased; erase that event first, or erase the event anyway with --force")
 	}
 	if _, err := run(t, dir, "log", "erase", "1", "--yes", "--force"); err == nil || !strings.HasPrefix(err.Error(), "erased event 1, posts/create, but took no new snapshots: ") {
-		t.Errorf("by force, want %q first: %v", "erased event 1, posts/create, but took no new snapshots: ", err)
+		t.Errorf("by force: got error %v, want one that starts with %q", err, "erased event 1, posts/create, but took no new snapshots: ")
 	}
 	if out := must(t, dir, "log", "show", "1"); !strings.Contains(out, "app/erased") {
 		t.Errorf("the event is %s, want \"app/erased\" in it", out)

@@ -211,7 +211,7 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if report.Events != 2 || report.Seconds <= 0 || report.PerSecond <= 0 || !report.Snapshot {
-		t.Errorf("got report %+v, want report.Events = 2, report.Seconds above 0, report.PerSecond above 0", report)
+		t.Errorf("got report %+v, want Events 2, Seconds above 0, PerSecond above 0", report)
 	}
 	client, end := serve(t, dir)
 	defer end()

@@ -274,7 +274,7 @@ func TestUserData(t *testing.T) {
 		}
 	}
 	if _, err := userData("linux", getenv, func() (string, error) { return "", errors.New("no home") }); err == nil {
-		t.Error("without a home there is one: err = nil, want an error")
+		t.Error("without a home there is one: got no error, want one")
 	}
 }
 

@@ -59,7 +59,7 @@ func TestTypes(t *testing.T) {
 		t.Errorf("got sample %s, want %q", out, "")
 	}
 	if _, err := run(t, dir, "log", "sample", "posts/create", "--limit", "0"); err == nil {
-		t.Error("got no error for limit 0: err = nil, want an error")
+		t.Error("limit 0: got no error, want one")
 	}
 	if after := contents(t, dir); after != before {
 		t.Errorf("got files\n%swant\n%s", after, before)

@@ -160,7 +160,7 @@ func TestKilledRestore(t *testing.T) {
 		c.end(t)
 	}
 	if !bytes.Equal(records(t, s), want) {
-		t.Errorf("the last restore is not complete: records(t, s) = %s, want %s", records(t, s), want)
+		t.Errorf("the last restore is not complete: got %s, want %s", records(t, s), want)
 	}
 }
 

@@ -239,7 +239,7 @@ func testKilledWriters(t *testing.T, path string) {
 	}
 	for _, n := range answered {
 		if r := byName[n.Name]; r.Seq != n.Seq || r.ID != n.ID {
-			t.Errorf("%+v was answered, and the log has %+v, want r.Seq = %v, r.ID = %v", n, r.Event, n.Seq, n.ID)
+			t.Errorf("%+v was answered, and the log has %+v, want Seq %v, ID %v", n, r.Event, n.Seq, n.ID)
 		}
 	}
 	t.Logf("%d commands answered, %d in the log", len(answered), seq)

@@ -80,7 +80,7 @@ func TestOddFiles(t *testing.T) {
 			}
 			t.Log(err)
 			if after, _ := os.ReadFile(path); string(after) != string(before) {
-				t.Errorf("the file has changed: string(after) = %q, want %q", string(after), string(before))
+				t.Errorf("the file has changed: got %q, want %q", string(after), string(before))
 			}
 		})
 	}
@@ -444,7 +444,7 @@ func TestMigrate(t *testing.T) {
 			want := storetest.Record(r.Seq)
 			actors = append(actors, r.Actor)
 			if r.ID != want.ID || string(r.Data) != string(want.Data) || r.Time != want.Time {
-				t.Errorf("got %+v, want r.ID = %v, string(r.Data) = %v, r.Time = %v", r, want.ID, string(want.Data), want.Time)
+				t.Errorf("got %+v, want ID %v, Data %v, Time %v", r, want.ID, string(want.Data), want.Time)
 			}
 		}
 		if got := strings.Join(actors, ","); got != ",,,ada" {

@@ -49,7 +49,7 @@ func TestFlags(t *testing.T) {
 			t.Fatalf("serve has no --%s", name)
 		}
 		if variable := "MY_NOTES_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")); !strings.HasSuffix(f.Usage, "(default $"+variable+")") {
-			t.Errorf("--%s does not name: f.Usage = %q, want the suffix %q (variable: %q)", name, f.Usage, "(default $"+variable+")", variable)
+			t.Errorf("--%s does not name: got %q, want the suffix %q (variable: %q)", name, f.Usage, "(default $"+variable+")", variable)
 		}
 	}
 	if len(o.Commands()) > 0 {

@@ -24,7 +24,7 @@ func TestPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := g.issuers[name].metadataURLs(); !slices.Equal(got, want) {
-			t.Errorf("%s: g.issuers[name].metadataURLs() = %q, want %q", name, got, want)
+			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestEnter(t *testing.T) {
 		}
 		id.Claims, id.Expires = nil, time.Time{}
 		if want := (&auth.Identity{Subject: "ann", Issuer: login, Client: "app", Scopes: []string{"notes:read", "notes:write"}}); !reflect.DeepEqual(id, want) {
-			t.Errorf("%s: id = %+v, want %+v", alg, id, want)
+			t.Errorf("%s: got %+v, want %+v", alg, id, want)
 		}
 		var raw map[string]any
 		if err := json.Unmarshal(claims, &raw); err != nil || raw["sub"] != "ann" || raw["scope"] != "notes:read notes:write" {
@@ -273,10 +273,10 @@ func TestCredentials(t *testing.T) {
 	refusedAs(t, id, err, "invalid_token", "longer")
 	id, err = g.Authenticate(request(good + "," + good))
 	if id != nil {
-		t.Errorf("a list is taken: %v: id = %+v, want nil", err, id)
+		t.Errorf("a list is taken: %v: got %+v, want nil", err, id)
 	}
 	if n := w.times(jwksURL); n != 1 {
-		t.Errorf("the keys were fetched: w.times(jwksURL) = %v, want 1", n)
+		t.Errorf("the keys were fetched: got %v, want 1", n)
 	}
 }
 
@@ -354,7 +354,7 @@ func TestTogether(t *testing.T) {
 	}
 	all.Wait()
 	if n := w.times(jwksURL); n > 2 {
-		t.Errorf("the keys were fetched: w.times(jwksURL) = %v, want at most 2", n)
+		t.Errorf("the keys were fetched: got %v, want at most 2", n)
 	}
 }
 
@@ -376,7 +376,7 @@ func FuzzEnter(f *testing.F) {
 		r := &http.Request{Method: http.MethodPost, URL: httptest.NewRequest(http.MethodPost, "/mcp", nil).URL, Header: http.Header{"Authorization": {header}}}
 		r.URL.RawQuery = query
 		if id, err := g.Authenticate(r); id != nil {
-			t.Errorf("%q comes in as: id = %+v, want nil (err: %v)", header, id, err)
+			t.Errorf("%q comes in as: got %+v, want nil (err: %v)", header, id, err)
 		}
 	})
 }

@@ -383,7 +383,7 @@ func TestHTTPClientOfTwoAddresses(t *testing.T) {
 		c := dial(t, clienthttp.Server{URL: sseServer(t, newServer(t)), SSE: first}, o)
 		expectSum(t, c)
 		if c.Revision() != mcp.LatestHandshake {
-			t.Errorf("it speaks: c.Revision() = %q, want %q", c.Revision(), mcp.LatestHandshake)
+			t.Errorf("it speaks: got %q, want %q", c.Revision(), mcp.LatestHandshake)
 		}
 		if result, err := c.CallTool(t.Context(), "ask.model", nil); err != nil || !strings.HasPrefix(result.Text(), "hm") {
 			t.Errorf(`ask.model gives %+v, %v; want no error and Text starting with "hm"`, result, err)
@@ -394,14 +394,14 @@ func TestHTTPClientOfTwoAddresses(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		if _, err := c.CallTool(ctx, "waits", nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("waits: err = %v, want %v", err, context.DeadlineExceeded)
+			t.Errorf("waits: got %v, want %v", err, context.DeadlineExceeded)
 		}
 		cancel()
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
 		if _, err := c.CallTool(t.Context(), "add", nil); err == nil {
-			t.Error("it still calls: err = nil, want an error")
+			t.Error("it still calls: got no error, want one")
 		}
 	}
 }

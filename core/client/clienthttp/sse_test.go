@@ -51,7 +51,7 @@ func TestSSEOpens(t *testing.T) {
 	select {
 	case host := <-posted:
 		if host != "LOCALHOST:80" {
-			t.Errorf(`it posts: host = %q, want "LOCALHOST:80"`, host)
+			t.Errorf(`it posts: got %q, want "LOCALHOST:80"`, host)
 		}
 	default:
 		t.Error("it posts nothing")

@@ -50,7 +50,7 @@ func TestHostileValues(t *testing.T) {
 				return
 			}
 			if err == nil {
-				t.Fatal("got no error: err = nil, want an error")
+				t.Fatal("got no error, want one")
 			}
 			got := strings.TrimPrefix(err.Error(), `["`)
 			if !strings.HasPrefix(got, test.want) {
