@@ -54,7 +54,7 @@ func TestMove(t *testing.T) {
 		parent := t.TempDir()
 		p := open(t, filepath.Join(parent, dest))
 		if _, err := os.Stat(p.Dest()); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("before the move it is there: err = %v, want %v", err, os.ErrNotExist)
+			t.Errorf("before the move it is there: got %v, want %v", err, os.ErrNotExist)
 		}
 		if err := errors.Join(p.Move(), p.Close()); err != nil {
 			t.Fatal(err)
@@ -77,8 +77,10 @@ func TestMoveIntoEmptyFolder(t *testing.T) {
 	}
 	holds(t, dest, "go.mod", "tools")
 	after, err := os.Stat(dest)
-	if err != nil || !os.SameFile(before, after) {
-		t.Errorf("it is another folder now (%v); want no error and os.SameFile(before, after)", err)
+	if err != nil {
+		t.Error(err)
+	} else if !os.SameFile(before, after) {
+		t.Errorf("%s is another folder now, want the same", after.Name())
 	}
 }
 
@@ -110,7 +112,7 @@ func TestRefused(t *testing.T) {
 	} {
 		_, err := openDestination(filepath.Join(dir, dest))
 		if err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%s: %v, and not %q; want err containing %q", dest, err, say, say)
+			t.Errorf("%s: %v, and not %q; want an error containing %q", dest, err, say, say)
 		}
 		if dest != "file/below/x" && checkDestination(filepath.Join(dir, dest)) == nil {
 			t.Errorf("%s: a look at it finds nothing wrong", dest)
@@ -128,7 +130,7 @@ func TestTakenMeanwhile(t *testing.T) {
 	writeFile(t, filepath.Join(dest, "theirs"))
 	var notEmpty *notEmptyError
 	if err := p.Move(); !errors.As(err, &notEmpty) {
-		t.Errorf("the move: errors.As(err, &notEmpty) = false, want true (err: %v)", err)
+		t.Errorf("Move() = %v (%T), want %T", err, err, notEmpty)
 	}
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
@@ -140,7 +142,7 @@ func TestTakenMeanwhile(t *testing.T) {
 	p = open(t, empty)
 	writeFile(t, filepath.Join(empty, "tools", "theirs.go"))
 	if err := p.Move(); !errors.As(err, &notEmpty) {
-		t.Errorf("the move: errors.As(err, &notEmpty) = false, want true (err: %v)", err)
+		t.Errorf("Move() = %v (%T), want %T", err, err, notEmpty)
 	}
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
@@ -153,14 +155,14 @@ func TestTwoAtOnePlace(t *testing.T) {
 	dest := filepath.Join(t.TempDir(), "hello")
 	first := open(t, dest)
 	if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "another petrock process is creating") {
-		t.Errorf(`the second gets %v; want err containing "another petrock process is creating"`, err)
+		t.Errorf(`the second gets %v; want an error containing "another petrock process is creating"`, err)
 	}
 	if err := errors.Join(first.Move(), first.Close()); err != nil {
 		t.Fatal(err)
 	}
 	var notEmpty *notEmptyError
 	if _, err := openDestination(dest); !errors.As(err, &notEmpty) {
-		t.Errorf("the third gets: errors.As(err, &notEmpty) = false, want true (err: %v)", err)
+		t.Errorf("the third gets %v (%T), want %T", err, err, notEmpty)
 	}
 }
 
@@ -192,7 +194,7 @@ func TestLeftovers(t *testing.T) {
 	writeFile(t, filepath.Join(parent, ".petrock-new-00000004", "project", "go.mod"))
 	writeFile(t, filepath.Join(parent, "full", "file"))
 	if _, err := openDestination(filepath.Join(parent, "full")); err == nil {
-		t.Error("it is not refused: err = nil, want an error")
+		t.Error("it is not refused: got no error, want one")
 	}
 	holds(t, parent, "full")
 	if err := os.RemoveAll(filepath.Join(parent, "full")); err != nil {
@@ -231,7 +233,7 @@ func TestFinished(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !p.Finished() {
-			t.Error("it does not say so: p.Finished() = false, want true")
+			t.Error("Finished() = false, want true after the move")
 		}
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
@@ -251,7 +253,7 @@ func TestUnfinished(t *testing.T) {
 	for range 2 {
 		var unfinished *unfinishedError
 		if _, err := openDestination(dest); !errors.As(err, &unfinished) || !strings.Contains(err.Error(), "go.mod") {
-			t.Fatalf(`got %v; want errors.As(err, &unfinished) and err containing "go.mod"`, err)
+			t.Fatalf("got %v (%T), want %T that names go.mod", err, err, unfinished)
 		}
 		holds(t, filepath.Join(dest, ".petrock-new", "project"), "go.mod", "tools")
 	}
@@ -276,7 +278,7 @@ func TestGivenUp(t *testing.T) {
 	writeFile(t, filepath.Join(dest, ".petrock-new", "project", "go.mod"))
 	writeFile(t, filepath.Join(dest, "theirs"))
 	if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "cmd no longer exists") {
-		t.Errorf(`beside something else, got %v; want err containing "cmd no longer exists"`, err)
+		t.Errorf(`beside something else, got %v; want an error containing "cmd no longer exists"`, err)
 	}
 	holds(t, dest, ".petrock-new", "theirs")
 	if err := os.Remove(filepath.Join(dest, "theirs")); err != nil {
@@ -284,7 +286,7 @@ func TestGivenUp(t *testing.T) {
 	}
 	p := open(t, dest)
 	if p.Finished() {
-		t.Error("it takes a part for the whole: p.Finished() = true, want false")
+		t.Error("Finished() = true, want false: only a part was moved")
 	}
 	if err := errors.Join(p.Move(), p.Close()); err != nil {
 		t.Fatal(err)
@@ -328,7 +330,7 @@ func TestForeign(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "already exists") {
-				t.Errorf(`%s (inside: %t): got %v; want err containing "already exists"`, what, inside, err)
+				t.Errorf(`%s (inside: %t): got %v; want an error containing "already exists"`, what, inside, err)
 			}
 			holds(t, parent, filepath.Base(hidden))
 		}
