@@ -18,7 +18,7 @@ func TestLimit(t *testing.T) {
 		if got := gen.MaxNameLength(project); got != limit {
 			t.Errorf("%s leaves %d, not %d", project, got, limit)
 		} else if call := "mcp__" + project + "__" + strings.Repeat("x", got); got > 0 && len(call) > 64 {
-			t.Errorf("%s has %d characters", call, len(call))
+			t.Errorf("%s has %d characters, want at most 64", call, len(call))
 		}
 	}
 }
@@ -41,11 +41,11 @@ func TestCheckWire(t *testing.T) {
 		strings.Repeat("a", 10_000): "10000 characters, at most 50",
 	} {
 		if err := gen.CheckWireName(name, "weather"); err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%.60q: err = %v, want it to contain %q", name, err, say)
+			t.Errorf("%.60q: %v, and not %q; want an error containing %q", name, err, say, say)
 		}
 	}
 	if err := gen.CheckWireName("add", strings.Repeat("a", 60)); err == nil || !strings.Contains(err.Error(), "choose a shorter project name") {
-		t.Errorf(`in a project with a long name: %v; want err containing "choose a shorter project name"`, err)
+		t.Errorf(`in a project with a long name: %v; want an error containing "choose a shorter project name"`, err)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestCheckGenerator(t *testing.T) {
 		"a b":                   "' ' is not allowed",
 	} {
 		if err := gen.CheckGeneratorName(name); err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%q: err = %v, want it to contain %q", name, err, say)
+			t.Errorf("%q: %v, and not %q; want an error containing %q", name, err, say, say)
 		}
 	}
 }

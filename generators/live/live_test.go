@@ -40,10 +40,10 @@ func TestForwards(t *testing.T) {
 			Roots: func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///here"}}, nil },
 		})
 		if c.Revision() != revision {
-			t.Errorf("revision: c.Revision() = %q, want %q", c.Revision(), revision)
+			t.Errorf("revision: got %q, want %q", c.Revision(), revision)
 		}
 		if said := c.Instructions(); !strings.HasPrefix(said, "Be brief.") {
-			t.Errorf(`instructions: c.Instructions() = %q, want the prefix "Be brief."`, said)
+			t.Errorf(`instructions: got %q, want the prefix "Be brief."`, said)
 		}
 		names := toolNames(t, c)
 		for _, want := range []string{"one", "ask", Prefix + "build"} {
@@ -59,10 +59,10 @@ func TestForwards(t *testing.T) {
 		}
 		var asked mcp.ToolResult
 		if err := c.Request(t.Context(), "tools/call", params, &asked); err != nil || asked.Text() != "hello file:///here" {
-			t.Errorf(`ask: %q, %v; want no error and asked.Text() == "hello file:///here"`, asked.Text(), err)
+			t.Errorf(`ask: %q, %v; want no error and Text "hello file:///here"`, asked.Text(), err)
 		}
 		if said := receive(t, logged, "log message"); !strings.Contains(said, "asking") {
-			t.Errorf(`receive(t, logged, "log message") = %q, want it to contain "asking"`, said)
+			t.Errorf(`the log message is %q, want it to contain "asking"`, said)
 		}
 		progress := make(chan float64, 10)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -72,17 +72,17 @@ func TestForwards(t *testing.T) {
 			waited <- err
 		}()
 		if p := receive(t, progress, "progress"); p != 1 {
-			t.Errorf(`progress: receive(t, progress, "progress") = %v, want 1`, p)
+			t.Errorf("progress: got %v, want 1", p)
 		}
 		cancel()
 		if err := receive(t, waited, "answer"); !errors.Is(err, context.Canceled) {
-			t.Errorf(`a cancelled call: receive(t, waited, "answer") = %v, want %v`, err, context.Canceled)
+			t.Errorf("a cancelled call: got %v, want %v", err, context.Canceled)
 		}
 		waitFor(t, func() bool { _, err := os.Stat(filepath.Join(w.root, "cancelled")); return err == nil }, "the tool was not cancelled")
 		for uri, want := range map[string]string{"note://1": "a note", "petrock://project": "petrock's"} {
 			contents, err := c.ReadResource(t.Context(), uri)
 			if err != nil || contents[0].Text != want {
-				t.Errorf("%s: %v, %v; want no error and contents[0].Text == %q", uri, contents, err, want)
+				t.Errorf("%s: %v, %v; want no error and the text %q", uri, contents, err, want)
 			}
 		}
 		if _, err := watcher.Subscribe(t.Context(), c, "note://1"); err != nil {
@@ -90,13 +90,13 @@ func TestForwards(t *testing.T) {
 		}
 		call(t, c, "touch")
 		if uri := receive(t, updated, "update"); uri != "note://1" {
-			t.Errorf(`updated: receive(t, updated, "update") = %q, want "note://1"`, uri)
+			t.Errorf(`updated: got %q, want "note://1"`, uri)
 		}
 		w.change("tools", "one\ntwo\n") // the subscription survives the server
 		waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "two") }, "no tool two")
 		call(t, c, "touch")
 		if uri := receive(t, updated, "update"); uri != "note://1" {
-			t.Errorf(`updated: receive(t, updated, "update") = %q, want "note://1"`, uri)
+			t.Errorf(`updated: got %q, want "note://1"`, uri)
 		}
 	})
 }
@@ -134,12 +134,12 @@ func TestReplaces(t *testing.T) {
 		receive(t, changed, "list_changed")
 		waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "two") }, "no tool two")
 		if after := call(t, c, "one"); after == before {
-			t.Errorf(`the same process: call(t, c, "one") = %q, want not %q`, after, before)
+			t.Errorf("the same process: got %q, want not %q", after, before)
 		}
 		w.write("go-on", "")
 		_, process, _ := strings.Cut(before, "process ")
 		if said := receive(t, waited, "answer"); said != "waited in process "+process {
-			t.Errorf(`receive(t, waited, "answer") = %q, want %q (before: %q)`, said, "waited in process "+process, before)
+			t.Errorf("the answer is %q, want %q (before the build: %q)", said, "waited in process "+process, before)
 		}
 	})
 }
@@ -161,14 +161,14 @@ func TestFeatures(t *testing.T) {
 		}
 	}
 	if got := call(t, c, "features"); got != "this executable: posts=1" {
-		t.Errorf(`the server: call(t, c, "features") = %q, want "this executable: posts=1"`, got)
+		t.Errorf(`the server: got %q, want "this executable: posts=1"`, got)
 	}
 	reload("two", "posts=2", "this executable: posts=2", nil)
 	reload("edited", "posts=3", "", func() error { w.write("other", rand.Text()); return nil })
 	reload("three", "posts=4", "this executable: posts=4", nil)
 	reload("failed", "posts=5", "", func() error { return errors.New("no packages") })
 	if !strings.Contains(w.log.String(), "no snapshots of earlier builds: no packages") {
-		t.Errorf(`the log has no reason: w.log.String() = %q, want it to contain "no snapshots of earlier builds: no packages"`, w.log.String())
+		t.Errorf(`the log has no reason: got %q, want it to contain "no snapshots of earlier builds: no packages"`, w.log.String())
 	}
 
 	// A program that has not changed keeps running.
@@ -178,7 +178,7 @@ func TestFeatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	if after := call(t, c, "one"); after != before {
-		t.Errorf(`call(t, c, "one") = %q, want %q`, after, before)
+		t.Errorf("after the change one returns %q, want %q as before", after, before)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestPetrockCallSettles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if names := toolNames(t, c); !slices.Contains(names, name) {
-			t.Errorf("toolNames(t, c) = %q, want it to contain %q", names, name)
+			t.Errorf("the tools are %q, want %q among them", names, name)
 		}
 	}
 }
@@ -204,13 +204,13 @@ func TestCrash(t *testing.T) {
 	for range 3 {
 		result, err := c.CallTool(t.Context(), "crash", nil)
 		if err != nil || !result.IsError || !strings.Contains(result.Text(), "crashed: panic: boom") {
-			t.Errorf(`crash: %v, %v; want no error and result.IsError and result.Text() containing "crashed: panic: boom"`, result, err)
+			t.Errorf(`crash: %v, %v; want no error, IsError true and Text containing "crashed: panic: boom"`, result, err)
 		}
 		call(t, c, "one")
 	}
 	result, err := c.CallTool(t.Context(), "panic", nil)
 	if err != nil || !result.IsError || result.Text() != "internal error in tools/call: panic: not so bad" {
-		t.Errorf(`panic: %v, %v; want no error and result.IsError and result.Text() == "internal error in tools/call: panic: not so bad"`, result, err)
+		t.Errorf(`panic: %v, %v; want no error, IsError true and Text "internal error in tools/call: panic: not so bad"`, result, err)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestLogQueue(t *testing.T) {
 	fmt.Fprint(q, "two")
 	q.close()
 	if all.String() != "one two" {
-		t.Errorf(`all.String() = %q, want "one two"`, all.String())
+		t.Errorf(`got %q, want "one two"`, all.String())
 	}
 	r, unread := io.Pipe()
 	q = newLogQueue(unread)
@@ -259,10 +259,10 @@ created by example.com/hello/tools.Boom
 		slog.New(slog.NewTextHandler(&log, nil)).Error("handler panicked", "method", "tools/call", "id", id, "panic", errors.New("no luck"), "stack", trace)
 		m := parse([]byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call"}`))
 		if got := loggedPanic("x\n"+log.String()+"y\n", m, "/home/me/hello"); got != "panic: no luck at tools/boom.go:12" {
-			t.Errorf(`loggedPanic("x\n"+log.String()+"y\n", m, "/home/me/hello") = %q, want "panic: no luck at tools/boom.go:12"`, got)
+			t.Errorf(`loggedPanic() = %q, want "panic: no luck at tools/boom.go:12"`, got)
 		}
 		if got := loggedPanic(log.String()[:log.Len()/2], m, "/home/me/hello"); got != "" {
-			t.Errorf(`of an incomplete line: loggedPanic(log.String()[:log.Len()/2], m, "/home/me/hello") = %q, want ""`, got)
+			t.Errorf(`of an incomplete line: got %q, want ""`, got)
 		}
 	}
 }
@@ -280,7 +280,7 @@ func TestFailures(t *testing.T) {
 	w.mu.Unlock()
 	w.change("other", "1")
 	if said := receive(t, logged, "log message"); !strings.Contains(said, "syntax error") {
-		t.Errorf(`receive(t, logged, "log message") = %q, want it to contain "syntax error"`, said)
+		t.Errorf(`the log message is %q, want it to contain "syntax error"`, said)
 	}
 	call(t, c, "one")
 	w.mu.Lock()
@@ -366,11 +366,11 @@ func TestFirstStart(t *testing.T) {
 			said <- result.Text()
 		}()
 		if message := receive(t, progress, "progress"); revision > mcp.Revision20241105 && !strings.Contains(message, "building cmd/hello") {
-			t.Errorf("progress %q", message)
+			t.Errorf(`revision %s: the progress is %q, want it to contain "building cmd/hello"`, revision, message)
 		}
 		w.unblock()
 		if text := receive(t, said, "answer"); !strings.HasPrefix(text, "one of process") {
-			t.Errorf(`receive(t, said, "answer") = %q, want the prefix "one of process"`, text)
+			t.Errorf(`the answer is %q, want it to start with "one of process"`, text)
 		}
 		receive(t, changed, "list_changed")
 	})
@@ -382,7 +382,7 @@ func TestFirstBuildFails(t *testing.T) {
 	c := w.connect(client.Options{})
 	result, err := c.CallTool(t.Context(), "one", nil)
 	if err != nil || !result.IsError || !strings.Contains(result.Text(), "no such thing") {
-		t.Errorf(`%v, %v; want no error and result.IsError and result.Text() containing "no such thing"`, result, err)
+		t.Errorf(`%v, %v; want no error, IsError true and Text containing "no such thing"`, result, err)
 	}
 	w.mu.Lock()
 	w.failure = nil
@@ -435,7 +435,7 @@ func TestInvalid(t *testing.T) {
 		}
 		raw, err := wire.Receive()
 		if err != nil || !strings.Contains(string(raw), test.want) {
-			t.Errorf("%s: %s, %v; want no error and string(raw) containing %q", test.send, raw, err, test.want)
+			t.Errorf("%s: %s, %v; want no error and raw containing %q", test.send, raw, err, test.want)
 		}
 	}
 }

@@ -65,11 +65,11 @@ func TestCheckName(t *testing.T) {
 	} {
 		err := scaffold.CheckName(name)
 		if err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%q: err = %v, want it to contain %q", name, err, say)
+			t.Errorf("%q: %v, and not %q; want an error containing %q", name, err, say, say)
 		}
 	}
 	if err := scaffold.CheckName("über"); err == nil || strings.Contains(err.Error(), "try") {
-		t.Errorf(`of a name with an accent got %v; want err without "try"`, err)
+		t.Errorf(`of a name with an accent got %v; want an error without "try"`, err)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestCheckModule(t *testing.T) {
 	} {
 		err := scaffold.CheckModule(path)
 		if err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%q: err = %v, want it to contain %q", path, err, say)
+			t.Errorf("%q: %v, and not %q; want an error containing %q", path, err, say, say)
 		}
 	}
 }
@@ -131,10 +131,10 @@ func TestStandardNames(t *testing.T) {
 	slices.Sort(first)
 	for _, name := range slices.Compact(first) {
 		if err := scaffold.CheckModule(name + "/x"); err == nil {
-			t.Errorf(`%s/x is accepted as a module path: scaffold.CheckModule(name + "/x") = nil, want an error`, name)
+			t.Errorf("%s/x is taken for the path of a module: got no error, want one", name)
 		}
 		if err := scaffold.CheckName(name); err == nil {
-			t.Errorf("%s is accepted as a project name: scaffold.CheckName(name) = nil, want an error", name)
+			t.Errorf("%s is taken for the name of a project: got no error, want one", name)
 		}
 	}
 }

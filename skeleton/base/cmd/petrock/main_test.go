@@ -27,6 +27,6 @@ func TestDerivedFilesAreFresh(t *testing.T) {
 		t.Error(stale)
 	}
 	if impure := result.Impurities(); impure != "" {
-		t.Errorf(`Apply must be deterministic: result.Impurities() = %q, want ""`, impure)
+		t.Errorf("Apply must be deterministic:\n%s", impure)
 	}
 }
