@@ -138,10 +138,22 @@ func (n component) isReserved() bool {
 	return slices.Contains([]string{"New", "Register", "Tools", "Resources", "Prompts"}, n.goName)
 }
 
+// file returns the empty file of the component. If its package is new, it has a package comment,
+// except in a feature, where state.go has it.
 func (n component) file() gen.GoFile {
 	file := gen.NewGoFile(n.project.Import(n.dir), n.project.Package(n.dir))
 	file.ImportName(n.project.Import("core/app"), "app")
+	if about := packageComments[n.kind]; about != "" && n.project.Packages[n.dir] == "" {
+		file.PackageComment("// Package " + n.project.Package(n.dir) + " " + about)
+	}
 	return file
+}
+
+var packageComments = map[string]string{
+	"tool":      "holds the functions that models call as tools.",
+	"resource":  "holds the data that clients read by URI.",
+	"prompt":    "holds the message templates that users choose in their client.",
+	"generator": "holds the project's own generators.",
 }
 
 // toolFile returns the file of a tool, command or query, with its types.

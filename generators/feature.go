@@ -57,6 +57,7 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 func plainFeature(p gen.Project, feature string) ([]gen.File, error) {
 	dir := featureDir(feature)
 	file := gen.NewGoFile(p.Import(dir), feature)
+	file.PackageComment("// Package " + feature + " is a feature: commands change its state, and queries read it.")
 	file.Text(`// State is the state of ` + feature + `, rebuilt from the event log. Only commands change it. Export its
 // fields: snapshots are JSON.
 type State struct{}
@@ -67,11 +68,9 @@ func NewState() *State {
 }`)
 	test := featureTest(p, feature)
 	test.Text(`// At the end of each test, apptest replays the event log twice from the start and once from a
-// snapshot, and compares the states.
+// snapshot, and compares the states. To fill the log here, execute commands with Given of the client.
 func TestReplay(t *testing.T) {
-	`+serveFeature(p, test, feature)+`// Execute commands with client.Given.
-	client.Work(t.Context())
-}`, "testing")
+	`+strings.TrimPrefix(serveFeature(p, test, feature), "client := ")+`}`, "testing")
 	return renderFiles(dir, source{"state.go", file}, source{"state_test.go", test})
 }
 
@@ -178,7 +177,7 @@ func (n component) label() string {
 // name.
 func importFeature(p gen.Project, file gen.GoFile, feature string) {
 	switch imported := p.Import(featureDir(feature)); feature {
-	case "client", "example", "step", "result", "wrong", "offered", "first", "second", "changed":
+	case "client", "example", "step", "result", "wrong", "offered", "first", "second", "changed", "unchanged", "ctx", "worker":
 		file.ImportAlias(imported, feature+"feature")
 	default:
 		file.ImportName(imported, feature)
