@@ -3,6 +3,8 @@ package generators
 import (
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"maps"
@@ -110,11 +112,7 @@ func renderFiles(dir string, sources ...source) ([]gen.File, error) {
 	return files, nil
 }
 
-var (
-	featureName     = regexp.MustCompile(`^[a-z][a-z0-9]+$`)
-	qualifiedName   = regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`) // posts.Get
-	contextVariable = regexp.MustCompile(`\bctx\b`)
-)
+var featureName = regexp.MustCompile(`^[a-z][a-z0-9]+$`)
 
 func featureDir(feature string) string { return path.Join(derive.Features, feature) }
 
@@ -230,19 +228,29 @@ func (b *body) features(p gen.Project, dir string) []string {
 			all = addFeatures(all, p.Uses(dir)...)
 		}
 	}
-	for _, name := range qualifiedName.FindAllStringSubmatch(b.text, -1) {
-		if p.Packages[featureDir(name[1])] != "" {
-			all = addFeatures(all, name[1])
-			continue
-		}
-		for other, pkg := range p.Packages {
-			if first, _, _ := strings.Cut(other, "/"); pkg == name[1] && first != "core" && first != "generators" {
-				addUsed(other)
+	// It has no errors: parseBody has parsed it before.
+	file, _ := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc _() {\n"+b.text+"\n}", parser.SkipObjectResolution)
+	for node := range ast.Preorder(file) {
+		switch node := node.(type) {
+		case *ast.Ident:
+			if node.Name == "ctx" {
+				addUsed(dir)
+			}
+		case *ast.SelectorExpr: // posts.Get
+			name, ok := node.X.(*ast.Ident)
+			if !ok || !node.Sel.IsExported() {
+				continue
+			}
+			if p.Packages[featureDir(name.Name)] != "" {
+				all = addFeatures(all, name.Name)
+				continue
+			}
+			for other, pkg := range p.Packages {
+				if first, _, _ := strings.Cut(other, "/"); pkg == name.Name && first != "core" && first != "generators" {
+					addUsed(other)
+				}
 			}
 		}
-	}
-	if contextVariable.MatchString(b.text) {
-		addUsed(dir)
 	}
 	slices.Sort(all)
 	return all
