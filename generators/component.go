@@ -212,7 +212,7 @@ func (n component) draft(file, test gen.GoFile, err error) (gen.Draft, error) {
 		draft.Next = append(draft.Next, fmt.Sprintf("Write the test of %s in %s.", n.wire, n.testPath()))
 	}
 	if len(n.undescribed) > 0 {
-		draft.Next = append(draft.Next, fmt.Sprintf("Models read the comments of fields. These fields have none in %s: %s.", n.path(), strings.Join(n.undescribed, ", ")))
+		draft.Next = append(draft.Next, fmt.Sprintf("%s read the comments of fields. These fields have none in %s: %s.", gen.Capitalize(gen.ChosenBy(n.kind)), n.path(), strings.Join(n.undescribed, ", ")))
 	}
 	if n.feature == "" || n.project.Packages[n.dir] != "" {
 		return draft, nil
