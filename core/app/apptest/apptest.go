@@ -184,11 +184,12 @@ func (c *Client) Given(tool string, input any) {
 	}
 }
 
-// Work makes the workers call their periodic methods once, and handle all events. It fails the test
-// if a worker fails.
-func (c *Client) Work(ctx context.Context) {
+// Work makes the workers with the given names, such as posts/digest, call their periodic methods
+// once, and handle all events. Without names, all workers do so. It fails the test if a worker
+// fails.
+func (c *Client) Work(ctx context.Context, names ...string) {
 	c.t.Helper()
-	if err := c.App.WorkOnce(ctx); err != nil {
+	if err := c.App.WorkOnce(ctx, names...); err != nil {
 		c.t.Errorf("run the workers: %v", err)
 	}
 }
