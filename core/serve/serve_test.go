@@ -198,8 +198,8 @@ func TestServeHelp(t *testing.T) {
 		out := create(t)
 		Run(t.Context(), c, []string{"serve", "--help"}, out, out)
 		help := read(t, out)
-		if strings.Contains(help, "must be set") != required || strings.Contains(help, "every program on this machine may call") == required {
-			t.Errorf("if keys are required is %v:\n%s; want strings.Contains(help, \"must be set\") == %v and strings.Contains(help, \"every program on this machine may call\") != %v", required, help, required, required)
+		if strings.Contains(help, "--keys is required") != required || strings.Contains(help, "every program on this machine may call") == required {
+			t.Errorf("if keys are required is %v:\n%s; want strings.Contains(help, \"--keys is required\") == %v and strings.Contains(help, \"every program on this machine may call\") != %v", required, help, required, required)
 		}
 		if strings.Count(help, "127.0.0.1:9999") != 1 {
 			t.Errorf(`the default address is missing: strings.Count(help, "127.0.0.1:9999") = %v, want 1 (help: %q)`, strings.Count(help, "127.0.0.1:9999"), help)
