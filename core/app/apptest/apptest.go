@@ -3,8 +3,10 @@
 //	client := apptest.Serve(t, posts.Feature())
 //	client.Given("posts_create", posts.Create{Title: "Hello"})
 //	client.CheckTool(t, "posts_get", mcptest.Example{
-//		Input:  posts.Get{ID: "id1"},
-//		Output: posts.Post{ID: "id1", Title: "Hello"},
+//		Input: posts.Get{ID: "id1"},
+//		Output: posts.Post{
+//			ID: "id1", Seq: 1, Title: "Hello", CreatedAt: apptest.Time(1), UpdatedAt: apptest.Time(1),
+//		},
 //	})
 //
 // When the test ends, its log is replayed, from the first event and from a snapshot. The test fails
