@@ -14,7 +14,7 @@ func (s *Server) readResource(ctx context.Context, c *Call) (any, error) {
 		return nil, err
 	}
 	c.cache = Cache{found.cache.TTL, found.cache.Public && len(found.scopes) == 0}
-	c.req.ReleaseUnlessQuick(&found.pace)
+	c.releaseUnlessQuick(&found.pace)
 	contents, err := found.handler(ctx, c.Target, variables)
 	if err == nil && len(contents) == 0 {
 		err = NotFound(c.Target)

@@ -33,7 +33,7 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	// A quick tool runs on the goroutine that reads. With this, tools/call over stdio is 8 times as
 	// fast as with mcp-go and 39 times as fast as with the Go SDK: cd .bench && go run . -only
 	// stdio. See jsonrpc/turn.go for how it works.
-	c.req.ReleaseUnlessQuick(&t.pace)
+	c.releaseUnlessQuick(&t.pace)
 	result, err := t.handler(ctx, c.arguments)
 	switch {
 	case err != nil && isProtocolError(err):
