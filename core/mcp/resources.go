@@ -42,18 +42,17 @@ func (s *Server) lookUp(ctx context.Context, c *Call, uri string) (*reader, map[
 	if r, ok := s.resources.get(uri); ok && c.canSee(r) {
 		return &r.reader, nil, checkScopes(ctx, r.Scopes)
 	}
-	var variables map[string]string
-	t, ok := s.templates.find(func(t *template) (matches bool) {
-		variables, matches = t.uri.match(uri)
-		return matches && c.canSee(t)
-	})
-	if !ok {
-		return nil, nil, NotFound(uri)
+	for t := range s.templates.all() {
+		variables, matches := t.uri.match(uri)
+		if !matches || !c.canSee(t) {
+			continue
+		}
+		if err := checkScopes(ctx, t.Scopes); err != nil {
+			return nil, nil, err
+		}
+		return &t.reader, variables, t.input.check("variables for the resource template", t.Name, variables)
 	}
-	if err := checkScopes(ctx, t.Scopes); err != nil {
-		return nil, nil, err
-	}
-	return &t.reader, variables, t.input.check("variables for the resource template", t.Name, variables)
+	return nil, nil, NotFound(uri)
 }
 
 // subscribe notifies the session of changes of a resource from now on.
