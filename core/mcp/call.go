@@ -308,14 +308,9 @@ func unsupportedError(version string) error {
 	return &jsonrpc.Error{Code: UnsupportedVersion, Message: msg, Data: data}
 }
 
-// forClient returns the error for the client. If err has a method ForClient, it is for operators:
-// it goes to the log, and remote clients get the text of that method, which has the id of the
-// request.
+// forClient returns the error for the client, and keeps an [OperatorError] for the log.
 func (c *Call) forClient(err error) error {
-	e, ok := errors.AsType[interface {
-		error
-		ForClient(request string) string
-	}](err)
+	e, ok := errors.AsType[OperatorError](err)
 	if !ok || !c.IsRemote() {
 		return err
 	}
@@ -335,7 +330,7 @@ func checkScopes(ctx context.Context, needed []string) error {
 	return nil
 }
 
-// reserve counts memory for the client of a call, see [Responder].
+// reserve counts memory for the client of a call, see [transport.Responder].
 func (c *Call) reserve(n int) error {
 	if c.responder == nil {
 		return nil
