@@ -200,7 +200,7 @@ func TestWatchLease(t *testing.T) {
 		execute(t, p.App, Add{Name: "a"})
 		time.Sleep(time.Second)
 		if told.Load() == 0 {
-			t.Errorf("they are not told of an event: told.Load() = %v, want not 0", told.Load())
+			t.Errorf("watchers were not notified of an event: told.Load() = %v, want not 0", told.Load())
 		}
 	})
 }

@@ -151,7 +151,7 @@ func TestPanic(t *testing.T) {
 	}
 	response, err := http.Get("http://" + addr + "/healthz")
 	if err != nil || response.StatusCode != 200 {
-		t.Errorf("then it is not there: %v; want no error and response.StatusCode == 200", err)
+		t.Errorf("after the panic: got %v, want no error and response.StatusCode == 200", err)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
@@ -194,7 +194,7 @@ func (b *safeBuffer) String() string {
 	return b.text.String()
 }
 
-// The error has the address of the listener, also of one from the caller.
+// The error has the address of the listener, even if the caller opened it.
 func TestUnprotectedListener(t *testing.T) {
 	listener, err := Listen(t.Context(), "0.0.0.0:0")
 	if err != nil {

@@ -401,7 +401,7 @@ func (l *logFlags) add(cmd *cobra.Command, level string) {
 	flags := cmd.Flags()
 	flags.StringVar(&l.level, "log-level", level, "log level: debug, info (a line for each call), warn or error")
 	flags.StringVar(&l.format, "log-format", "text", "log format: text or json")
-	flags.BoolVar(&l.arguments, "log-arguments", false, "also log the arguments of calls, which may be private")
+	flags.BoolVar(&l.arguments, "log-arguments", false, "log the arguments of calls too, which may be private")
 }
 
 // open returns the log, and makes it the default logger.

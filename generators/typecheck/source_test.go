@@ -116,7 +116,7 @@ func TestAddedAndRemovedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if dirs := view(t, s).Dirs(); !slices.Equal(dirs, []string{"a", "c"}) {
-		t.Errorf("there is Go: view(t, s).Dirs() = %q, want %q", dirs, []string{"a", "c"})
+		t.Errorf("view(t, s).Dirs() = %q, want %q", dirs, []string{"a", "c"})
 	}
 }
 
@@ -129,7 +129,7 @@ func TestPlannedFiles(t *testing.T) {
 	}
 	after := before.With(planned)
 	if dirs := after.Dirs(); !slices.Equal(dirs, []string{"a", "n"}) {
-		t.Errorf("there is Go: after.Dirs() = %q, want %q", dirs, []string{"a", "n"})
+		t.Errorf("after.Dirs() = %q, want %q", dirs, []string{"a", "n"})
 	}
 	if text := string(after.File("a/a.go").Text); text != "package a // planned\n" {
 		t.Errorf(`a planned file: string(after.File("a/a.go").Text) = %q, want "package a // planned\n"`, text)
@@ -148,7 +148,7 @@ func TestPlannedFiles(t *testing.T) {
 		t.Errorf(`the same plan was parsed twice: before.With(planned).File("a/a.go") = %+v, want %+v`, before.With(planned).File("a/a.go"), after.File("a/a.go"))
 	}
 	if again := after.With(map[string][]byte{"a/a.go": nil, "a/z.go": nil}); len(again.Files("a")) != 0 || slices.Contains(again.Dirs(), "a") {
-		t.Error(`a folder without files is still there; want no again.Files("a") and again.Dirs() without "a"`)
+		t.Error(`a folder without files is still in the view; want no again.Files("a") and again.Dirs() without "a"`)
 	}
 	if view(t, s).File("a/a.go") != before.File("a/a.go") {
 		t.Errorf(`a planned file is in the view of the disk: view(t, s).File("a/a.go") = %+v, want %+v`, view(t, s).File("a/a.go"), before.File("a/a.go"))
@@ -161,7 +161,7 @@ func TestPlannedThenWritten(t *testing.T) {
 	planned := view(t, s).With(map[string][]byte{"c/c.go": []byte("package c\n")}).File("c/c.go")
 	writeAt(t, dir, "c/c.go", "package c\n", time.Now())
 	if view(t, s).File("c/c.go") != planned {
-		t.Errorf(`it was parsed again: view(t, s).File("c/c.go") = %+v, want %+v`, view(t, s).File("c/c.go"), planned)
+		t.Errorf(`after writing the planned file: view(t, s).File("c/c.go") = %+v, want %+v`, view(t, s).File("c/c.go"), planned)
 	}
 }
 
@@ -189,7 +189,7 @@ module other
 package i
 `)
 	if dirs := view(t, s).Dirs(); !slices.Equal(dirs, []string{".", "deep/vendor"}) {
-		t.Errorf("there is Go: view(t, s).Dirs() = %q, want %q", dirs, []string{".", "deep/vendor"})
+		t.Errorf("view(t, s).Dirs() = %q, want %q", dirs, []string{".", "deep/vendor"})
 	}
 	if files := view(t, s).Files("."); len(files) != 1 {
 		t.Errorf("the root: len(files) = %v, want 1", len(files))
@@ -246,7 +246,7 @@ package
 		t.Errorf(`a package out of nothing: v.Package("nowhere", nil) = %+v, want nil`, v.Package("nowhere", nil))
 	}
 	if p := v.Package("broken", nil); p == nil || p.Files[0].Err == nil {
-		t.Error("a file that does not parse is not told of; want an error")
+		t.Error("a file that does not parse: err = nil, want an error")
 	}
 }
 

@@ -86,7 +86,7 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 			t.Fatalf("after killing %s, %s: exit code: status = %v, want 0 (out: %q) (errOut: %q)", args, next, status, out, errOut)
 		}
 		if pending && !strings.Contains(out+errOut, "was interrupted and has now been completed") {
-			t.Errorf("%s does not say that %s was interrupted: %s%s", next, args, out, errOut)
+			t.Errorf("%s does not report that %s was interrupted: %s%s", next, args, out, errOut)
 		}
 		if next[0] == "generate" && next[1] == "prompt" {
 			ok("undo")

@@ -72,14 +72,14 @@ func TestSameEveryTime(t *testing.T) {
 		}
 		for i := range again {
 			if again[i].Path != first[i].Path || !bytes.Equal(again[i].Data, first[i].Data) {
-				t.Fatalf("%s differs from one time to the next; want again[i].Path == first[i].Path and again[i].Data == first[i].Data", again[i].Path)
+				t.Fatalf("%s differs between runs; want again[i].Path == first[i].Path and again[i].Data == first[i].Data", again[i].Path)
 			}
 		}
 	}
 }
 
-// What a project gets is Go as gofmt writes it, in the project's own module, and says nothing of
-// the repository that it comes from.
+// The Go files of a project are formatted, import packages of the project's own module, and do not
+// mention petrock's repository.
 func TestGo(t *testing.T) {
 	home := ownModule(t).Module.Mod.Path
 	ours := regexp.MustCompile(regexp.QuoteMeta(home) + `|(?i)\bskeleton\b|\bscaffold\b`)
@@ -88,10 +88,10 @@ func TestGo(t *testing.T) {
 		for name, text := range files {
 			if strings.HasPrefix(name, "core/") || strings.HasPrefix(name, "generators/") {
 				if strings.HasSuffix(name, "_test.go") || path.Base(name) == "embed.go" {
-					t.Errorf("%s is petrock's alone", name)
+					t.Errorf("the project has %s, which must not be copied", name)
 				}
 				if found := ours.FindString(text); found != "" {
-					t.Errorf(`%s speaks: ours.FindString(text) = %q, want ""`, name, found)
+					t.Errorf(`%s: ours.FindString(text) = %q, want ""`, name, found)
 				}
 			}
 			if strings.Contains(text, home) {
@@ -102,7 +102,7 @@ func TestGo(t *testing.T) {
 			}
 			formatted, err := format.Source([]byte(text))
 			if err != nil || string(formatted) != text {
-				t.Errorf("%s is not as gofmt writes it (%v); want no error and string(formatted) == %q", name, err, text)
+				t.Errorf("%s is not formatted (%v); want no error and string(formatted) == %q", name, err, text)
 			}
 			file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
 			if err != nil {
@@ -112,12 +112,12 @@ func TestGo(t *testing.T) {
 				imported, _ := strconv.Unquote(spec.Path.Value)
 				inside, ok := strings.CutPrefix(imported, module+"/")
 				if ok && !hasFolder(files, inside) {
-					t.Errorf("%s imports %s, which is not there", name, imported)
+					t.Errorf("%s imports %s, which does not exist", name, imported)
 				}
 			}
 		}
 		if text := files["cmd/my-hello/main.go"]; !strings.Contains(text, `Name: "my-hello",`) {
-			t.Errorf(`the program does not know its name: files["cmd/my-hello/main.go"] = %q, want it to contain "Name: \"my-hello\","`, text)
+			t.Errorf(`the name of the program: files["cmd/my-hello/main.go"] = %q, want it to contain "Name: \"my-hello\","`, text)
 		}
 	}
 }
@@ -173,8 +173,7 @@ func TestAllIsEmbedded(t *testing.T) {
 	}
 }
 
-// The project requires what petrock requires, at the same versions, and nothing is missing from
-// go.sum.
+// The project requires modules at the same versions as petrock, and go.sum is complete.
 func TestVersionsArePetrocks(t *testing.T) {
 	files := makeFiles(t, scaffold.Embedded(), allParts())
 	own := ownModule(t)
@@ -195,7 +194,7 @@ func TestVersionsArePetrocks(t *testing.T) {
 	}
 	for _, require := range parsed.Require {
 		if got, want := require.Mod.Version, versions[require.Mod.Path]; got != want {
-			t.Errorf("%s is at %s in the project, and at %q here", require.Mod.Path, got, want)
+			t.Errorf("version of %s in the project = %s, want %q", require.Mod.Path, got, want)
 		}
 		if !strings.Contains(files["go.sum"], require.Mod.Path+" "+require.Mod.Version+" h1:") {
 			t.Errorf(`go.sum lacks: files["go.sum"] = %q, want it to contain %q (require.Mod: %+v)`, files["go.sum"], require.Mod.Path+" "+require.Mod.Version+" h1:", require.Mod)
@@ -205,13 +204,13 @@ func TestVersionsArePetrocks(t *testing.T) {
 		fields := strings.Fields(line)
 		required := slices.ContainsFunc(parsed.Require, func(r *modfile.Require) bool { return r.Mod.Path == fields[0] })
 		known := strings.Contains(string(ownSums), strings.Join(fields[:2], " ")+" ")
-		if (required || known) && !strings.Contains(string(ownSums), line) { // others are what tests of requirements need
-			t.Errorf("go.sum has a line that petrock's has not: %s", line)
+		if (required || known) && !strings.Contains(string(ownSums), line) { // only tests of required modules need the others
+			t.Errorf("petrock's go.sum lacks a line of the project's: %s", line)
 		}
 	}
 }
 
-// What clients and services read is in their formats, and starts programs that are there.
+// The configuration files of clients and services are valid, and start programs that exist.
 func TestConfigurations(t *testing.T) {
 	files := makeFiles(t, scaffold.Embedded(), scaffold.Answers{Name: "my-hello", Module: "example.com/hello"})
 	for name, key := range map[string]string{
@@ -259,12 +258,12 @@ func TestConfigurations(t *testing.T) {
 		line = strings.TrimSpace(line)
 		anchored := strings.HasPrefix(line, "/") && strings.HasSuffix(line, "/") && !strings.Contains(line, "*")
 		if !anchored && !strings.HasPrefix(line, "#") && line != ".DS_Store" && line != "/my-hello" && line != "!/my-hello/" {
-			t.Errorf(".gitignore has %s, which a component may be called", line)
+			t.Errorf(".gitignore has %s, which may be the name of a component", line)
 		}
 	}
 }
 
-// Each template becomes a file: without it, nothing can be made.
+// Each template is required to create a project.
 func TestTemplatesAreUsed(t *testing.T) {
 	sources := scaffold.Embedded()
 	all, err := fs.Glob(sources.Templates, "project/*")
@@ -284,7 +283,7 @@ func TestTemplatesAreUsed(t *testing.T) {
 		without := sources
 		without.Templates = less
 		if _, err := without.Make(scaffold.Answers{Name: "hello", Module: "hello"}); err == nil {
-			t.Errorf("%s becomes nothing: err = nil, want an error", missing)
+			t.Errorf("without %s: err = nil, want an error", missing)
 		}
 	}
 }
@@ -318,7 +317,7 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// An example is put over the plain project: it adds files and replaces some.
+// An example adds files to the default project and replaces some.
 func TestExample(t *testing.T) {
 	sources := scaffold.Embedded()
 	home := ownModule(t).Module.Mod.Path
@@ -346,19 +345,19 @@ func TestExample(t *testing.T) {
 		t.Errorf(`the example's imports: files["tools/moon.go"] = %q, want it to contain "\"example.com/luna/phase\""`, got)
 	}
 	if files["phase/phase.go"] == "" || files["cmd/luna/main.go"] == "" || files["cmd/luna/version.go"] != "package main\n\nconst version = \"2\"\n" {
-		t.Error(`the example is not put over the plain project; want files["phase/phase.go"] != "" and files["cmd/luna/main.go"] != "" and files["cmd/luna/version.go"] == "package main\n\nconst version = \"2\"\n"`)
+		t.Error(`the project lacks files of the example or of the default project; want files["phase/phase.go"] != "" and files["cmd/luna/main.go"] != "" and files["cmd/luna/version.go"] == "package main\n\nconst version = \"2\"\n"`)
 	}
 	if files["tools/add.go"]+files["tools/add_test.go"]+files["tools/tools_gen.go"] != "" || files["cmd/luna/standin.go"] != "" {
-		t.Error("the project has the plain tools beside those of the example, or what stands in for it")
+		t.Error("the project has the default tools in addition to those of the example, or standin.go")
 	}
 	if files := makeFiles(t, sources, scaffold.Answers{Name: "luna", Module: "luna", Example: "plain"}); files["phase/phase.go"] == "" || files["tools/add.go"] == "" {
-		t.Error(`an example without tools does not have the plain ones; want files["phase/phase.go"] != "" and files["tools/add.go"] != ""`)
+		t.Error(`an example without tools lacks the default ones; want files["phase/phase.go"] != "" and files["tools/add.go"] != ""`)
 	}
 	if _, err := sources.Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "sun"}); err == nil || !strings.Contains(err.Error(), "choose one of everything, moon, moonphase, plain") {
-		t.Errorf(`with an example that is none: %v; want err containing "choose one of everything, moon, moonphase, plain"`, err)
+		t.Errorf(`with an unknown example: err = %v; want err containing "choose one of everything, moon, moonphase, plain"`, err)
 	}
 	if _, err := scaffold.Embedded().Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "../base"}); err == nil {
-		t.Error("a path is taken for an example: err = nil, want an error")
+		t.Error("with a path as example: err = nil, want an error")
 	}
 }
 
@@ -374,16 +373,16 @@ func TestEverything(t *testing.T) {
 	}
 	for _, name := range []string{"tools/add.go", "tools/add_test.go", "cmd/demo/main.go", "go.mod"} {
 		if files[name] != plain[name] {
-			t.Errorf("%s is not that of the plain project: files[name] = %q, want %q", name, files[name], plain[name])
+			t.Errorf("%s differs from the default project: files[name] = %q, want %q", name, files[name], plain[name])
 		}
 	}
 	for name, text := range files {
 		if strings.Contains(text, ownModule(t).Module.Mod.Path) || strings.Contains(text, "skeleton/") {
-			t.Errorf(`%s speaks of where it comes from; want text without ownModule(t).Module.Mod.Path and text without "skeleton/"`, name)
+			t.Errorf(`%s mentions its origin; want text without ownModule(t).Module.Mod.Path and text without "skeleton/"`, name)
 		}
 	}
 	if !strings.Contains(files["README.md"], "conformance suite") || !strings.Contains(files[project.FileName], `"example": "everything"`) {
-		t.Error(`the project does not say what it began with; want files["README.md"] containing "conformance suite" and files[project.FileName] containing "\"example\": \"everything\""`)
+		t.Error(`the project does not name its example; want files["README.md"] containing "conformance suite" and files[project.FileName] containing "\"example\": \"everything\""`)
 	}
 	long := scaffold.Answers{Name: "a-name-that-is-rather-long", Module: "example.com/long", Example: "everything"}
 	if _, err := sources.Make(long); err == nil || !strings.Contains(err.Error(), "choose a shorter name") {
@@ -391,8 +390,7 @@ func TestEverything(t *testing.T) {
 	}
 }
 
-// The example tasks is a whole project: its features and the tools that use them are wired, in its
-// own module.
+// The example tasks wires its features and the tools that use them, in the project's own module.
 func TestTasks(t *testing.T) {
 	sources := scaffold.Embedded()
 	files := makeFiles(t, sources, scaffold.Answers{Name: "jobs", Module: "example.com/jobs", Example: "tasks"})
@@ -403,14 +401,14 @@ func TestTasks(t *testing.T) {
 	}
 	for name, text := range files {
 		if strings.Contains(text, ownModule(t).Module.Mod.Path) || strings.Contains(text, "skeleton/") {
-			t.Errorf(`%s speaks of where it comes from; want text without ownModule(t).Module.Mod.Path and text without "skeleton/"`, name)
+			t.Errorf(`%s mentions its origin; want text without ownModule(t).Module.Mod.Path and text without "skeleton/"`, name)
 		}
 	}
 	if files["tools/add.go"] != "" {
-		t.Errorf(`it has the tool of the plain project: files["tools/add.go"] = %q, want ""`, files["tools/add.go"])
+		t.Errorf(`the tool of the default project: files["tools/add.go"] = %q, want ""`, files["tools/add.go"])
 	}
 	if !strings.Contains(files["README.md"], "get_next_task") {
-		t.Errorf(`the project does not say what it began with: files["README.md"] = %q, want it to contain "get_next_task"`, files["README.md"])
+		t.Errorf(`the example is not in README.md: files["README.md"] = %q, want it to contain "get_next_task"`, files["README.md"])
 	}
 	long := scaffold.Answers{Name: strings.Repeat("a", 42), Module: "example.com/long", Example: "tasks"}
 	if _, err := sources.Make(long); err == nil || !strings.Contains(err.Error(), "with the tool report_task_done it is 1 characters too long") {
@@ -426,26 +424,26 @@ func TestMoonphase(t *testing.T) {
 		answers := scaffold.Answers{Name: name, Module: "example.com/moon", Example: "moonphase"}
 		files := makeFiles(t, sources, answers)
 		if files["tools/moonphase.go"] == "" || files["moon/moon.go"] == "" || files["tools/add.go"]+files["tools/add_test.go"]+files["cmd/"+name+"/standin.go"] != "" {
-			t.Error("the project has not the files of the example alone")
+			t.Error("the project lacks files of the example, or has others instead")
 		}
 		if wired := files["cmd/"+name+"/wire_gen.go"]; !strings.Contains(wired, "tools.New()") {
 			t.Errorf(`the wiring: files["cmd/"+name+"/wire_gen.go"] = %q, want it to contain "tools.New()"`, wired)
 		}
 		for file, text := range files {
 			if strings.Contains(text, ownModule(t).Module.Mod.Path) || strings.Contains(text, "skeleton/") {
-				t.Errorf(`%s speaks of where it comes from; want text without ownModule(t).Module.Mod.Path and text without "skeleton/"`, file)
+				t.Errorf(`%s mentions its origin; want text without ownModule(t).Module.Mod.Path and text without "skeleton/"`, file)
 			}
 		}
 		variable := project.Variable(name, "api_key")
 		for _, file := range []string{"README.md", "AGENTS.md"} {
 			if text := files[file]; !strings.Contains(text, "not start without") || !strings.Contains(text, variable) || strings.Contains(text, "tools/add") || strings.Contains(text, `"add"`) {
-				t.Errorf("%s does not tell what the project is:\n%s; want text containing \"not start without\" and text containing %q and text without \"tools/add\" and text without \"\\\"add\\\"\"", file, text, variable)
+				t.Errorf("%s does not describe the project:\n%s; want text containing \"not start without\" and text containing %q and text without \"tools/add\" and text without \"\\\"add\\\"\"", file, text, variable)
 			}
 		}
 	}
 }
 
-// What texts say of keys and tools is what the project has.
+// The facts about keys and tools are those of the project.
 func TestFacts(t *testing.T) {
 	for _, example := range append(scaffold.Embedded().Examples(), "") {
 		answers := scaffold.Answers{Name: "hello", Module: "hello", Example: example}
@@ -500,14 +498,14 @@ func TestOAuth(t *testing.T) {
 			}
 		} else if name == "README.md" {
 			if !strings.Contains(text, "HELLO_OAUTH_ISSUER`. Without an issuer, tokens are not checked") || strings.Contains(before, "tokens are not checked") {
-				t.Errorf("%s does not tell:\n%s; want text containing \"HELLO_OAUTH_ISSUER`. Without an issuer, tokens are not checked\" and before without \"tokens are not checked\"", name, text)
+				t.Errorf("%s lacks the section on tokens:\n%s; want text containing \"HELLO_OAUTH_ISSUER`. Without an issuer, tokens are not checked\" and before without \"tokens are not checked\"", name, text)
 			}
 		} else if oauth.Holds(name) || name == "go.mod" || name == "go.sum" || name == engine.SumFile {
 			if text == before {
 				t.Errorf("%s is the same without tokens: text = %q, want not %q", name, text, before)
 			}
 		} else if !there || text != before {
-			t.Errorf("%s is another; want there and text == %q", name, before)
+			t.Errorf("%s differs without tokens; want there and text == %q", name, before)
 		}
 	}
 	if files[oauth.Archive()] != "" || plain[oauth.Archive()] == "" {
