@@ -262,7 +262,8 @@ func (r *registry[T]) get(name string) (T, bool) {
 	return item, ok
 }
 
-// all iterates over the components in the order of their names. The loop must not add or remove any.
+// all iterates over the components in the order of their names. The loop must not use the registry,
+// whose lock is held.
 func (r *registry[T]) all() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		r.mu.RLock()

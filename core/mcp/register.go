@@ -220,8 +220,8 @@ func (s *Server) ToolScopes() map[string][]string {
 }
 
 // RemoteScopes returns the scopes of all tools, resources, resource templates and prompts that
-// remote clients can see, by name. It is for packages that run a server, such as serve, which prints
-// them.
+// remote clients can see, by name. It is for packages that run a server, such as serve, which
+// prints them.
 func (s *Server) RemoteScopes() map[string][]string {
 	all := s.ToolScopes()
 	add := func(name string, scopes []string) { all[name] = slices.Concat(all[name], scopes) }

@@ -48,8 +48,8 @@ func Object(data []byte, member func(key, value []byte, ends Ends) error) error 
 	return s.split('{', "an object", func(key, value []byte) error { return member(key, value, s.ends) })
 }
 
-// Array checks data, which must be one array, and calls element for each of its elements. Errors are
-// as in [Object].
+// Array checks data, which must be one array, and calls element for each of its elements. Errors
+// are as in [Object].
 func Array(data []byte, element func(value []byte) error) error {
 	s := scanner{data: data}
 	return s.split('[', "an array", func(_, value []byte) error { return element(value) })

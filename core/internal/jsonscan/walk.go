@@ -8,8 +8,8 @@ import "bytes"
 // that the position is not known.
 type Ends [4]int
 
-// Members calls member for each member of an object, whose ends [Object] has found. It does not look
-// into the values before these ends.
+// Members calls member for each member of an object, whose ends [Object] has found. It does not
+// look into the values before these ends.
 func Members(object []byte, ends *Ends, member func(key, value []byte) error) error {
 	n := 0
 	_, err := Walk(object, SkipSpace(object, 0), func(key []byte, at int) (int, error) {
@@ -25,8 +25,8 @@ func Members(object []byte, ends *Ends, member func(key, value []byte) error) er
 	return err
 }
 
-// Member returns where the value of a member starts and ends, or 0 and 0 if the member does not exist
-// or object is not an object.
+// Member returns where the value of a member starts and ends, or 0 and 0 if the member does not
+// exist or object is not an object.
 func Member(object []byte, name string) (start, end int) {
 	if First(object) != '{' {
 		return 0, 0
