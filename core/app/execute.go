@@ -157,8 +157,8 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 			return nil, fmt.Errorf("execute %s: %w", t.eventType, err)
 		}
 	}
-	if p.command, err = t.decodeWritten(p.data); err != nil {
-		return nil, fmt.Errorf("decode command %s from its own JSON: %w", t.eventType, err)
+	if err := p.decode(); err != nil {
+		return nil, err
 	}
 	if p.cause, err = a.cause(ctx, in); err != nil {
 		return nil, fmt.Errorf("encode the cause of %s: %w", t.eventType, err)
@@ -251,17 +251,29 @@ func (q *queue) take() []*pending {
 }
 
 // putBack returns commands to the front of the queue. It decodes them again, because Apply may have
-// changed them.
+// changed them. If that fails, it answers the command.
 func (q *queue) putBack(batch []*pending) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	var again []*pending
 	for _, p := range batch {
-		if p.result, p.err = nil, nil; p.save == nil {
-			p.command, p.err = p.cmdType.decodeWritten(p.data)
+		p.result, p.err = nil, nil
+		if p.save == nil && p.decode() != nil {
+			p.answer()
+			continue
 		}
 		p.progress.Store(waiting)
+		again = append(again, p)
 	}
-	q.list = append(batch, q.list...)
+	q.list = append(again, q.list...)
+}
+
+// decode sets command from data, or else err, which it returns.
+func (p *pending) decode() error {
+	if p.command, p.err = p.cmdType.decodeWritten(p.data); p.err != nil {
+		p.err = fmt.Errorf("decode command %s from its own JSON: %w", p.cmdType.eventType, p.err)
+	}
+	return p.err
 }
 
 // maxTries limits the tries of a command that loses its connection to the store each time, for
