@@ -124,8 +124,8 @@ func callFor(d time.Duration, callers []*caller) (load, error) {
 	return l, <-errs
 }
 
-// A served is a running server over HTTP. Its connections have no deadlines. Instead, a watchdog kills
-// a server that takes too long, which ends all reads.
+// A served is a running server over HTTP. Its connections have no deadlines. Instead, a watchdog
+// kills a server that takes too long, which ends all reads.
 type served struct {
 	server server
 	addr   string

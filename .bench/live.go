@@ -12,8 +12,8 @@ import (
 	"github.com/petrock/petrock/core/client"
 )
 
-// measureLive measures a call through petrock dev, and the time from saving a file to the first answer
-// of the new server.
+// measureLive measures a call through petrock dev, and the time from saving a file to the first
+// answer of the new server.
 func measureLive(ctx context.Context, b *bench, round int, r results) error {
 	p, err := b.hello(ctx)
 	if err != nil {
@@ -62,8 +62,8 @@ func (p *project) change() (more int, err error) {
 	return more, os.WriteFile(filepath.Join(p.dir, "tools", "add.go"), []byte(text), 0o644)
 }
 
-// reload measures the time from saving a file to the first answer of the new server, and restores the
-// file.
+// reload measures the time from saving a file to the first answer of the new server, and restores
+// the file.
 func (p *project) reload(ctx context.Context) (time.Duration, error) {
 	more, err := p.change()
 	if err != nil {
@@ -95,8 +95,8 @@ func (p *project) awaitSum(ctx context.Context, sum int) (time.Duration, error) 
 	return 0, errors.New("petrock dev does not reload")
 }
 
-// buildServer measures go build of the server after a change to one file, in a copy of the project that
-// petrock dev does not watch.
+// buildServer measures go build of the server after a change to one file, in a copy of the project
+// that petrock dev does not watch.
 func (p *project) buildServer(ctx context.Context) (time.Duration, error) {
 	copied := p.dir + "-copy"
 	if _, err := os.Stat(copied); err != nil {

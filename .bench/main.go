@@ -169,7 +169,8 @@ func choose(only string) ([]group, error) {
 	return chosen, nil
 }
 
-// measure runs the rounds of each group and prints its gates. It returns the number of missed gates.
+// measure runs the rounds of each group and prints its gates. It returns the number of missed
+// gates.
 func measure(ctx context.Context, chosen []group, rounds int, each time.Duration, out, errOut io.Writer) (missed int, err error) {
 	dir, err := os.MkdirTemp("", "petrock-bench")
 	if err != nil {

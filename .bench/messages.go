@@ -33,8 +33,8 @@ func callMessage(id int, tool, arguments string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", id, tool, arguments)
 }
 
-// A calls holds encoded calls of add. Only their ids, which are consecutive, are written when they are
-// taken.
+// A calls holds encoded calls of add. Only their ids, which are consecutive, are written when they
+// are taken.
 type calls struct {
 	bytes []byte
 	size  int // of one call
@@ -74,9 +74,9 @@ func putNumber(digits []byte, n int) {
 	}
 }
 
-// A pattern is a response to a call of add, without its id. All responses of a server are equal except
-// for the id. One of them is decoded and checked, and the others are compared with it, which is cheaper
-// than decoding.
+// A pattern is a response to a call of add, without its id. All responses of a server are equal
+// except for the id. One of them is decoded and checked, and the others are compared with it, which
+// is cheaper than decoding.
 type pattern struct {
 	before, after []byte
 }

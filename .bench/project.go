@@ -126,8 +126,8 @@ func (p *project) cold(ctx context.Context) (time.Duration, error) {
 	return took, command(ctx, p.dir, p.petrock, "undo")
 }
 
-// build measures go build ./tools, and test go test ./tools, after a change to one file that is not in the build
-// cache.
+// build measures go build ./tools, and test go test ./tools, after a change to one file that is not
+// in the build cache.
 func (p *project) build(ctx context.Context) (time.Duration, error) { return p.goTools(ctx, "build") }
 func (p *project) test(ctx context.Context) (time.Duration, error)  { return p.goTools(ctx, "test") }
 
@@ -143,7 +143,8 @@ func (p *project) goTools(ctx context.Context, verb string) (time.Duration, erro
 	return took, errors.Join(err, os.WriteFile(file, p.tool, 0o644))
 }
 
-// measureGenerate measures generating a tool, which verifies, writes and records it, go build and go test.
+// measureGenerate measures generating a tool, which verifies, writes and records it, go build and
+// go test.
 func measureGenerate(ctx context.Context, b *bench, _ int, r results) error {
 	p, err := b.hello(ctx)
 	if err != nil {
@@ -170,7 +171,8 @@ func measureGenerate(ctx context.Context, b *bench, _ int, r results) error {
 	return nil
 }
 
-// measureSize compares the server of a new project with one on the Go SDK, built with the same flags.
+// measureSize compares the server of a new project with one on the Go SDK, built with the same
+// flags.
 func measureSize(ctx context.Context, b *bench, round int, r results) error {
 	if round > 0 {
 		return nil

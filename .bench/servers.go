@@ -20,8 +20,8 @@ type server struct {
 	dir  string   // working directory
 }
 
-// needsEraFlag reports whether the server needs a flag for the stateless era: a handler of the Go SDK
-// serves one era only.
+// needsEraFlag reports whether the server needs a flag for the stateless era: a handler of the Go
+// SDK serves one era only.
 func (s server) needsEraFlag() bool { return s.name == "gosdk" }
 
 // build compiles all servers into dir.
@@ -56,7 +56,8 @@ func (b *bench) named(round int, names ...string) []server {
 	return rotated(all, round)
 }
 
-// measureStdio measures calls per second with 64 calls in flight, and the time of one call at a time.
+// measureStdio measures calls per second with 64 calls in flight, and the time of one call at a
+// time.
 func measureStdio(ctx context.Context, b *bench, round int, r results) error {
 	for _, s := range b.named(round, "ours", "gosdk", "mcpgo") {
 		l, err := measureLoad(ctx, s, b.time, inFlight)
@@ -68,9 +69,9 @@ func measureStdio(ctx context.Context, b *bench, round int, r results) error {
 	return measureSequential(ctx, b, b.named(0, "ours", "floor"), round, "sequential", r)
 }
 
-// measureSequential measures the time of one call at a time. It is the median of five slices, each with
-// a new process, because it depends on the CPUs that client and server run on, and processes tend to
-// stay on their CPU.
+// measureSequential measures the time of one call at a time. It is the median of five slices, each
+// with a new process, because it depends on the CPUs that client and server run on, and processes
+// tend to stay on their CPU.
 func measureSequential(ctx context.Context, b *bench, servers []server, round int, figure string, r results) error {
 	const slices = 5
 	times := map[string][]float64{}

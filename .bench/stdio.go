@@ -17,10 +17,10 @@ import (
 	"github.com/petrock/petrock/bench/internal/wire"
 )
 
-// measureLoad calls add on a new server for about d, after a warm-up of d/4, with a number of calls in
-// flight. For each read it sends as many calls as responses have arrived, in one write. With one call
-// in flight it decodes the response before the next call, as a real client does. With several it only
-// compares responses, so that the server and not the client is the bottleneck.
+// measureLoad calls add on a new server for about d, after a warm-up of d/4, with a number of calls
+// in flight. For each read it sends as many calls as responses have arrived, in one write. With one
+// call in flight it decodes the response before the next call, as a real client does. With several
+// it only compares responses, so that the server and not the client is the bottleneck.
 func measureLoad(ctx context.Context, s server, d time.Duration, inFlight int) (load, error) {
 	doing := fmt.Sprintf("calling add with %d in flight", inFlight)
 	c, err := connect(ctx, s, doing, d+d/4+patience)
@@ -223,9 +223,10 @@ func (c *conversation) wrong(err error) error {
 // patience is the timeout of a server, in addition to the duration of the measurement.
 const patience = 10 * time.Second
 
-// A process is a running server over stdio. Its pipes are in blocking mode: a read or a write is one
-// system call, without Go's poller, which would cost more than the fastest servers do. Such pipes have
-// no deadlines. Instead, a watchdog kills a server that takes too long, which ends the read.
+// A process is a running server over stdio. Its pipes are in blocking mode: a read or a write is
+// one system call, without Go's poller, which would cost more than the fastest servers do. Such
+// pipes have no deadlines. Instead, a watchdog kills a server that takes too long, which ends the
+// read.
 type process struct {
 	server server
 	cmd    *exec.Cmd
@@ -310,7 +311,8 @@ func (p *process) failed(err error) error {
 	return fmt.Errorf("%s: exited while %s (%v); %s", p.server.name, p.doing, state, p.stderr)
 }
 
-// stop stops the server as a client does, by closing its input, and returns the state of its process.
+// stop stops the server as a client does, by closing its input, and returns the state of its
+// process.
 func (p *process) stop() (*os.ProcessState, error) {
 	p.in.Close()
 	// Read the remaining output, so that the server does not block on a full pipe.

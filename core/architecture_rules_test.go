@@ -166,8 +166,8 @@ func refusedImports(t tree) []string {
 	return broken
 }
 
-// wordsOfMCP finds the protocol's name, its methods, and its first method if it
-// stands in quotes: "initialize" is a word that plain English needs as well.
+// wordsOfMCP finds the protocol's name, its methods, and its first method if it stands in quotes:
+// "initialize" is a word that plain English needs as well.
 var wordsOfMCP = regexp.MustCompile("(?i:\\bmcp|model ?context ?protocol)|MCP|Mcp" +
 	"|\\b(tools|resources|prompts|notifications)/" +
 	"|[\"'`]initialized?[\"'`]")
@@ -226,7 +226,7 @@ func onlyTopLevel(t tree) []string {
 	var broken []string
 	for _, name := range t.top {
 		if !strings.HasPrefix(name, ".") && !slices.Contains(topLevel, name) {
-			broken = append(broken, fmt.Sprintf("%s: the root holds only %s and dotfiles; find it a place in one of the folders", name, strings.Join(topLevel, ", ")))
+			broken = append(broken, fmt.Sprintf("%s: the root holds only %s and dotfiles; move it into one of the folders", name, strings.Join(topLevel, ", ")))
 		}
 	}
 	return broken
@@ -274,8 +274,8 @@ func matchesAny(patterns []string, pkg string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, pkg) })
 }
 
-// isStandard reports whether an import path is of the standard library: those have no
-// dot before the first slash. "C" is not a package but cgo.
+// isStandard reports whether an import path is of the standard library: those have no dot before
+// the first slash. "C" is not a package but cgo.
 func isStandard(imported string) bool {
 	first, _, _ := strings.Cut(imported, "/")
 	return !strings.Contains(first, ".") && first != "C"

@@ -6,9 +6,8 @@ import (
 	"testing/fstest"
 )
 
-// A rule that cannot fail is worth nothing. Each case is a small repository and what
-// one rule finds in it: parts of the messages, in order. Where want is empty, the
-// rule must find nothing.
+// ruleCases show that each rule can fail. A case is a small repository with the violations that one
+// rule must find in it: parts of the messages, in order. If want is empty, the rule must find none.
 var ruleCases = []struct {
 	rule, name string
 	files      map[string]string // go.mod is added if missing

@@ -51,8 +51,8 @@ func noPackageState(t tree) []string {
 // A variable is a package-level variable.
 type variable struct{ dir, name string }
 
-// changedVariables returns the variables of the tree that code changes, each with a place that
-// does.
+// changedVariables returns the variables of the tree that code changes, each with the position of a
+// change.
 func changedVariables(t tree) map[variable]string {
 	changed := map[variable]string{}
 	for _, files := range packagesOf(t) {
@@ -197,8 +197,8 @@ func isAssertion(name *ast.Ident, spec *ast.ValueSpec) bool {
 	return name.Name == "_" && spec.Type != nil && len(spec.Values) > 0
 }
 
-// isEmbedded reports whether this is a variable that //go:embed fills. The compiler
-// sees to its type.
+// isEmbedded reports whether this is a variable that //go:embed fills. The compiler checks its
+// type.
 func isEmbedded(group *ast.GenDecl, spec *ast.ValueSpec) bool {
 	for _, doc := range []*ast.CommentGroup{group.Doc, spec.Doc} {
 		if doc == nil {

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// A tree is what the rules look at: a repository, read and parsed.
+// A tree is the repository that the rules check, read and parsed.
 type tree struct {
 	module string // its path, from go.mod
 	fset   *token.FileSet
@@ -25,8 +25,8 @@ type tree struct {
 	files  []*goFile
 }
 
-// A goFile is one Go file. Its syntax is nil if it does not parse, which the
-// rule gofmt reports; the other rules pass over such a file.
+// A goFile is one Go file. Its syntax is nil if it does not parse, which the rule gofmt reports;
+// the other rules skip such a file.
 type goFile struct {
 	path   string // from the root, with slashes
 	src    []byte
@@ -115,7 +115,7 @@ func (f *goFile) below(name string) bool {
 	return slices.Contains(strings.Split(f.dir(), "/"), name)
 }
 
-// at begins a message about a place in f.
+// at returns a message about a position in f.
 func (f *goFile) at(pos token.Pos, format string, args ...any) string {
 	return fmt.Sprintf("%s:%d: ", f.path, f.fset.Position(pos).Line) + fmt.Sprintf(format, args...)
 }
@@ -155,8 +155,8 @@ func findRoot(t *testing.T) string {
 	}
 }
 
-// gitTopLevel returns the names at the root that git tracks, so that what lies
-// about in a working copy does not matter. It returns nil if git cannot tell.
+// gitTopLevel returns the names at the root that git tracks, so that untracked files do not matter.
+// It returns nil if git fails.
 func gitTopLevel(root string) []string {
 	if _, err := os.Stat(filepath.Join(root, ".git")); err != nil {
 		return nil

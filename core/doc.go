@@ -10,11 +10,11 @@
 //   - schema/inference: plumbing: schemas of types in source code
 //   - internal/form: the schemas of forms that users fill in
 //   - stdfd: keep standard input and output for the protocol
-//   - terminal: what command lines share: usage errors, exit codes, progress
+//   - terminal: helpers for command lines: usage errors, exit codes, progress
 //   - project: the folder of a server's source, and its petrock.json
 //   - auth: authenticate callers over HTTP: identities, gates, API keys
 //   - auth/token: authenticate callers by OAuth bearer tokens
-//   - mcp/transport: plumbing: what mcp and mcphttp tell each other about a request
+//   - mcp/transport: plumbing: the interface between mcp and mcphttp
 //   - mcp: MCP: the types of the protocol, the server, stdio
 //   - mcphttp: serve MCP over streamable HTTP
 //   - filelock: lock files between processes, for the journal and app/sqlite

@@ -20,8 +20,8 @@ type CommandInput struct {
 	Examples    []Step   `json:"examples,omitempty"`                 // Test cases, run in order on one event log; tool calls another tool. New ids are id1, id2, …
 }
 
-// Command creates a command: a tool that changes the state of a feature. It also creates the feature
-// if needed.
+// Command creates a command: a tool that changes the state of a feature. It also creates the
+// feature if needed.
 func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 	n, err := newComponent(p, "command", request{in.Name, in.Description, in.Fields, in.Output, Implementation{in.Body, in.Examples}})
 	if err != nil {
@@ -40,8 +40,8 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 	return n.toolDraft(file)
 }
 
-// useDeclaredEnums replaces enums by string types of the feature that have the same values, and adds
-// the values of such types that fields name.
+// useDeclaredEnums replaces enums by string types of the feature that have the same values, and
+// adds the values of such types that fields name.
 func (n component) useDeclaredEnums(lists ...[]gen.Field) {
 	known := n.knownFeature(n.feature)
 	if known == nil {

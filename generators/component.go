@@ -40,7 +40,7 @@ type component struct {
 	features      map[string]*gen.Feature // cache of Project.Feature, by name
 }
 
-// A request is what the inputs of generators have in common.
+// A request holds the inputs that generators have in common.
 type request struct {
 	name, description string
 	fields, output    []string
@@ -152,7 +152,8 @@ func (n component) toolFile() gen.GoFile {
 	return file
 }
 
-// writeFunction adds the function. Without a body it returns zero and an error that names its file.
+// writeFunction adds the function. Without a body, the function returns zero and an error that
+// names its file.
 func (n component) writeFunction(file gen.GoFile, params, result, zero string) {
 	writeDoc(file, n.goName, gen.DocSentence(n.description), n.directives)
 	file.Text("func " + n.goName + "(" + params + ") (" + result + ", error) {\n" + n.statements(file, zero) + "\n}")
@@ -228,7 +229,8 @@ type TextImplementation struct {
 
 func (n component) isWritten() bool { return n.body != nil || n.wraps }
 
-// statements returns the body of the function. Without one, it returns an error that names its file.
+// statements returns the body of the function or, without one, a statement that returns zero and an
+// error that names the file.
 func (n component) statements(file gen.GoFile, zero string) string {
 	if n.body != nil {
 		return n.body.text

@@ -84,7 +84,7 @@ func (c *converter) convert(value string, from, to types.Type) (string, bool) {
 }
 
 // isSame reports whether values of a type can be assigned to another without a conversion. Opaque
-// types of an old version are made from their names, so that names are compared too.
+// types of an old version are made from their names, so names are compared too.
 func isSame(a, b types.Type) bool {
 	return types.Identical(a, b) || types.TypeString(a, nil) == types.TypeString(b, nil)
 }

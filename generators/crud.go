@@ -166,8 +166,8 @@ func (c crud) idField() gen.Field {
 	return gen.Field{Name: "id", Go: "ID", Type: gen.FieldType{Kind: gen.KindString}, Description: "ID of the " + c.one}
 }
 
-// command returns the file of a command or query: its type, which shares the enums of the items, and its
-// methods.
+// command returns the file of a command or query: its type, which shares the enums of the items,
+// and its methods.
 func (c crud) command(s structure, methods string, imports ...string) source {
 	file := c.file()
 	s.prefix, s.logged = c.typ, true
@@ -258,7 +258,8 @@ func (q Get) Answer(ctx context.Context, s *State) ($type, error) {
 }`)
 }
 
-// list returns the query that lists items in pages. Its cost depends on the page, not on the number of items.
+// list returns the query that lists items in pages. Its cost depends on the page, not on the number
+// of items.
 func (c crud) list() gen.GoFile {
 	file := c.file()
 	c.text(file, `// List lists $feature in order of creation, in pages.
@@ -289,8 +290,8 @@ func (q List) Answer(ctx context.Context, s *State) (ListOutput, error) {
 	return file
 }
 
-// tests returns the tests of a feature that stores items. Each component has its own test file, which only
-// calls that component and create, so that the others can be destroyed.
+// tests returns the tests of a feature that stores items. Each component has its own test file,
+// which only calls that component and create, so that the others can be destroyed.
 func (c crud) tests() ([]source, error) {
 	if err := c.setValues(); err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func (c *converter) copyFields(from, to *types.Named, renamed map[string]string)
 			}
 			names, values = append(names, was.Var.Name()), append(values, value)
 		case !was.Omits && !isPointer(was.Var.Type()):
-			return "", fmt.Errorf("%s does not exist any more", was.Key)
+			return "", fmt.Errorf("%s no longer exists", was.Key)
 		}
 	}
 	return structLiteral(to.Obj().Name(), names, values), nil

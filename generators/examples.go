@@ -150,8 +150,8 @@ func (n component) exampleTest(check string, own row) (gen.GoFile, error) {
 }
 
 // plainTest returns the test of a component without examples. If the component is not written yet,
-// the test calls it with a sample, if it has one, and expects that error. Otherwise the function may
-// have side effects, so the test makes a call that the server refuses.
+// the test calls it with a sample, if it has one, and expects that error. Otherwise the function
+// may have side effects, so the test makes a call that the server refuses.
 func (n component) plainTest(check string, sample *jen.Statement) gen.GoFile {
 	if n.isWritten() && n.ownTool() == "" {
 		return n.listedTest()
@@ -216,7 +216,7 @@ func (n component) encode(own row) (err error) {
 	return nil
 }
 
-// toolRow is the row of a call of a tool.
+// toolRow is the row of a tool call.
 func (n component) toolRow(s step) (input, output *jen.Statement, err error) {
 	if s.Output != nil {
 		result := shape{}
@@ -249,8 +249,8 @@ func (s step) code(file gen.GoFile) string {
 
 const checkStepTool = "client.CheckTool(t, step.tool, step.Example)"
 
-// stepLoop returns a loop over calls of several tools. check is the statement that makes a call. The
-// statements then follow each call, and each advance of the clock.
+// stepLoop returns a loop over calls of several tools. check is the statement that makes a call.
+// The statements then follow each call, and each advance of the clock.
 func stepLoop(file gen.GoFile, mcptest string, all []step, check, then string) string {
 	example, rows, field, advance := file.Ref(mcptest, "Example"), "", "", ""
 	if slices.ContainsFunc(all, func(s step) bool { return s.later > 0 }) {

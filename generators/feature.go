@@ -19,7 +19,7 @@ import (
 type FeatureInput struct {
 	Name   string   `json:"name"`             // One word, such as posts
 	Fields []string `json:"fields,omitempty"` // With crud: fields of an item, besides id, seq, created_at and updated_at
-	CRUD   bool     `json:"crud,omitempty"`   // Also create commands create, update, delete and queries get, list
+	CRUD   bool     `json:"crud,omitempty"`   // Add the commands create, update, delete and the queries get, list
 	Item   string   `json:"item,omitempty"`   // With crud: name of one item
 }
 
@@ -186,7 +186,8 @@ func importFeature(p gen.Project, file gen.GoFile, feature string) {
 }
 
 // servedFeatures returns the features that the component's test needs: its own or those that the
-// body uses, and those of the tools that the test calls. A feature serves the features that it uses.
+// body uses, and those of the tools that the test calls. A feature serves the features that it
+// uses.
 func (n component) servedFeatures() []string {
 	all := addFeatures(nil, n.feature)
 	if n.feature == "" {
@@ -248,8 +249,8 @@ func (b *body) features(p gen.Project, dir string) []string {
 	return all
 }
 
-// testSetup returns the first statements of a test, outside of features with the component's
-// package:
+// testSetup returns the first statements of a test. Components outside of features are registered
+// by their package:
 //
 //	client := apptest.Serve(t, posts.Feature())
 //	client.Register(tools.Register)

@@ -136,8 +136,8 @@ type shape struct {
 	strings []string // string types of its package
 }
 
-// literal returns the Go value that encodes to object. It reports false if there is none: a required
-// field is missing, or a field is unknown or has another type.
+// literal returns the Go value that encodes to object. It reports false if there is none: a
+// required field is missing, or a field is unknown or has another type.
 func (s shape) literal(object json.RawMessage) (*jen.Statement, bool) {
 	set, ok := s.members(object)
 	return jen.Qual(s.path, s.name).Values(set...), ok
@@ -221,7 +221,8 @@ var knownTypes = map[string]reflect.Type{
 	"json.RawMessage": reflect.TypeFor[json.RawMessage](),
 }
 
-// typeOf returns a type that encodes like t. It is struct{}, which has no literals, if t is unknown.
+// typeOf returns a type that encodes like t. It is struct{}, which has no literals, if t is
+// unknown.
 func (s shape) typeOf(t ast.Expr) reflect.Type {
 	switch t := t.(type) {
 	case *ast.StarExpr:
@@ -288,7 +289,7 @@ func (s shape) code(t ast.Expr, v reflect.Value) (code *jen.Statement, ok bool) 
 	return scalar(v)
 }
 
-// scalar is code for types that are not composed of others.
+// scalar is code for types without elements.
 func scalar(v reflect.Value) (code *jen.Statement, ok bool) {
 	switch value := v.Interface().(type) {
 	case time.Time:

@@ -54,7 +54,8 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	return w.toolDraft(w.file)
 }
 
-// functionFeatures returns the features that a function may use. It needs a context for that.
+// functionFeatures returns the features that a function may use. A function without a context uses
+// none.
 func functionFeatures(p gen.Project, f *gen.Function) []string {
 	takesContext := false
 	for v := range f.Signature.Params().Variables() {
@@ -196,8 +197,9 @@ func structOf(t types.Type) (structure types.Type, isPointer bool) {
 	return t, isPointer
 }
 
-// field returns the field for a parameter or result. It has the name of that, or the fallback if that
-// is not usable, and differs from the others in more than case.
+// field returns the field for a parameter or result. Its name is that of the source, or fallback if
+// that is not a valid field name. A number makes it differ from others in Go, and in more than
+// case.
 func (w *wrapper) field(others []gen.Field, source, fallback string, typ types.Type) gen.Field {
 	text, initialisms := gen.WireName(source), w.project.Initialisms
 	name, err := gen.ParseFieldName(text, initialisms...)
@@ -225,8 +227,8 @@ func (w *wrapper) write() {
 	w.file.Text(fmt.Sprintf("func %s(ctx %s, in %s) (%s, error) {\n%s\n}", w.goName, w.file.Ref("context", "Context"), input, output, body))
 }
 
-// typeName returns the name of the input or output: its own type or, without one, a struct, which it
-// writes.
+// typeName returns the name of the input or output: its own type or, without one, a struct, which
+// it writes.
 func (w *wrapper) typeName(own types.Type, s structure) string {
 	if own != nil {
 		return typeText(w.file, own, w.taken...)

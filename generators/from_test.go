@@ -15,8 +15,8 @@ import (
 )
 
 // Each archive is a project: its files in addition to testdata/from/base, and inputs for the
-// generator of tools, one per line, applied in order. The expected files and messages, or the error,
-// follow. The results are derived from and type-checked.
+// generator of tools, one per line, applied in order. The expected files and messages, or the
+// error, follow. The results are derived from and type-checked.
 func TestToolFrom(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "-mod=mod")

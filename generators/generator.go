@@ -18,7 +18,7 @@ import (
 
 // GeneratorInput is the input of Generator.
 type GeneratorInput struct {
-	Name        string   `json:"name"`                                    // Kind of what it creates, such as handler
+	Name        string   `json:"name"`                                    // Kind that it creates, such as handler
 	Fields      []string `json:"fields,omitempty"`                        // Further inputs, as for a tool
 	Description string   `json:"description,omitempty"`                   // Such as: Creates a handler.
 	Template    string   `json:"template,omitempty" schema:"format=text"` // Go text/template of the new file: {{.Go}} is SendMail, {{.Name}} send_mail, {{.Human}} send mail; also {{.Description}} and fields. Package and imports are added
@@ -60,7 +60,7 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 // A generator is the generator that Generator creates.
 type generator struct {
 	component
-	makes     string // kind of what it creates
+	makes     string // kind that it creates
 	path      string // of the files that it creates, such as handlers/*.go
 	templates []gen.Template
 }
@@ -79,8 +79,8 @@ func newGenerator(n component, in GeneratorInput) (*generator, error) {
 	return g, g.setSource(in)
 }
 
-// setPath sets where the components go, and the directive that finds them again. In a folder of
-// petrock's components, they are such components.
+// setPath sets the path of the components, and the directive by which petrock finds them. In a
+// folder such as tools, they have the kind of that folder.
 func (g *generator) setPath(text string) error {
 	g.path = cmp.Or(text, plural(strings.ReplaceAll(g.wire, "_", ""))+"/*.go")
 	if err := gen.CheckPattern(g.path); err != nil {
@@ -136,7 +136,7 @@ func templateLiteral(text string) string {
 	return "`" + strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "`", "` + \"`\" + `") + "`"
 }
 
-// functionTemplate is the template of a generator without template and body.
+// functionTemplate returns the template of a generator without template and body.
 func functionTemplate(what string) string {
 	return `package {{.Package}}
 

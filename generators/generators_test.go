@@ -54,7 +54,7 @@ func TestGenerators(t *testing.T) {
 				return
 			}
 			if !*update {
-				t.Fatalf("it makes\n%s\nnot\n%s\n(-update writes it down)", txtar.Format(archive), want)
+				t.Fatalf("got\n%s\nwant\n%s\n(-update rewrites it)", txtar.Format(archive), want)
 			}
 			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 				t.Fatal(err)

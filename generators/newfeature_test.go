@@ -8,7 +8,7 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// A command or query that creates its feature says so.
+// A command or query that creates its feature reports it in a notice.
 func TestNewFeatureIsTold(t *testing.T) {
 	some := map[string]string{"features/posts": "posts", "features/users": "users", "tools": "tools", "features/posts/deep": "deep"}
 	for _, c := range []struct {

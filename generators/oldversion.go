@@ -33,7 +33,7 @@ type oldVersion struct {
 
 	reached []*oldStruct // structs with a target, in the order of discovery
 	written int          // number of them that are in the file
-	isDry   bool         // whether conversions are only read for their types, because a body takes their place
+	isDry   bool         // whether conversions only determine types, because a body replaces them
 	hasBody bool         // whether the file has the statements that the user wrote
 }
 
@@ -143,8 +143,8 @@ func (w *oldVersion) write() {
 	w.function(w.command().Named, w.Named)
 	w.writeReached(true)
 
-	// The body takes the place of some conversions. They are only read for the types that they
-	// reach, which have methods if the body calls them.
+	// The body replaces some conversions. These only determine the types that they reach, which get
+	// methods if the body calls them.
 	w.isDry = true
 	for _, o := range slices.Clone(w.reached) {
 		if w.u.isConverted(o) {
@@ -205,7 +205,8 @@ func (w *oldVersion) source(recorded string) *types.Named {
 	return nil
 }
 
-// function returns the method that converts a struct, and makes write write it.
+// function returns the method that converts a struct, and adds the struct to those that write
+// writes. It returns false if the struct is already converted to another type.
 func (w *oldVersion) function(from *types.Named, to types.Type) (name string, ok bool) {
 	o := w.byType[from]
 	if o.target == nil {
@@ -215,8 +216,8 @@ func (w *oldVersion) function(from *types.Named, to types.Type) (name string, ok
 	return o.Obj().Name() + "." + o.method(), isSame(o.target, to)
 }
 
-// pair notes that older versions use a type of this one instead of a type of the source. If several
-// stand for it, they use the first.
+// pair records that older versions use a type of this version instead of a type of the source. If
+// several types correspond to it, they use the first.
 func (w *oldVersion) pair(from types.Type, to *types.Named) {
 	if _, known := w.OldNames[types.TypeString(to, nil)]; known {
 		return

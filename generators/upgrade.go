@@ -197,8 +197,8 @@ func (w *oldVersion) defaultValue(o *oldStruct, field, text string, t types.Type
 	return code
 }
 
-// addUndecided notes a field that has no known conversion. What the requested command has too is
-// only noted there. needsCode is set if only a body can convert it.
+// addUndecided records a field that has no known conversion. A field of a type that the requested
+// command has too is recorded only there. needsCode is set if only a body can convert it.
 func (w *oldVersion) addUndecided(o *oldStruct, field string, needsCode bool, format string, args ...any) {
 	text := w.at(o, field) + ": " + fmt.Sprintf(format, args...)
 	if w.Version != w.u.Version {

@@ -70,8 +70,8 @@ func assign(to map[string]string, flag, placeholder string, texts []string) erro
 
 // An upgrade writes the old versions of the commands that get a new one. An old version is
 // self-contained: its types are copies of all structs and enums that its events have, so that later
-// changes of the source cannot change what it reads. Only its methods mention the source, and
-// convert to it.
+// changes of the source cannot change how it is decoded. Only its methods use types of the source,
+// which they convert to.
 type upgrade struct {
 	*gen.Migration
 	*gen.Version // of the requested command
@@ -227,7 +227,7 @@ func (u *upgrade) undecidedStructs() (found []*oldStruct) {
 	return found
 }
 
-// refusal returns the error about undecided fields, with what decides them.
+// refusal returns the error about undecided fields, with the ways to resolve them.
 func (u *upgrade) refusal() error {
 	var lines []string
 	for _, field := range u.undecided {

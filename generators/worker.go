@@ -29,8 +29,8 @@ type trigger struct {
 	label   string // posts/create, or 5m
 }
 
-// Worker creates a worker of a feature, which commands or a timer trigger. It calls external systems
-// and executes commands.
+// Worker creates a worker of a feature, which commands or a timer trigger. It calls external
+// systems and executes commands.
 func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
 	n, err := newComponent(p, "worker", request{in.Name, in.Description, in.Fields, nil, Implementation{in.Body, in.Examples}})
 	if err != nil {
@@ -99,7 +99,8 @@ func (n component) parseCommand(text string) (trigger, error) {
 	return t, nil
 }
 
-// writeMethod adds the method of a trigger, such as OnCreate. The first one says what it can call.
+// writeMethod adds the method of a trigger, such as OnCreate. A comment in the first one names the
+// functions that it can call.
 func (n component) writeMethod(file gen.GoFile, t trigger, isFirst bool) {
 	params := "ctx context.Context"
 	if t.feature == "" {

@@ -4,7 +4,7 @@ package skeleton
 import "embed"
 
 // Files holds base, the files of every project, and example, the files that each example adds or
-// replaces. Files called standin.go let an example compile here; they are not copied into projects.
+// replaces. Files named standin.go let an example compile here; they are not copied into projects.
 //
 //go:embed all:base all:example
 var Files embed.FS

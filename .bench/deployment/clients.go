@@ -28,8 +28,8 @@ const (
 
 // A connection is a connected client of some SDK.
 type connection interface {
-	// call calls a tool and returns the structured content of its result. A result with isError is a
-	// *toolError.
+	// call calls a tool and returns the structured content of its result. A result with isError is
+	// a *toolError.
 	call(ctx context.Context, tool string, arguments map[string]any, key string) ([]byte, error)
 	// read reads a resource.
 	read(ctx context.Context, uri string) (string, error)

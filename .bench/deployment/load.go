@@ -14,11 +14,11 @@ import (
 // patience is how long a client repeats a call before the test fails.
 const patience = 90 * time.Second
 
-// callTimeout is how long a client waits for one answer. It exceeds the 30 s in which a server waits
-// for the database.
+// callTimeout is how long a client waits for one answer. It exceeds the 30 s in which a server
+// waits for the database.
 const callTimeout = 40 * time.Second
 
-// updateEach is the share of posts that are updated: one of so many. The worker follows up updates.
+// One of updateEach posts is updated, and the worker publishes it.
 const updateEach = 20
 
 // Types of events.
@@ -38,7 +38,7 @@ type ack struct {
 	took      time.Duration
 }
 
-// A user is a client that connects again when it has to. It is used by one goroutine.
+// A user is a client that reconnects after errors. It is used by one goroutine.
 type user struct {
 	kind
 	l       *load
@@ -55,7 +55,7 @@ type load struct {
 	keys  bool        // send idempotency keys
 	stop  atomic.Bool // no new commands
 	calm  atomic.Bool // no call may fail
-	roll  bool        // no call of a stateless client may fail, and those of others only for their session
+	roll  bool        // stateless calls may not fail, others only if their session ended
 	mu    sync.Mutex
 	texts map[string]int // errors
 	fault []string
@@ -83,7 +83,7 @@ func (l *load) failed(u *user, what string, err error) {
 
 var requestID = regexp.MustCompile(`"id":\d+`)
 
-// generalize replaces what differs from error to error.
+// generalize replaces request ids and addresses, which differ from error to error.
 func generalize(text string) string {
 	text = requestID.ReplaceAllString(text, `"id":…`)
 	words := strings.Fields(text)
@@ -95,7 +95,7 @@ func generalize(text string) string {
 	return strings.Join(words, " ")
 }
 
-// do calls f with a connection until it succeeds. It connects again after two failures in a row, as a
+// do calls f with a connection until it succeeds. It reconnects after two failures in a row, as a
 // user of any SDK can.
 func (u *user) do(ctx context.Context, what string, f func(context.Context, connection) error) error {
 	for begin := time.Now(); ; {
@@ -148,8 +148,8 @@ func (u *user) close() {
 	}
 }
 
-// write executes commands until the load stops, and returns those that were acknowledged. Every fourth
-// create is followed by a query, which any server may answer, and which must see the post.
+// write executes commands until the load stops, and returns those that were acknowledged. Every
+// fourth create is followed by a query, which any server may answer, and which must see the post.
 func (u *user) write(ctx context.Context, name string) (acks []ack) {
 	execute := func(a ack, tool string, arguments map[string]any, key string) (_ ack, err error) {
 		if !u.l.keys {

@@ -2,8 +2,8 @@
 // processes of a project, and PostgreSQL. Clients of four SDKs call through HAProxy, in both
 // protocol eras. Meanwhile servers are killed and restarted, and the database is restarted. No
 // acknowledged command may be lost or executed twice, workers must handle every event once, and
-// every client must be able to continue. With -rolling, servers are only restarted with SIGTERM, and
-// no request may fail, except that sessions end.
+// every client must be able to continue. With -rolling, servers are only restarted with SIGTERM,
+// and no request may fail, except that sessions end.
 //
 // .ci/deployment builds the project, starts PostgreSQL, and runs it:
 //

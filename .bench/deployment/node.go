@@ -38,7 +38,7 @@ type nodeLine struct {
 	Result  json.RawMessage
 }
 
-// nodeKinds are the clients of the TypeScript SDK.
+// nodeKinds returns the clients of the TypeScript SDK.
 func nodeKinds(bridge string) []kind {
 	dial := func(generation string) func(context.Context, string, func()) (connection, error) {
 		return func(ctx context.Context, url string, updated func()) (connection, error) {

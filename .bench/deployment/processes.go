@@ -66,7 +66,7 @@ func freeAddrs(n int) ([]string, error) {
 	return addrs, nil
 }
 
-// start starts the servers and HAProxy, and waits until a server answers.
+// start starts the servers and HAProxy, and waits until all servers are ready.
 func start(ctx context.Context, o options) (_ *deployment, err error) {
 	dir, err := os.MkdirTemp("", "petrock-deployment")
 	if err != nil {
@@ -221,8 +221,8 @@ func (l *logReader) tail() string {
 	return strings.Join(l.last, "\n")
 }
 
-// breakThings kills and restarts servers, restarts the database twice, and suspends a server, until
-// ctx ends.
+// breakThings kills and restarts servers until ctx ends. Meanwhile it restarts the database twice
+// and, if the faults last a minute, suspends the server that runs the worker.
 func (d *deployment) breakThings(ctx context.Context, errOut io.Writer) error {
 	begin := time.Now()
 	random := rand.New(rand.NewPCG(d.o.seed, 1))
@@ -271,8 +271,8 @@ func (d *deployment) breakThings(ctx context.Context, errOut io.Writer) error {
 			return err
 		}
 		sleep(ctx, time.Duration(random.IntN(1000))*time.Millisecond)
-		// A server that finds no database at its start ends. A supervisor would start it again, but
-		// there is none here.
+		// A server exits if it cannot connect to the database at startup. Here is no supervisor
+		// that would restart it.
 		d.database.Lock()
 		err := s.start()
 		for err == nil && !s.isReady() && sleep(ctx, 20*time.Millisecond) {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// roll restarts the servers one after another, as a supervisor does in a deployment: with SIGTERM, and
-// waiting until the new process is ready.
+// roll restarts the servers one after another, as a supervisor does in a deployment: it sends
+// SIGTERM, and waits until the new process is ready.
 func (d *deployment) roll(ctx context.Context, errOut io.Writer) error {
 	begin := time.Now()
 	for n := range d.o.rolling {
@@ -45,7 +45,7 @@ func (d *deployment) replace(ctx context.Context, i int, begin time.Time, errOut
 	return nil
 }
 
-// A watcher reports failed HTTP requests. Its context value is used by newHTTP.
+// A watcher reports failed HTTP requests. newHTTP takes it from the context, under watcherKey.
 type watcher struct {
 	failed func(text string)
 }

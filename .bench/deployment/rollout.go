@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// rollOut deploys a new field of posts/create in two steps, goes back, and deploys it again. It replaces one
-// server after another, so that two builds run at a time. No server may become stale.
+// rollOut deploys a new field of posts/create in two steps, goes back, and deploys it again. It
+// replaces one server after another, so that two builds run at a time. No server may become stale.
 func (d *deployment) rollOut(ctx context.Context, errOut io.Writer) error {
 	begin := time.Now()
 	older, reading, writing := d.o.program, d.o.reading, d.o.writing

@@ -171,8 +171,8 @@ func (d *deployment) worker(ctx context.Context) (w struct {
 	return w, nil
 }
 
-// settle waits until the worker has handled all commands, and returns the log. It is an error if the
-// worker makes no progress for a minute.
+// settle waits until the worker has handled all commands, and returns the log. It is an error if
+// the worker makes no progress for a minute.
 func (d *deployment) settle(ctx context.Context) (log []event, err error) {
 	position, moved := int64(-1), time.Now()
 	for {

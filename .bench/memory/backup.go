@@ -10,7 +10,7 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// created is the [app.View] of a log that has created so many items.
+// created is the [app.View] of a log with this number of created items.
 type created int64
 
 func (n created) Records(after int64) iter.Seq2[app.Record, error] {
@@ -35,7 +35,7 @@ func (created) Documents(string, string) iter.Seq2[app.Document, error] {
 	return func(func(app.Document, error) bool) {}
 }
 
-// writeBackup writes a backup with so many items.
+// writeBackup writes a backup with a number of items.
 func writeBackup(path string, items int64) error {
 	file, err := os.Create(path)
 	if err != nil {

@@ -110,7 +110,7 @@ type trial struct {
 	backup string
 }
 
-// A result is what one process needed.
+// A result holds the time and the memory that one process needed.
 type result struct {
 	start time.Duration // until it was ready
 	ready int           // peak of the resident memory until then, in MiB
@@ -162,7 +162,7 @@ func (t *trial) run(ctx context.Context, name string) error {
 	return errors.Join(errs...)
 }
 
-// orBetter returns the shorter start and the higher peaks of two.
+// orBetter returns the shorter start and the higher peaks of two results. other may be zero.
 func (r result) orBetter(other result) result {
 	return result{min(r.start, cmp.Or(other.start, r.start)), max(r.ready, other.ready), max(r.peak, other.peak)}
 }

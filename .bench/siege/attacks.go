@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/bench/internal/raw"
 )
 
-// An attack is a behaviour of hostile connections. When one is closed, another one takes its place.
+// An attack is a behaviour of hostile connections. When one is closed, another one is opened.
 type attack struct {
 	name string
 	on   func(a *attacker) error
@@ -26,7 +26,8 @@ type attacker struct {
 	over    <-chan struct{}
 }
 
-// Pauses after small and large requests. Attackers pause because they share the CPUs with the server.
+// Pauses after small and large requests. Attackers pause because they share the CPUs with the
+// server.
 const (
 	breath = 50 * time.Millisecond
 	rest   = 2 * time.Second

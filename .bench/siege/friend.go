@@ -21,8 +21,8 @@ type observed struct {
 
 const patience = 5 * time.Second
 
-// callFor calls the server every few milliseconds for d. Every tenth call has a new connection. Every
-// twentieth request is a health check.
+// callFor calls the server every few milliseconds for d. Every tenth call has a new connection.
+// Every twentieth request is a health check.
 func (s *server) callFor(ctx context.Context, d time.Duration) *observed {
 	var all observed
 	client := &http.Client{Timeout: patience}

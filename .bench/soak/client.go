@@ -190,7 +190,8 @@ type follower struct {
 
 var errMore = errors.New("the stream continues after the response")
 
-// follow reads a stream to its end, or at most most events. It reports whether the stream has ended.
+// follow reads a stream to its end, or at most most events. It reports whether the stream has
+// ended.
 func (f *follower) follow(s *raw.Stream, most int) (bool, error) {
 	for n := 0; n != most; n++ {
 		event, err := s.Next()

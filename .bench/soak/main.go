@@ -1,7 +1,7 @@
 // Soak calls one server on petrock's core from many clients over HTTP, in both protocol eras, for
 // minutes. A tenth of the clients disconnect at random moments, and some read only a few bytes a
-// second. No other client may see an error. After all clients have disconnected, the server must not
-// use more goroutines and memory than before.
+// second. No other client may see an error. After all clients have disconnected, the server must
+// not use more goroutines and memory than before.
 //
 //	cd .bench && go run ./soak -time 5m
 //

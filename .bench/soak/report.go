@@ -81,7 +81,7 @@ func (r *report) faults() []string {
 	return append(all, grown(r.before, r.after)...)
 }
 
-// grown returns what the server uses more of than before.
+// grown describes the resources that the server uses more of than before.
 func grown(before, after front.Usage) []string {
 	var all []string
 	if after.Goroutines > before.Goroutines {

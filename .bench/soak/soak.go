@@ -40,8 +40,8 @@ func soak(ctx context.Context, o options, progress io.Writer) (*report, error) {
 	if r.start, err = s.usage(); err != nil {
 		return nil, err
 	}
-	// The warm-up has as many clients as the soak, because Go reuses the descriptors of goroutines and maps keep
-	// their capacity: the first clients always increase the memory of the server.
+	// The warm-up has as many clients as the soak, because Go reuses the descriptors of goroutines
+	// and maps keep their capacity: the first clients always increase the memory of the server.
 	first := options{clients: o.clients, time: min(o.time/4, 10*time.Second), seed: o.seed + 1}
 	runClients(ctx, s, first, newReport(first))
 	if r.before, err = s.waitSettled(ctx); err != nil {
@@ -101,8 +101,8 @@ func kindOf(i int) kind {
 	return all[0]
 }
 
-// waitSettled waits until the server's use of resources has not decreased for longer than idleSession, and
-// returns it.
+// waitSettled waits until the server's use of resources has not decreased for longer than
+// idleSession, and returns it.
 func (s *server) waitSettled(ctx context.Context) (front.Usage, error) {
 	var least front.Usage
 	for since := time.Now(); ; {

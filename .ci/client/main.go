@@ -1,5 +1,5 @@
-// Command client runs the scenarios of the official conformance suite with core/client. It is started by
-// .ci/conformance.
+// Command client runs the scenarios of the official conformance suite with core/client. It is
+// started by .ci/conformance.
 //
 // Usage: client [-pin] URL
 //

@@ -17,7 +17,8 @@ func both() *mcp.ClientCapabilities {
 	}
 }
 
-// answerAll returns options of a client that answers every question and sends the questions to asked.
+// answerAll returns options of a client that answers every question and sends the questions to
+// asked.
 func answerAll(asked chan<- *mcp.ElicitParams) *mcp.ClientOptions {
 	return &mcp.ClientOptions{
 		Capabilities: both(),
@@ -59,8 +60,8 @@ type answer struct {
 	Content map[string]any
 }
 
-// answered returns the answers that a tool received. Older revisions without structured content have no
-// elicitation either.
+// answered returns the answers that a tool received. Older revisions without structured content
+// have no elicitation either.
 func answered(t *testing.T, s *mcp.ClientSession, tool string) answer {
 	t.Helper()
 	return decode[answer](t, call(t, s, tool, nil))

@@ -51,9 +51,9 @@ func components() []made {
 	}
 }
 
-// The official client uses petrock's dev server, starting in an empty folder: it creates a project, lists,
-// plans, applies, generates ten components, undoes two of them, builds, and calls the other eight, in one
-// session.
+// The official client uses petrock's dev server, starting in an empty folder: it creates a project,
+// lists, plans, applies, generates ten components, undoes two of them, builds, and calls the other
+// eight, in one session.
 func TestDevServer(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {
@@ -83,7 +83,7 @@ func driveDevServer(t *testing.T, version string) {
 	}
 
 	if r := call(t, s, "project_status", nil); r.IsError || !strings.Contains(textOf(t, r), "new_project") {
-		t.Errorf("without a project, project_status says %s", textOf(t, r))
+		t.Errorf("without a project, project_status returned %s", textOf(t, r))
 	}
 	mustCall(t, s, "new_project", map[string]any{"name": "hello"})
 
@@ -102,7 +102,7 @@ func driveDevServer(t *testing.T, version string) {
 			}
 			plan := mustCall(t, s, "plan", input)
 			if plan["plan"] == "" || plan["dryRun"] != true || len(plan["files"].([]any)) < 3 {
-				t.Fatalf("plan says %v", plan)
+				t.Fatalf("plan returned %v", plan)
 			}
 			if _, err := os.Stat(filepath.Join(dir, "hello", "tools", "shout.go")); err == nil {
 				t.Fatal("a plan writes files")
@@ -121,18 +121,18 @@ func driveDevServer(t *testing.T, version string) {
 		mustCall(t, s, "undo", map[string]any{"operation": undo[name]})
 	}
 	if built := mustCall(t, s, "build", nil); built["ok"] != true {
-		t.Fatalf("build says %v", built)
+		t.Fatalf("build returned %v", built)
 	}
 	for _, c := range all {
 		if c.call == nil {
 			continue
 		}
 		if said := textOf(t, call(t, s, "call", c.call)); !strings.Contains(said, c.says) {
-			t.Errorf("%v says %s, want %s in it", c.call, said, c.says)
+			t.Errorf("%v returned %s, want %s in it", c.call, said, c.says)
 		}
 	}
 	if listing := mustCall(t, s, "list_components", map[string]any{"detail": true}); len(listing["components"].([]any)) != 9 {
-		t.Errorf("list_components says %v", listing)
+		t.Errorf("list_components returned %v", listing)
 	}
 	test := exec.Command("go", "test", "./tools", "./resources", "./prompts", "./cmd/...")
 	test.Dir = filepath.Join(dir, "hello")
@@ -150,7 +150,7 @@ func mustCall(t *testing.T, s *mcp.ClientSession, tool string, input map[string]
 	t.Helper()
 	result := call(t, s, tool, input)
 	if result.IsError {
-		t.Fatalf("%s %v says %s", tool, input, textOf(t, result))
+		t.Fatalf("%s %v returned %s", tool, input, textOf(t, result))
 	}
 	var out map[string]any
 	text, err := json.Marshal(result.StructuredContent)

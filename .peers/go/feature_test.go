@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The official client creates a feature over stdio, starting in an empty folder, and calls it through the
-// dev server and through the built server, which is killed and restarted.
+// The official client creates a feature over stdio, starting in an empty folder, and calls it
+// through the dev server and through the built server, which is killed and restarted.
 func TestFeature(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {
@@ -36,7 +36,7 @@ func driveFeature(t *testing.T, version string) {
 		said := call(t, dev, "call", map[string]any{"name": tool, "arguments": arguments})
 		var out map[string]any
 		if err := json.Unmarshal([]byte(textOf(t, said)), &out); err != nil || said.IsError {
-			t.Fatalf("%s says %s", tool, textOf(t, said))
+			t.Fatalf("%s returned %s", tool, textOf(t, said))
 		}
 		return out
 	}
@@ -47,7 +47,7 @@ func driveFeature(t *testing.T, version string) {
 
 	server, process := startServer(t, program, dir, version)
 	if got := mustCall(t, server, "posts_get", map[string]any{"id": first["id"]}); got["title"] != "changed" {
-		t.Errorf("posts_get says %v", got)
+		t.Errorf("posts_get returned %v", got)
 	}
 	var ids []string
 	for i := range 20 {
@@ -56,7 +56,7 @@ func driveFeature(t *testing.T, version string) {
 	}
 	log, err := server.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "app://log?after=4"})
 	if err != nil || strings.Count(log.Contents[0].Text, `"posts/create"`) != 20 {
-		t.Errorf("app://log says %v, %v", log, err)
+		t.Errorf("app://log returned %v, %v", log, err)
 	}
 	if err := process.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func driveFeature(t *testing.T, version string) {
 		mustCall(t, again, "posts_get", map[string]any{"id": id})
 	}
 	if got := mustCall(t, again, "posts_count", map[string]any{}); fmt.Sprint(got["count"]) != "21" {
-		t.Errorf("posts_count says %v", got)
+		t.Errorf("posts_count returned %v", got)
 	}
 	if err := again.Close(); err != nil {
 		t.Errorf("closing: %v", err)

@@ -62,7 +62,7 @@ func TestHTTPKeys(t *testing.T) {
 				if test.in {
 					s := connectTo(t, address, version, sdkClient(nil), c)
 					if got := textOf(t, call(t, s, "add", map[string]any{"a": 1, "b": 2})); got != `{"sum":3}` {
-						t.Errorf("add says %s", got)
+						t.Errorf("add returned %s", got)
 					}
 					return
 				}
@@ -76,7 +76,8 @@ func TestHTTPKeys(t *testing.T) {
 	}
 }
 
-// If the connection is cut during a response, the client receives the rest of it, and each message once.
+// If the connection is cut during a response, the client receives the rest of it, and each message
+// once.
 func TestHTTPResumes(t *testing.T) {
 	w := newWire(t, serveFixture(t))
 	heard := make(chan *mcp.ProgressNotificationParams, 100)
@@ -132,7 +133,8 @@ func TestHTTPSuspend(t *testing.T) {
 	}
 }
 
-// One process serves clients of all revisions in parallel, and notifies all subscribers of a resource.
+// One process serves clients of all revisions in parallel, and notifies all subscribers of a
+// resource.
 func TestHTTPOneProcess(t *testing.T) {
 	address := os.Getenv("PEERS_URL")
 	if address == "" {
@@ -166,7 +168,8 @@ func TestHTTPOneProcess(t *testing.T) {
 	}
 }
 
-// The server of a new project serves over HTTP, requires its API key, and does not include the generators.
+// The server of a new project serves over HTTP, requires its API key, and does not include the
+// generators.
 func TestHTTPNewProject(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -191,7 +194,7 @@ func TestHTTPNewProject(t *testing.T) {
 		c := &carrier{name: "Authorization", value: "Bearer " + goodKey}
 		s := connectTo(t, address, version, sdkClient(nil), c)
 		if got := textOf(t, call(t, s, "add", map[string]any{"a": 2, "b": 3})); got != `{"sum":5}` {
-			t.Errorf("in %s, add says %s", version, got)
+			t.Errorf("in %s, add returned %s", version, got)
 		}
 		tools, err := s.ListTools(t.Context(), nil)
 		if err != nil || len(tools.Tools) != 1 {

@@ -95,7 +95,7 @@ func (m *mcpgo) say(t *testing.T, tool string, arguments any, meta *mcp.Meta) st
 	}
 	text, ok := r.Content[0].(mcp.TextContent)
 	if !ok || r.IsError {
-		t.Fatalf("%s says %+v", tool, r)
+		t.Fatalf("%s returned %+v", tool, r)
 	}
 	return text.Text
 }
@@ -119,7 +119,7 @@ func TestMCPGo(t *testing.T) {
 			t.Errorf("called in %s", got)
 		}
 		if got := m.say(t, "add", map[string]any{"a": 2, "b": 40}, nil); got != `{"sum":42}` {
-			t.Errorf("add says %s", got)
+			t.Errorf("add returned %s", got)
 		}
 		tools, err := m.ListTools(later(t), mcp.ListToolsRequest{})
 		if err != nil || len(tools.Tools) < 10 {
@@ -173,10 +173,10 @@ func TestMCPGoStreams(t *testing.T) {
 			t.Errorf("message %v", got)
 		}
 		if got := m.say(t, "ask_form", nil, nil); !strings.Contains(got, `"name":"Ada"`) {
-			t.Errorf("ask_form says %s", got)
+			t.Errorf("ask_form returned %s", got)
 		}
 		if got := m.say(t, "ask_model", nil, nil); !strings.Contains(got, "asked: true") {
-			t.Errorf("ask_model says %s", got)
+			t.Errorf("ask_model returned %s", got)
 		}
 	})
 }
@@ -213,7 +213,7 @@ func TestMCPGoUpdates(t *testing.T) {
 func TestMCPGoResumes(t *testing.T) {
 	m := mcpgoTo(t, serveFixture(t), "2025-11-25", nil)
 	if got := m.say(t, "suspend", nil, nil); got != "back again" {
-		t.Errorf("suspend says %s", got)
+		t.Errorf("suspend returned %s", got)
 	}
 }
 
@@ -240,7 +240,7 @@ func TestMCPGoKeys(t *testing.T) {
 		}
 		m := mcpgoTo(t, address, version, &carrier{name: "X-Api-Token", value: goodKey})
 		if got := m.say(t, "add", map[string]any{"a": 2, "b": 40}, nil); got != `{"sum":42}` {
-			t.Errorf("add says %s", got)
+			t.Errorf("add returned %s", got)
 		}
 	})
 }

@@ -1,4 +1,5 @@
-// Package peers_test tests the fixture with the client of the official Go SDK, in both protocol eras.
+// Package peers_test tests the fixture with the client of the official Go SDK, in both protocol
+// eras.
 package peers_test
 
 import (
@@ -36,7 +37,7 @@ func build(m *testing.M) int {
 	return m.Run()
 }
 
-// patience is how long a test waits for what must happen.
+// patience is the timeout for events that must happen.
 const patience = 10 * time.Second
 
 // connect starts the fixture and connects a client to it. If version is "", the client chooses one.

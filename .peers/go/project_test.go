@@ -25,10 +25,10 @@ func TestNewProject(t *testing.T) {
 	for _, version := range []string{"2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"} {
 		session := start(t, project, "hello", version)
 		if got := textOf(t, call(t, session, "add", map[string]any{"a": 2, "b": 3})); got != `{"sum":5}` {
-			t.Errorf("in %s, add says %s", version, got)
+			t.Errorf("in %s, add returned %s", version, got)
 		}
 		if got := textOf(t, call(t, session, "petrock_project_status", nil)); !strings.Contains(got, "module hello") || !strings.Contains(got, "All packages and tests compile.") {
-			t.Errorf("in %s, petrock_project_status says %s", version, got)
+			t.Errorf("in %s, petrock_project_status returned %s", version, got)
 		}
 	}
 
@@ -37,7 +37,7 @@ func TestNewProject(t *testing.T) {
 	}
 	got := decode[projectStatus](t, call(t, start(t, project, "hello", ""), "petrock_project_status", nil))
 	if got.Builds || len(got.Diagnostics) != 1 || got.Diagnostics[0].File != "tools/broken.go" || got.Diagnostics[0].Line != 3 {
-		t.Errorf("with broken code, petrock_project_status says %+v", got)
+		t.Errorf("with broken code, petrock_project_status returned %+v", got)
 	}
 }
 

@@ -21,7 +21,8 @@ var over = flag.String("over", "stdio", "the transport that clients take: stdio 
 // goodKey is a valid API key.
 const goodKey = "0123456789abcdef0123456789abcdef"
 
-// serveFixture starts the fixture over HTTP, with additional environment variables, and returns its URL.
+// serveFixture starts the fixture over HTTP, with additional environment variables, and returns its
+// URL.
 func serveFixture(t *testing.T, environment ...string) string {
 	t.Helper()
 	cmd := exec.Command(fixture, "serve")
@@ -29,8 +30,8 @@ func serveFixture(t *testing.T, environment ...string) string {
 	return serving(t, cmd, cmd.StdoutPipe)
 }
 
-// serving starts a server and returns its URL, which the server prints on one of its first lines. It fails
-// the test if the server does not exit with 0 on SIGTERM.
+// serving starts a server and returns its URL, which the server prints on one of its first lines.
+// It fails the test if the server does not exit with 0 on SIGTERM.
 func serving(t *testing.T, cmd *exec.Cmd, pipe func() (io.ReadCloser, error)) string {
 	t.Helper()
 	out, err := pipe()

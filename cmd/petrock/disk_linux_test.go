@@ -20,7 +20,7 @@ func mount(t *testing.T, dir, options string, flags uintptr) {
 	})
 }
 
-// On a full disk there is a clear error and nothing else, wherever it fills up.
+// On a full disk, petrock new prints a clear error and leaves no files, at whatever step it fails.
 func TestFullDisk(t *testing.T) {
 	sizes := []string{"200k", "900k", "4k", "40k", "520k", "64m"}
 	for _, size := range sizes[:rounds(1, len(sizes))] {

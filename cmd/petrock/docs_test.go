@@ -24,9 +24,9 @@ import (
 // -long.
 //
 // A line that starts with "$ " is a command, which must exit with 0; lines that start with ">"
-// continue it. The lines below are what it prints, on standard output and standard error: "..." on
+// continue it. The lines below are its output, on standard output and standard error: "..." on
 // a line of its own stands for any lines, and within a line for any text. If a command ends with &,
-// the block continues when its output is there, and the process is killed at the end of the block.
+// the block continues after its output, and the process is killed at the end of the block.
 // Servers listen on a free port instead of the default port.
 func TestDocs(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -110,7 +110,7 @@ func parseConsole(block string) []entry {
 // calls finds commands that print text on a terminal and JSON elsewhere.
 var calls = regexp.MustCompile(`\b(?:hello|petrock) (?:tools|call|resources|read|prompts|prompt|doctor)\b`)
 
-// forTerminal makes a command print what it prints on a terminal.
+// forTerminal makes a command print its output for a terminal.
 func forTerminal(command string) string {
 	if strings.Contains(command, " | ") || strings.Contains(command, "--json") || strings.Contains(command, "--text") {
 		return command
@@ -133,7 +133,7 @@ func onFreePort(t *testing.T, block string) string {
 // mark separates the output of commands.
 const mark = "\x1e"
 
-// runConsole runs the commands of a block in one shell, and compares what they print.
+// runConsole runs the commands of a block in one shell, and compares their output.
 func runConsole(t *testing.T, dir string, entries []entry) {
 	t.Helper()
 	script := "trap 'kill $pids 2>/dev/null; wait' EXIT\n"

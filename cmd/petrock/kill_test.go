@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// However and whenever petrock new is killed, there is a whole project or none, and the
-// next run finds a clean place and leaves one.
+// If petrock new is killed at any moment, the project is complete or does not exist, and the next
+// run creates or completes it and leaves no other files.
 func TestKilled(t *testing.T) {
 	warm(t)
 	kills, took := rounds(1, 50), time.Second
 	if *long {
 		took = timeNew(t)
-		t.Logf("undisturbed it takes %v", took.Round(time.Millisecond))
+		t.Logf("petrock new takes %v", took.Round(time.Millisecond))
 	}
 	random := rand.New(rand.NewPCG(*seed, 0))
 	t.Logf("%d kills with seed %d", kills, *seed)
-	var outcomes [3]int // none, whole, ended before
+	var outcomes [3]int // no project, a complete one, exited before the kill
 	for range kills {
 		after := time.Duration(random.Float64() * 1.1 * float64(took))
 		group, inside, noGit := random.IntN(2) == 0, random.IntN(3) == 0, random.IntN(2) == 0
@@ -34,7 +34,7 @@ func TestKilled(t *testing.T) {
 			t.Fatalf("killed after %v (the whole group: %t, in an empty folder: %t, without git: %t)", after, group, inside, noGit)
 		}
 	}
-	t.Logf("%d times there was nothing, %d times a whole project, %d times it was over before", outcomes[0], outcomes[1], outcomes[2])
+	t.Logf("no project: %d times, a complete project: %d times, exited before the kill: %d times", outcomes[0], outcomes[1], outcomes[2])
 }
 
 // timeNew measures petrock new with a warm build cache.
@@ -84,7 +84,7 @@ func killOnce(t *testing.T, after time.Duration, group, inside, noGit bool) (out
 		t.Errorf("petrock reports success, but the project does not exist: got %v, want not 2", outcome)
 	}
 
-	// Again, undisturbed. A move that was cut short is finished by this.
+	// The next run is not killed. It finishes an interrupted move.
 	out, err := petrockCommand(dir, args...).CombinedOutput()
 	if refused := strings.Contains(string(out), "is not empty"); refused != (outcome > 0) || refused != (err != nil) {
 		t.Errorf("the next run returned %v\n%s; want it refused as not empty only if the killed one was complete (outcome %v)", err, out, outcome)

@@ -12,9 +12,9 @@ import (
 	"github.com/petrock/petrock/cmd/petrock/internal/testenv"
 )
 
-// The README's commands print what it says, and CI runs the tests that the README names. With
-// -long, this also runs the commands of the new project's documents and the example of features,
-// and go run compiles petrock in a copy of this repository, as in a fresh clone.
+// The README's commands print the output that it shows, and CI runs the tests that the README
+// names. With -long, this test runs the commands of the new project's documents and the example of
+// features too, and go run compiles petrock in a copy of this repository, as in a fresh clone.
 func TestReadme(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the README's commands are for a Unix shell")
@@ -67,14 +67,14 @@ func testDocuments(t *testing.T, project string) {
 		for _, part := range strings.Split(text, "`")[1:] {
 			if strings.HasSuffix(part, "/") || strings.HasSuffix(part, ".go") && !strings.Contains(part, "*") {
 				if _, err := os.Stat(filepath.Join(project, part)); err != nil && !strings.Contains(part, " ") {
-					t.Errorf("%s speaks of %s: %v", name, part, err)
+					t.Errorf("%s mentions %s: %v", name, part, err)
 				}
 			}
 		}
 	}
 }
 
-// shell runs commands, and returns what they print on standard output.
+// shell runs commands, and returns their standard output.
 func shell(t *testing.T, dir, commands, input string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-e", "-c", commands)
@@ -89,7 +89,7 @@ func shell(t *testing.T, dir, commands, input string) string {
 	return out.String()
 }
 
-// copyRepository copies what a clone of this repository would hold, but for dotfiles.
+// copyRepository copies the files that a clone of this repository would have, except dotfiles.
 func copyRepository(t *testing.T, to string) {
 	t.Helper()
 	for _, name := range []string{"cmd", "core", "generators", "skeleton", "templates", "go.mod", "go.sum"} {

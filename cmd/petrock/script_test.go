@@ -149,7 +149,7 @@ func sound(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(ts.Exec(words[0], words[1:]...))
 		want := map[string]string{"go list -m": module + "\n", "gofmt -l .": ""}
 		if said, ok := want[command]; ok && ts.ReadFile("stdout") != said {
-			ts.Fatalf("%s says %q, not %q", command, ts.ReadFile("stdout"), said)
+			ts.Fatalf("%s printed %q, want %q", command, ts.ReadFile("stdout"), said)
 		}
 	}
 	for program, answer := range map[string][2]string{
@@ -162,7 +162,7 @@ func sound(ts *testscript.TestScript, neg bool, args []string) {
 `), 0o644))
 		ts.Check(ts.Exec("sh", "-c", "bin/"+program+" mcp <talk"))
 		if said := ts.ReadFile("stdout"); !strings.Contains(said, `"serverInfo":{"name":"`+program+`"`) || !strings.Contains(said, answer[1]) {
-			ts.Fatalf("%s says\n%s", program, said)
+			ts.Fatalf("%s printed\n%s", program, said)
 		}
 	}
 }

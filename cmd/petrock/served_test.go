@@ -26,7 +26,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		ts.Check(running.cmd.Process.Signal(sig))
 		said, _ := io.ReadAll(running.errOut)
-		ts.Logf("it said:\n%s", said)
+		ts.Logf("output:\n%s", said)
 		ts.Check(running.cmd.Wait())
 		return
 	}
@@ -65,7 +65,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 		if err != nil {
-			ts.Fatalf("it does not serve: %s", line)
+			ts.Fatalf("the server does not listen: %s", line)
 		}
 	}
 }

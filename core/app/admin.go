@@ -9,14 +9,14 @@ import (
 
 // An Admin inspects and repairs an event log. Use it in command-line tools and scripts, not in
 // servers: it needs no running [App], and works on a log that stops the server at startup. The
-// commands of package appserve (log, workers, replay, backup, restore) are made with it.
+// commands of package appserve (log, workers, replay, backup, restore) use it.
 //
 // Servers of other processes can keep running: they notice changes and rebuild their states. In the
 // same process, an App must not use the Store at the same time.
 //
 //   - An event cannot be applied, or was a mistake: [Admin.Amend] skips it or reads it as another
 //     command. [Admin.TryAmend] tries that first.
-//   - The content of events must go, for example personal data: [Admin.Erase].
+//   - The content of events must be deleted, for example personal data: [Admin.Erase].
 //   - An older build must read events of a newer one: [Admin.Downgrade].
 //   - A worker has set events aside, or cannot read its saved fields: [Admin.Retry] and
 //     [Admin.ResetWorker].

@@ -18,7 +18,7 @@ type Downgrade struct {
 	To       int              // the version
 	DryRun   bool             // store nothing
 	Reason   string           // for the log; may be empty
-	Progress func(done int64) // called once a second with the number of events read so far; may be nil
+	Progress func(done int64) // called once a second with the number of events read; may be nil
 }
 
 // A DowngradeReport is the result of a [Downgrade].
@@ -26,7 +26,7 @@ type DowngradeReport struct {
 	Type   string  `json:"type"`
 	To     int     `json:"to"`
 	Events int64   `json:"events"` // events above the version
-	Stored int64   `json:"stored"` // those that were stored now, because they were missing or different
+	Stored int64   `json:"stored"` // events stored now: missing or different before
 	First  int64   `json:"first"`  // the first event; 0 if there is none
 	Before Payload `json:"before"` // how the first event is read
 	After  Payload `json:"after"`  // how older builds read it

@@ -93,7 +93,8 @@ func (a *Admin) Scrub(ctx context.Context) error {
 		return fmt.Errorf("the events are erased from the log, but their content may still be in the files; run it again: %w", err)
 	}
 	return a.store.Write(ctx, func(tx Tx) error {
-		return errors.Join(tx.Put(scrubDocument, nil), tx.Put(summaryDocument, nil)) // which may count them
+		// The summary may count the erased events.
+		return errors.Join(tx.Put(scrubDocument, nil), tx.Put(summaryDocument, nil))
 	})
 }
 

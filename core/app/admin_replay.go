@@ -26,7 +26,7 @@ const (
 	SnapshotMatches SnapshotResult = "matches" // replay leads to the same state
 	SnapshotDiffers SnapshotResult = "differs" // replay leads to a different state
 	SnapshotDamaged SnapshotResult = "damaged" // not readable, and not used
-	SnapshotUnused  SnapshotResult = "unused"  // not used, because earlier events were amended since
+	SnapshotUnused  SnapshotResult = "unused"  // earlier events were amended since
 	SnapshotNone    SnapshotResult = "none"    // this code has not taken a snapshot
 )
 
@@ -70,8 +70,8 @@ func (a *Admin) Replay(ctx context.Context) (*App, []SnapshotCheck, error) {
 	return replayed, checks, nil
 }
 
-// findSnapshot calls found with the head of the snapshot of a feature. Otherwise the check is
-// complete.
+// findSnapshot calls found with the head of the snapshot of a feature. If there is no usable
+// snapshot, it does not call found, and the returned check is complete.
 func (a *App) findSnapshot(ctx context.Context, f *feature, found func(snapshotHead)) SnapshotCheck {
 	check := SnapshotCheck{Feature: f.Name, Result: SnapshotNone}
 	if a.fingerprint(f) == "" {

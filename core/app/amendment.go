@@ -28,7 +28,7 @@ const (
 // An Amendment changes how an event is read. The event itself stays in the log.
 type Amendment struct {
 	Seq     int64           `json:"seq"`
-	Skip    bool            `json:"skip,omitempty"`    // ignore the event; otherwise read it with the fields below
+	Skip    bool            `json:"skip,omitempty"`    // ignore the event and the fields below
 	Type    string          `json:"type,omitempty"`    // such as posts/create
 	Version int             `json:"version,omitempty"` // 0 means 1
 	Data    json.RawMessage `json:"data,omitempty"`    // nil means the data of the record
@@ -67,9 +67,9 @@ type Amended struct {
 	Amendment
 	Last   int64    `json:"last,omitempty"`   // the last event, if there are several
 	Count  int64    `json:"count,omitempty"`  // the number of events, if there are several
-	Fields []string `json:"fields,omitempty"` // changes of fields, without values, such as "set title"
+	Fields []string `json:"fields,omitempty"` // changes, without values, such as "set title"
 
-	Fallback bool `json:"fallback,omitempty"` // builds that cannot read the events read them as above
+	Fallback bool `json:"fallback,omitempty"` // only for builds that cannot read the events
 	Replaced bool `json:"replaced,omitempty"` // there were other fallbacks before
 }
 

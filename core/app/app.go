@@ -35,8 +35,8 @@ type Options struct {
 	// lacks events because this build cannot read one. It may be nil.
 	OnStale func(context.Context, *StuckError)
 
-	// Progress is called once a second during replay, with the number of events applied so far.
-	// nil logs the progress.
+	// Progress is called once a second during replay, with the number of events applied so far. nil
+	// logs the progress.
 	Progress func(done int64)
 
 	// Fingerprint identifies the code that decides the state of a feature. Only snapshots with the
@@ -142,8 +142,8 @@ type registeredType struct {
 	upgrades  map[int]upgrade // by the older version
 }
 
-// Open replays the log of a store. The error is a [*StuckError] if an event cannot be applied.
-// Only the App may use the Store. The caller closes it after Run has returned.
+// Open replays the log of a store. The error is a [*StuckError] if an event cannot be applied. Only
+// the App may use the Store. The caller closes it after Run has returned.
 func Open(ctx context.Context, store Store, o Options, features ...Feature) (*App, error) {
 	a, err := newApp(store, o, features...)
 	if err != nil {
@@ -270,8 +270,8 @@ func (a *App) add(f *feature) error {
 	return nil
 }
 
-// findVersion returns the command of the feature that has a type, and the version that the type is
-// of.
+// findVersion returns the command of the feature whose current or older type is kind, and the
+// version of that type.
 func (f *feature) findVersion(commands map[reflect.Type]*registeredType, kind reflect.Type) (*registeredType, int) {
 	for _, t := range commands {
 		switch at := slices.IndexFunc(t.older, func(o Older) bool { return o.kind == kind }); {

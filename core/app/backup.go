@@ -27,7 +27,7 @@ type Backup struct {
 	Time    time.Time // when it was written
 
 	open      func() (io.ReadCloser, error)
-	documents map[string][]byte // without those of events, which may be many, unless they are converted
+	documents map[string][]byte // without those of events, unless they are converted
 	converted bool              // documents are complete
 }
 
@@ -268,7 +268,7 @@ func encodeEvent(r Record) ([]byte, error) {
 	e.Data, e.Key, e.Result = nil, "", nil
 	line, err := encodeLine(backupLine{Event: e})
 	if err == nil && !decodesTo(line, r) {
-		err = errors.New("its id, type or cause is not valid UTF-8")
+		err = errors.New("id, type or cause is not valid UTF-8")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("encode event %d: %w", r.Seq, err)

@@ -111,7 +111,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// CheckAmendment distinguishes amendments that help from those that make things worse.
+// TryAmend accepts an amendment that helps, and refuses one after which replay gets stuck earlier.
 func TestCheckAmendment(t *testing.T) {
 	m := app.NewMemory()
 	a := open(t, m)

@@ -192,7 +192,7 @@ func (s *interrupted) Write(ctx context.Context, f func(app.Tx) error) error {
 
 func (s *interrupted) Scrub(context.Context) error { s.scrubs++; return nil }
 
-// Events are erased together, with one event of the log that tells of it and one rewriting of the
+// Events are erased together, with one event in the log that records it and one rewriting of the
 // files. An erasure that was interrupted can be run again.
 func TestEraseMany(t *testing.T) {
 	const n = 2500

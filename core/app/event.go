@@ -19,8 +19,8 @@ import (
 type Event struct {
 	Seq   int64     `json:"seq"`             // 1, 2, 3, … without gaps
 	ID    string    `json:"id"`              // unique in the log
-	Time  time.Time `json:"time"`            // when the command was executed, in UTC, to the microsecond
-	Actor string    `json:"actor,omitempty"` // who executed the command, see [Actor]; empty if unknown
+	Time  time.Time `json:"time"`            // of the execution, in UTC, to the microsecond
+	Actor string    `json:"actor,omitempty"` // the caller, see [Actor]; empty if unknown
 }
 
 // A Record is a whole event, as the store holds it.
@@ -174,7 +174,8 @@ func (a *App) resolve(from *AmendmentReader, d *decodedEvent) (Payload, error) {
 	if d.cmdType, d.err = a.findCommand(d.Event, &p); d.err != nil {
 		d.affected = a.affectedFeature(p.Type, d.err)
 		if d.affected == nil && !d.amended {
-			d.affected = a.affectedFeature(d.Type, d.err) // Map returned the type of another feature
+			// Map returned the type of another feature.
+			d.affected = a.affectedFeature(d.Type, d.err)
 		}
 		d.err = mappedError(d.Record, p, d.err)
 	}

@@ -38,13 +38,14 @@ func DoRaw[S, Out any](ctx context.Context, a *App, c Commander[S, Out]) (json.R
 // ErrRefused matches, with [errors.Is], the error of a Check. Other errors are failures.
 var ErrRefused = errors.New("the command was refused")
 
+// refused is the error of a Check. It matches [ErrRefused].
 type refused struct{ error }
 
 func (r refused) Is(target error) bool { return target == ErrRefused }
 func (r refused) Unwrap() error        { return r.error }
 
-// A pending command waits for its execution and its result. With save it is no command, but changes
-// documents in the same commit as the commands that wait.
+// A pending command waits for its execution and its result. If save is set, it is not a command but
+// a change of documents, which shares the commit of the waiting commands.
 type pending struct {
 	save    func(Tx) error
 	ctx     context.Context

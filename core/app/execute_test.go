@@ -334,7 +334,7 @@ func own() app.Feature {
 	return f
 }
 
-// The log records who executed a command. Check, Apply, Answer and workers see it, and replay gives
+// The log records the actor of a command. Check, Apply, Answer and workers see it, and replay gives
 // Apply the same.
 func TestActor(t *testing.T) {
 	type callerKey struct{}

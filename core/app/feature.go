@@ -136,6 +136,7 @@ func MapOf[C any](eventType string, read func(old Record) (C, error)) Mapping {
 	return Mapping{eventType, reflect.TypeFor[C](), func(old Record) (any, error) { return read(old) }}
 }
 
+// A command is a [Commander] or [Applier] of any feature, without its type parameters.
 type command interface {
 	check(ctx context.Context, state any) error
 	apply(state any, e Event) any

@@ -52,7 +52,8 @@ func (a *App) findFingerprints() map[*feature]string {
 // programFingerprint returns the hash of the running program's file, which changes with the code of
 // the features and their dependencies.
 func programFingerprint() (string, error) {
-	path, err := "/proc/self/exe", error(nil) // on Linux this is the running program, even if the file was replaced
+	// On Linux this is the running program, even if the file was replaced.
+	path, err := "/proc/self/exe", error(nil)
 	if runtime.GOOS != "linux" {
 		path, err = os.Executable()
 	}

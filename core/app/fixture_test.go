@@ -193,7 +193,7 @@ func replayed(t testing.TB, m *app.Memory) string {
 type faulty struct {
 	*app.Memory
 	fail  error  // of the next commit, which then is not done
-	after error  // of the next commit, which is done all the same
+	after error  // of the next commit, which still takes place
 	hold  func() // before the next commit
 }
 

@@ -22,9 +22,9 @@ const (
 	renewInterval = leaseDuration / 3
 )
 
-// A session has ended if the store says so three times in a row at this interval. That gives a
-// process that has lost its connections, for example because the database restarts, a second to
-// reconnect.
+// A session counts as ended if the store reports so three times in a row at this interval. That
+// gives a process that has lost its connections, for example because the database restarts, a
+// second to reconnect.
 //
 // If another process takes over although the owner still works, both may handle the same event for
 // a moment, as with a lease that expires while its owner is suspended. That is safe: commands of a
@@ -43,7 +43,7 @@ type progress struct {
 	Tries      int             `json:"tries,omitempty"`   // number of tries so far
 	Error      string          `json:"error,omitempty"`   // of the last try
 	LastTick   []time.Time     `json:"ticked,omitempty"`  // last tick of each periodic method
-	TickNumber []int64         `json:"ticks,omitempty"`   // number of the last tick of each periodic method
+	TickNumber []int64         `json:"ticks,omitempty"`   // last tick of each periodic method
 	State      json.RawMessage `json:"state,omitempty"`   // the worker's exported fields
 	Owner      string          `json:"owner,omitempty"`   // the process that runs it
 	Until      time.Time       `json:"until,omitzero"`    // when the lease expires
@@ -62,7 +62,8 @@ func processName() string {
 	return fmt.Sprintf("%s:%d:%s", host, os.Getpid(), rand.Text()[:6])
 }
 
-// Names of documents.
+// workerDocument, asideDocument and retryDocument return the names of a worker's documents: its
+// progress, an event that it has set aside, and a request to retry that event.
 func workerDocument(worker string) string { return "worker/" + worker }
 func asideDocument(worker string, seq int64) string {
 	return fmt.Sprintf("aside/%s/%019d", worker, seq)
@@ -268,8 +269,8 @@ func (a *App) removeWaiter(w *waiter) {
 	delete(a.waiters, w)
 }
 
-// watchSessions tells the waiters when their sessions have ended, until ctx ends. One request to
-// the store is for all of them.
+// watchSessions notifies the waiters when their sessions have ended, until ctx ends. It asks the
+// store once for all of them.
 func (a *App) watchSessions(ctx context.Context) {
 	ticker := time.NewTicker(sessionInterval)
 	defer ticker.Stop()

@@ -32,7 +32,8 @@ var errAmended = errors.New("the log was amended")
 
 // catchUp applies all committed events.
 func (a *App) catchUp(ctx context.Context) error {
-	stamp, err := a.store.Stamp(ctx) // before the lock: it may wait for a write, which needs the lock
+	// Read the stamp before taking the lock: it may wait for a write, which needs the lock.
+	stamp, err := a.store.Stamp(ctx)
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}
@@ -68,14 +69,16 @@ func (a *App) follow(from View, stamp int64) (err error) {
 				return err
 			}
 		}
-		if a.seq == a.replayStart() && !inTx { // replay uses two goroutines, a transaction allows one
+		// Replay uses two goroutines, but a transaction allows only one.
+		if a.seq == a.replayStart() && !inTx {
 			err = a.replay(from)
 		} else {
 			err = a.applyEach(from)
 		}
 		if _, stuck := errors.AsType[*StuckError](err); stuck {
 			if now, readErr := readAmendments(from); readErr == nil && now.Record != a.amendments.Record {
-				err = errAmended // meanwhile, so that only some events were read with the amendments
+				// The log was amended meanwhile, so only some events were read with the amendments.
+				err = errAmended
 			}
 		}
 		if !errors.Is(err, errAmended) {

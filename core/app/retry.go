@@ -78,8 +78,8 @@ func (r *runner) handleWithRetry(ctx context.Context, record Record, handle func
 //
 // If the worker follows one event after another, the save goes on during the try, so that a command
 // of the try shares its commit. That is safe right after the previous save: no other process can
-// have taken over since (see missesToEnd). And of the first two events since start, which may have
-// killed another process before it could save the try, each try is saved first.
+// have taken over since (see missesToEnd). The first two events since start may have killed another
+// process before it could save the try, so each try of these is saved first.
 func (r *runner) beginTry(ctx context.Context) (saved func() error, err error) {
 	if r.Tries == 1 {
 		r.tried++
@@ -122,7 +122,7 @@ func (r *runner) setAside(ctx context.Context, record Record) error {
 	return r.saveWith(ctx, func(tx Tx) error { return aside.put(tx, r.name) })
 }
 
-// retryRequested retries the events that [Retry] was called for.
+// retryRequested retries the events that [Admin.Retry] was called for.
 func (r *runner) retryRequested(ctx context.Context) error {
 	prefix := strings.TrimSuffix(retryDocument(r.name, 0), fmt.Sprintf("%019d", 0))
 	names, err := r.app.store.Names(ctx, prefix)

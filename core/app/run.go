@@ -52,7 +52,7 @@ func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
 		switch {
 		case ctx.Err() != nil, errors.Is(err, errLost):
 			try, waitingFor, rebuilt = 1, "", nil
-		case stuck: // until the event is amended, which rebuilds the states, or the process is restarted
+		case stuck: // until the event is amended, or the process is restarted
 			if waitingFor != err.Error() {
 				waitingFor = err.Error()
 				a.o.Logger.Error("worker waits", "worker", r.name, "error", err)

@@ -44,8 +44,8 @@ const (
 	maxContent  = maxChunk - 2*sha256.Size - len("\n") // of a chunk
 	maxTogether = 2                                    // chunks in a transaction
 	maxBuffer   = 8 * maxChunk                         // size of the chunks in memory
-	maxGarbage  = 24 << 20                             // bytes by which the heap may grow until it is collected
-	maxLocked   = 50 * time.Millisecond                // of a snapshot that is taken while the app serves
+	maxGarbage  = 24 << 20                             // growth of the heap between collections
+	maxLocked   = 50 * time.Millisecond                // by a snapshot while the app serves
 	drainBudget = 5 * time.Second                      // for the snapshots at the end of Run
 )
 

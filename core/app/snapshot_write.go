@@ -32,7 +32,8 @@ type snapshotWriter struct {
 	heap     uint64        // bytes at the start
 }
 
-// encode writes the stream of the current state, and sets the head. Without an ID, there is none.
+// encode writes the stream of the current state, and sets the head. The head has no ID if no
+// snapshot is needed.
 func (w *snapshotWriter) encode() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -46,7 +47,8 @@ func (w *snapshotWriter) encode() (err error) {
 	}
 	w.lockedAt = time.Now()
 	if f.stuck != nil || a.lastID == "" {
-		return nil // the state does not include the last events, or there is none since the last snapshot
+		// The state does not include the last events, or has none since the last snapshot.
+		return nil
 	}
 	w.head = snapshotHead{
 		Seq: a.seq, ID: a.lastID, Fingerprint: a.fingerprint(f), Amended: amendmentsHash(a.amendments, a.seq),

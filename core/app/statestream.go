@@ -29,16 +29,16 @@ import (
 //
 // The same state always has the same stream. Values of types with methods for JSON are one line.
 
-// maxPiece is the size from which on a value is not one line, if it has parts.
+// maxPiece is the size in bytes from which a value with parts takes several lines.
 const maxPiece = 32 << 10
 
-// stateTypes has what a stream needs to know about types.
+// stateTypes caches the properties of types that decide the lines of a stream.
 type stateTypes struct {
 	splits map[reflect.Type]split
 	fields map[reflect.Type][]streamField
 }
 
-// A split says whether values of a type have parts.
+// A split tells whether values of a type have parts.
 type split int
 
 const (

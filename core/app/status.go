@@ -26,7 +26,7 @@ type FeatureStatus struct {
 	Snapshot int64    `json:"snapshot"`         // last event in the snapshot; 0 if there is none
 	Unkept   string   `json:"unkept,omitempty"` // why the state cannot have snapshots
 	Stuck    string   `json:"stuck,omitempty"`  // why commands of the feature fail in this process
-	Stale    bool     `json:"stale,omitempty"`  // queries answer as of the event before the one in Stuck
+	Stale    bool     `json:"stale,omitempty"`  // queries answer as of the event before Stuck
 }
 
 // Status applies all committed events, and returns the status of the app, for people. For a health
@@ -167,8 +167,8 @@ func setAsides(ctx context.Context, s Store, worker string) ([]SetAside, error) 
 
 // A Health reports whether an app can answer calls, as of the app's last use of the store.
 type Health struct {
-	Store    string            // why the store does not work: unreachable, full or failed; empty if it does
-	Features map[string]string // "stale" or "stopped" for features that do not follow the log, by name
+	Store    string            // unreachable, full or failed; empty if the store works
+	Features map[string]string // "stale" or "stopped", by feature, if it does not follow the log
 }
 
 // Health returns the health of the app. It does not wait for commands, nor for a rebuild of the

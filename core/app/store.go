@@ -94,7 +94,8 @@ type Tx interface {
 	View
 	Last() (int64, error)
 	Stamp() (int64, error)
-	Find(keys ...string) (map[string]Record, error) // the records with these idempotency keys, by key
+	// Find returns the records with these idempotency keys, by key.
+	Find(keys ...string) (map[string]Record, error)
 
 	// Append adds records. The first must follow the last one of the log.
 	Append(records ...Record) error
@@ -133,7 +134,8 @@ func (e *StoreError) Error() string { return e.Err.Error() }
 // Unwrap returns the error of the store.
 func (e *StoreError) Unwrap() error { return e.Err }
 
-// ForClient returns the text for the client of a request, which the log has with the whole error.
+// ForClient returns the text for the client of a request. It names the request, under which the log
+// has the whole error.
 func (e *StoreError) ForClient(request string) string {
 	text, remedy := "the data is not available right now", "retry later"
 	switch {

@@ -20,7 +20,7 @@ type outside struct {
 	mu   sync.Mutex
 	sent []string
 	fail func(name string, try int) error // may be nil
-	held chan struct{}                    // if it is there, the world waits for it
+	held chan struct{}                    // if it is not nil, the world waits for it
 }
 
 func (o *outside) send(ctx context.Context, name string) error {
@@ -247,7 +247,7 @@ func TestWorkerDies(t *testing.T) {
 			if got := strings.Count(all.list(), "a"); got != i+1 {
 				t.Errorf("tried %d times, want %v", got, i+1)
 			}
-			close(dying.gone) // nothing that it does is heard of any more
+			close(dying.gone) // its further actions have no effect
 			cancel()
 			<-done
 		}

@@ -38,7 +38,7 @@ type Gate interface {
 
 // A Refusal means that a gate rejected the credentials.
 type Refusal struct {
-	Code    string // an error code of RFC 6750: invalid_token, invalid_request or insufficient_scope
+	Code    string // of RFC 6750: invalid_token, invalid_request or insufficient_scope
 	Message string // for the caller; contains no secret
 }
 

@@ -39,7 +39,7 @@ func isName(text string) bool {
 	return text != "" && 'a' <= text[0] && text[0] <= 'z' && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
 }
 
-// check returns what is wrong with a key.
+// check returns an error if the name or a scope of a key is invalid.
 func (k Key) check() error {
 	switch {
 	case !isName(k.Name):

@@ -191,7 +191,7 @@ func (b *logBuffer) take() string {
 }
 
 // A gate follows its file. The streams of a revoked key end, and no others. While the file is not
-// valid, the previous keys are accepted, and the log says so once.
+// valid, the previous keys are accepted, which is logged once.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "keys")

@@ -22,7 +22,7 @@ type KeyGate struct {
 	realm  string
 	listed []Key                  // keys that do not come from the file
 	keys   atomic.Pointer[keySet] // all keys
-	file   string                 // empty if there is none
+	file   string                 // the key file; empty if the gate has none
 	text   string                 // of the file, when it was last read
 }
 

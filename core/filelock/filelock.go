@@ -2,8 +2,8 @@
 // app/sqlite; servers do not need it.
 //
 // [TryLock] and [WaitLock] lock a path. [LockFile], [TryLockFile] and [UnlockFile] lock a file that
-// the caller keeps open. The operating system releases both kinds of lock when the process ends, and
-// they exclude other users in the same process too.
+// the caller keeps open. The operating system releases both kinds of lock when the process ends,
+// and they exclude other users in the same process too.
 package filelock
 
 import (

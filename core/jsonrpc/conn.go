@@ -33,7 +33,7 @@
 //   - An id is a string or an integer, and is echoed byte for byte. Any other id is an
 //     [InvalidRequest].
 //   - A request that reuses the id of a request in flight is refused. The error has no id.
-//   - An error for an unknown id is sent without an id, or with a null id if [Dialect] says so.
+//   - An error for an unknown id is sent without an id, or with a null id if [Dialect] requires it.
 //   - Keys are case-sensitive: "ID" is not "id". Unknown keys are ignored.
 //   - A duplicate key anywhere in a message is an [InvalidRequest], as is nesting beyond
 //     [strictjson.MaxDepth]. Invalid UTF-8 is a [ParseError].
@@ -62,9 +62,9 @@ import (
 	"time"
 )
 
-// A Handler handles a request or a notification. Its result is encoded as JSON. A
-// [json.RawMessage] is checked and sent unchanged, and an [Appender] encodes itself. See [Request]
-// for how handlers are called.
+// A Handler handles a request or a notification. Its result is encoded as JSON. A [json.RawMessage]
+// is checked and sent unchanged, and an [Appender] encodes itself. See [Request] for how handlers
+// are called.
 type Handler func(ctx context.Context, req *Request) (any, error)
 
 // Options configure a [Conn].

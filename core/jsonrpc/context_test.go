@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The end of a request's context is visible to contexts derived before and after it, and to callers of
-// Done and Err before and after it.
+// The end of a request's context is visible to contexts derived before and after it, and to callers
+// of Done and Err before and after it.
 func TestEndOfTheContext(t *testing.T) {
 	ends := []struct {
 		name  string

@@ -17,8 +17,8 @@ const other = `{"jsonrpc":"2.0","method":"other"}`
 
 type key struct{}
 
-// A request is released by Release or, after allowConcurrent, when it is about to wait. Otherwise it is
-// handled in order.
+// A request is released by Release or, after allowConcurrent, when it is about to wait. Otherwise
+// it is handled in order.
 func TestHandOver(t *testing.T) {
 	look := func(ctx context.Context) { _ = ctx.Err() }
 	tests := []struct {
@@ -117,7 +117,8 @@ func TestQuickRequestIsNeverReleased(t *testing.T) {
 	})
 }
 
-// The turn timer stops while nothing arrives, starts with the next request, and stops for good with Run.
+// The turn timer stops while nothing arrives, starts with the next request, and stops for good with
+// Run.
 func TestTurnTimerStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, Options{})
@@ -225,8 +226,8 @@ func TestMaxInFlight(t *testing.T) {
 	})
 }
 
-// Two peers flood each other with requests, over unbuffered streams and with ordered handlers. They do
-// not deadlock.
+// Two peers flood each other with requests, over unbuffered streams and with ordered handlers. They
+// do not deadlock.
 func TestFloodInBothDirections(t *testing.T) {
 	for _, declare := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

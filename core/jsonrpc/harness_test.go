@@ -27,7 +27,8 @@ func echo(_ context.Context, req *Request) (any, error) {
 	return req.Params, nil
 }
 
-// talk runs a connection over input, one message per line, and returns the gist of each line of output.
+// talk runs a connection over input, one message per line, and returns the gist of each line of
+// output.
 func talk(t testing.TB, o Options, d Dialect, input string) []string {
 	t.Helper()
 	var out bytes.Buffer
@@ -54,8 +55,8 @@ func gists(t testing.TB, output string) []string {
 	return all
 }
 
-// gist summarizes a message: its id, or "-" if it has none, and its result, error code or method. The
-// gist of a batch lists those of its messages in brackets.
+// gist summarizes a message: its id, or "-" if it has none, and its result, error code or method.
+// The gist of a batch lists those of its messages in brackets.
 func gist(t testing.TB, line []byte) string {
 	t.Helper()
 	if len(line) > 0 && line[0] == '[' {

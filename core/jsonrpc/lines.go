@@ -54,8 +54,10 @@ func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
 	}
 }
 
+// Send implements [Transport].
 func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
 
+// Receive implements [Transport]. Before it may block, it sends the messages that are held back.
 func (l *Lines) Receive() ([]byte, error) {
 	if l.out.full.Load() {
 		l.out.mu.Lock()
@@ -155,6 +157,7 @@ const (
 	longestID  = 256
 )
 
+// feed scans the next piece of the message.
 func (s *envelopeScanner) feed(data []byte) {
 	if s.key == nil {
 		s.key, s.value = make([]byte, 0, longestKey+1), make([]byte, 0, longestID+1)
@@ -164,6 +167,8 @@ func (s *envelopeScanner) feed(data []byte) {
 	}
 }
 
+// step scans one byte. Outside of strings, only brackets, commas and colons matter: it collects the
+// keys and the starts of the values at the top level.
 func (s *envelopeScanner) step(c byte) {
 	switch {
 	case s.quoted:
@@ -198,6 +203,7 @@ func (s *envelopeScanner) step(c byte) {
 	}
 }
 
+// endMember evaluates the member at the top level that has just ended.
 func (s *envelopeScanner) endMember() {
 	key := ""
 	if s.inValue {

@@ -29,7 +29,7 @@ type lineWriter struct {
 	heldBefore bool // the value of holding at the last endOldBurst
 
 	mu      sync.Mutex
-	flushed chan struct{} // closed when waiting may have room, or writing may have ended; made on demand
+	flushed chan struct{} // closed when waiting may have room, or writing has ended; may be nil
 	waiting []byte
 	spare   []byte
 	writing bool
@@ -38,6 +38,7 @@ type lineWriter struct {
 	err     error
 }
 
+// send queues a message, and writes it unless another goroutine does so.
 func (l *lineWriter) send(msg []byte) error {
 	if later, err := l.put(context.Background(), msg); later || err != nil {
 		return err
@@ -103,6 +104,7 @@ func (l *lineWriter) push() error {
 	return l.err
 }
 
+// endBurst writes the messages that are held back, on another goroutine.
 func (l *lineWriter) endBurst() {
 	l.burst.Store(false)
 	l.startWriting()
@@ -124,6 +126,7 @@ func (l *lineWriter) startWriting() {
 	l.startWritingLocked()
 }
 
+// startWritingLocked is startWriting for callers that hold mu.
 func (l *lineWriter) startWritingLocked() {
 	if !l.writing && len(l.waiting) > 0 && l.err == nil {
 		l.writing = true
@@ -197,6 +200,7 @@ func (l *lineWriter) awaitRoom(ctx context.Context) (err error) {
 	return err
 }
 
+// flushAll writes until no message waits. The caller has set writing, which flushAll clears.
 func (l *lineWriter) flushAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -215,7 +219,8 @@ func (l *lineWriter) close(timeout time.Duration) error {
 	l.wakeAll()
 	l.startWritingLocked()
 	for l.writing && l.err == nil {
-		before, flushed := l.written, l.nextFlush() // at its end, a flush has written bytes or failed
+		// At its end, a flush has written bytes or failed.
+		before, flushed := l.written, l.nextFlush()
 		l.mu.Unlock()
 		select {
 		case <-flushed:

@@ -69,7 +69,8 @@ func parse(raw []byte) (message, *MessageError) {
 		f := s.fault()
 		f.Err = jsonError(err)
 		if f.Err.Code == ParseError && !f.Response {
-			f = MessageError{Err: f.Err} // trust the id of a syntax error only to fail a pending call
+			// Trust the id of a syntax error only to fail a pending call.
+			f = MessageError{Err: f.Err}
 		}
 		return message{}, &f
 	}
@@ -131,6 +132,7 @@ func (e *envelope) message() (m message, err error) {
 	return m, nil
 }
 
+// response completes m, which has the id, as a response.
 func (e *envelope) response(m message) (message, error) {
 	if e.result != nil && e.err != nil {
 		return m, errors.New("a response cannot hold both a result and an error")
@@ -168,6 +170,8 @@ func appendJSON(dst []byte, v any) ([]byte, error) {
 	return strictjson.Append(dst, v)
 }
 
+// appendError appends an error response. If the id is zero, it is omitted, or null if nullID is
+// set.
 func appendError(dst []byte, id ID, e *Error, nullID bool) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0"`...)
 	if id.IsZero() && nullID {
@@ -187,8 +191,8 @@ func appendError(dst []byte, id ID, e *Error, nullID bool) []byte {
 	return append(dst, `}}`...)
 }
 
-// An ID identifies a request. It is a JSON string or integer, kept byte for byte. The zero ID
-// means that there is no id, as in a notification.
+// An ID identifies a request. It is a JSON string or integer, kept byte for byte. The zero ID means
+// that there is no id, as in a notification.
 type ID struct {
 	raw string
 }
@@ -245,6 +249,7 @@ func (id ID) key() string {
 	return id.raw
 }
 
+// isInteger reports whether raw is a JSON number without a fraction and an exponent.
 func isInteger(raw []byte) bool {
 	digits := bytes.TrimPrefix(raw, []byte("-"))
 	if len(digits) == 0 || len(digits) > 1 && digits[0] == '0' {
@@ -308,6 +313,7 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
+// asError returns the error response for the error of a handler, see [Error].
 func asError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

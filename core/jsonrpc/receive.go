@@ -248,6 +248,8 @@ func (c *Conn) Deliver(m *Message) {
 	c.deliver(answer, false)
 }
 
+// receive handles one message of [Conn.Receive]. r is the request to fill in, so that a single
+// message needs no allocation for it. The request never has the turn.
 func (c *Conn) receive(ctx context.Context, r *Request, in *incoming, responder Responder) {
 	r.ID, r.Method, r.Params, r.ParamEnds, r.conn = in.id, in.method, in.params, in.paramEnds, c
 	r.batch, r.slot, r.parent, r.responder = in.batch, in.slot, ctx, responder
@@ -274,8 +276,8 @@ func (c *Conn) receive(ctx context.Context, r *Request, in *incoming, responder 
 // A Request is an incoming request or notification.
 //
 // Handlers are called on the goroutine that reads, in the order in which messages arrive. The next
-// message is read when the handler returns or releases the request. See [Request.Release]
-// and [Options].Ordered for handlers that take long.
+// message is read when the handler returns or releases the request. See [Request.Release] and
+// [Options].Ordered for handlers that take long.
 //
 // The context of a request ends when the peer cancels it, at the end of the grace period of the
 // connection, or when the handler has returned.

@@ -112,8 +112,8 @@ func TestContextEndsDuringTheGrace(t *testing.T) {
 	})
 }
 
-// During the grace period after the end of the context, calls still get their answers. When the peer
-// disconnects, they fail immediately.
+// During the grace period after the end of the context, calls still get their answers. When the
+// peer disconnects, they fail immediately.
 func TestCallsDuringTheGrace(t *testing.T) {
 	for _, answered := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

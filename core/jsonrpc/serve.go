@@ -60,6 +60,7 @@ func (c *Conn) lookup(id ID) *Request {
 	return c.inflight[key]
 }
 
+// untrack counts one handler or batch less, and wakes drain after the last.
 func (c *Conn) untrack() {
 	if c.running.Add(-1) == 0 && c.draining.Load() {
 		c.setIdle()
@@ -258,6 +259,7 @@ func (x *requestContext) String() string { return "jsonrpc.Request(" + x.Method 
 
 func (x *requestContext) Deadline() (time.Time, bool) { return x.base().Deadline() }
 
+// base returns the context whose values and deadline the request has.
 func (x *requestContext) base() context.Context {
 	if x.parent != nil {
 		return x.parent

@@ -41,6 +41,7 @@ func Pipe() (Transport, Transport) {
 	return &pipe{in: b, out: a}, &pipe{in: a, out: b}
 }
 
+// A pipe is one end of [Pipe]. Send never blocks, because queues have no limit.
 type pipe struct {
 	in, out *queue
 }

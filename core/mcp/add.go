@@ -90,7 +90,7 @@ func addTyped(d *Derived, t Tool, f any, call typedCall) error {
 }
 
 // A typedCall calls the function of a tool. in points to its input. The compiler generates one for
-// each function, so keep it small.
+// each function, so it only calls the function; the rest is code that all tools share.
 type typedCall func(ctx context.Context, in any) (any, error)
 
 // newTypedTool returns a tool that calls a function. It infers missing schemas and checks the
@@ -184,6 +184,7 @@ func typedHandler(inType, out reflect.Type, call typedCall) (ToolHandler, error)
 
 // Encoded is the output of a tool that is already encoded as JSON. Return it from a function for
 // [AddTool] that has the JSON at hand, such as from a cache. The tool has the output schema of T.
+// JSON that does not match the schema becomes an error result.
 type Encoded[T any] struct{ JSON json.RawMessage }
 
 // encoded is implemented by every [Encoded].
@@ -233,8 +234,7 @@ func promptResultOf(out any, err error) (*PromptResult, error) {
 	return out.(*PromptResult), nil
 }
 
-// addTypedTemplate adds a template whose variables are decoded into in, and whose contents are
-// out.
+// addTypedTemplate adds a template whose variables are decoded into in, and whose contents are out.
 func addTypedTemplate(d *Derived, t ResourceTemplate, in, out reflect.Type, h ResourceHandler) error {
 	raw, err := d.textSchema(in, t.InputSchema, true)
 	if err == nil {
@@ -278,7 +278,8 @@ func contentsOf(out any, err error) ([]ResourceContents, error) {
 	case string:
 		return []ResourceContents{{Text: out}}, nil
 	case []byte:
-		return []ResourceContents{{Blob: append([]byte{}, out...)}}, nil // not nil, or it would be text
+		// The blob must not be nil, because nil would be sent as text.
+		return []ResourceContents{{Blob: append([]byte{}, out...)}}, nil
 	case ResourceContents:
 		return []ResourceContents{out}, nil
 	case *ResourceContents:

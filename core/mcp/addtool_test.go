@@ -28,7 +28,8 @@ const (
 	staleIn = `{"type":"object","properties":{"tag":{"type":"string"},"limit":{"type":"integer","minimum":1,"default":20}},"required":["tag"],"additionalProperties":false}`
 )
 
-// A schema that does not match its Go type, or that cannot be inferred, is refused when it is added.
+// A schema that does not match its Go type, or that cannot be inferred, is refused when it is
+// added.
 func TestTypedAddRefuses(t *testing.T) {
 	type texts struct {
 		ID string `json:"id"`
@@ -119,8 +120,8 @@ func TestTypedAddRefuses(t *testing.T) {
 	}
 }
 
-// In derived code, a schema that is missing or does not match means that its file is stale. The error
-// names the file and the command that derives it again.
+// In derived code, a schema that is missing or does not match means that its file is stale. The
+// error names the file and the command that regenerates it.
 func TestDerivedIsStale(t *testing.T) {
 	s := mcp.NewServer(mcp.Implementation{Name: "s", Version: "1"}, mcp.Options{})
 	type query struct {
@@ -174,8 +175,8 @@ type searchFound struct {
 	Took  int64  `json:"took"`
 }
 
-// The cost of adding a tool with six input and eight output fields: as a JSON handler, as a function
-// with schemas, and as a function without schemas.
+// The cost of adding a tool with six input and eight output fields: as a JSON handler, as a
+// function with schemas, and as a function without schemas.
 func BenchmarkAddTool(b *testing.B) {
 	find := func(context.Context, searchTool) (searchFound, error) { return searchFound{}, nil }
 	bare := mcp.Tool{Name: "search", Description: "Searches."}

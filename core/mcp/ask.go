@@ -32,7 +32,7 @@ import (
 // If the client does not declare the capability that a question needs, the error is a
 // [*CannotAskError]. A handler that has an alternative checks for it with [errors.As]. If the
 // client refuses, the error is a [*RefusedError]. If the user declines, that is an answer and not
-// an error.
+// an error. In a session, Ask returns when ctx ends, even if the client has not answered.
 func Ask(ctx context.Context, questions ...Question) error {
 	c := CallFrom(ctx)
 	if c == nil {
@@ -93,7 +93,7 @@ func (c *Call) checkOpen() error {
 	return c.ctx.Err()
 }
 
-// A preparedQuestion has its key and its request.
+// A preparedQuestion is a question with its key and the request that the client gets.
 type preparedQuestion struct {
 	Question
 	key     string
@@ -120,7 +120,8 @@ func (c *Call) askInSession(ctx context.Context, questions []preparedQuestion) e
 	return nil
 }
 
-// askOne does not call user code, because a panic on its goroutine would end the process.
+// askOne sends a question and waits for the answer. If ctx ends first, it cancels the question. It
+// does not call user code, because a panic on its goroutine would end the process.
 func (c *Call) askOne(ctx context.Context, q preparedQuestion) (answer json.RawMessage, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("ask the client %q: %w", q.key, context.Cause(ctx))
@@ -231,13 +232,14 @@ func callDigest(c *Call) ([]byte, error) {
 		object, ok := value.(map[string]any)
 		return key == "_meta" || key == "inputResponses" || key == "requestState" || value == nil || ok && len(object) == 0
 	})
-	text, err := strictjson.Marshal([]any{c.Method, params, auth.From(c.ctx).Principal()}) // sorts keys
+	// Marshal sorts keys.
+	text, err := strictjson.Marshal([]any{c.Method, params, auth.From(c.ctx).Principal()})
 	sum := sha256.Sum256(text)
 	return sum[:], err
 }
 
-// ensureDialogue returns the dialogue of the call, and creates it if needed. Several goroutines
-// may ask at once.
+// ensureDialogue returns the dialogue of the call, and creates it if needed. Several goroutines may
+// ask at once.
 func (c *Call) ensureDialogue() *dialogue {
 	c.dialogue.CompareAndSwap(nil, &dialogue{})
 	return c.dialogue.Load()
@@ -314,7 +316,8 @@ func (c *Call) openQuestions() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask the client: %w", err)
 	}
-	if limit := c.via.server.o.MaxMessage / 2; len(state) > limit { // the client must return it in a message
+	// The client must return the state in a message.
+	if limit := c.via.server.o.MaxMessage / 2; len(state) > limit {
 		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "cannot ask again: requestState with the answers so far has %d bytes (limit %d)", len(state), limit)
 	}
 	return map[string]any{"resultType": "input_required", "inputRequests": d.unanswered, "requestState": state}, nil

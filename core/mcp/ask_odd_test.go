@@ -271,8 +271,8 @@ func TestStateSurvivesRefusals(t *testing.T) {
 	}
 }
 
-// Answers that would not fit into the next message are refused. Answers to unknown questions are not
-// kept.
+// Answers that would not fit into the next message are refused. Answers to unknown questions are
+// not kept.
 func TestStateSize(t *testing.T) {
 	s := askingServer(t, mcp.Options{MaxMessage: 10_000}, func(ctx context.Context) (string, error) {
 		for i := range 5 {

@@ -145,7 +145,8 @@ func TestAskOutsideOfACall(t *testing.T) {
 	}
 }
 
-// A completer can ask in a session only, because the result of completion/complete cannot be questions.
+// A completer can ask in a session only, because the result of completion/complete cannot be
+// questions.
 func TestAskInCompletion(t *testing.T) {
 	s := newServer(mcp.Options{})
 	err := errors.Join(

@@ -143,7 +143,8 @@ func TestStateKeyEmpty(t *testing.T) {
 	}
 }
 
-// A process with the same key accepts the state of another process, once, and only from the same caller.
+// A process with the same key accepts the state of another process, once, and only from the same
+// caller.
 func TestStateOfAnother(t *testing.T) {
 	key := []byte("the key of both of them")
 	maker, other := newStateKeeper(key), newStateKeeper(key)
@@ -169,7 +170,7 @@ func TestStateOfAnother(t *testing.T) {
 		}
 		k.restore(opened)
 		if _, err := k.verify(c, state); err != nil {
-			t.Errorf("given back: %v", err)
+			t.Errorf("verify(a restored state) = %v, want nil", err)
 		}
 		if err := k.use(opened); err != nil {
 			t.Error(err)

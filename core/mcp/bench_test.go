@@ -41,9 +41,9 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkCallAmongMany reports, as "ratio", the cost of a call with 1,000 tools divided by the cost
-// with one tool. It alternates blocks of calls and compares medians, so that other load affects both.
-// The target is at most 1.1.
+// BenchmarkCallAmongMany reports, as "ratio", the cost of a call with 1,000 tools divided by the
+// cost with one tool. It alternates blocks of calls and compares medians, so that other load
+// affects both. The target is at most 1.1.
 func BenchmarkCallAmongMany(b *testing.B) {
 	const block = 200
 	one, many := caller(b, 1), caller(b, 1000)

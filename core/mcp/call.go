@@ -21,14 +21,15 @@ import (
 // A callKey is the key of the call in a context.
 type callKey struct{}
 
-// CallFrom returns the call that ctx belongs to, or nil if there is none.
+// CallFrom returns the call that ctx belongs to, or nil if there is none. A context belongs to a
+// call if a hook or handler of that call got it, or if it was derived from such a context.
 func CallFrom(ctx context.Context) *Call {
 	c, _ := ctx.Value(callKey{}).(*Call)
 	return c
 }
 
 // A callContext is the context of a call. It adds the call and the values of [Server.Provide] to
-// the context of the request.
+// the context of the request. It is the Call itself, so it costs no allocation.
 type callContext Call
 
 // String prevents package fmt from printing the fields of the call.
@@ -98,7 +99,7 @@ func (c *Call) Client() Implementation {
 	return info
 }
 
-// ClientCapabilities returns the capabilities that the client declares.
+// ClientCapabilities returns the capabilities that the client declares. [Ask] checks them itself.
 func (c *Call) ClientCapabilities() Capabilities {
 	if c.agreed != nil {
 		return c.agreed.capabilities
@@ -109,7 +110,9 @@ func (c *Call) ClientCapabilities() Capabilities {
 }
 
 // SetResultMeta sets a member in the _meta of the result, if the call is for a tool, a resource or
-// a prompt.
+// a prompt. Use it in a hook, or in a typed function that does not return the whole result. A
+// member in the Meta of the result takes precedence. If value cannot be encoded as JSON, the
+// request fails.
 func (c *Call) SetResultMeta(key string, value any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +147,8 @@ func Suspend(ctx context.Context, retry time.Duration) {
 
 // Progress reports to the client that done of total has been completed in the call that ctx belongs
 // to. total is 0 if unknown, and message may be empty. Progress does nothing if the client does not
-// want progress, if done has not increased, or if the call has ended.
+// want progress, if done has not increased, if a number is not finite, or if the call has ended.
+// Several goroutines may call it.
 func Progress(ctx context.Context, done, total float64, message string) {
 	c := CallFrom(ctx)
 	if c == nil || c.progress == nil || math.IsNaN(done-total) || math.IsInf(done-total, 0) {
@@ -172,8 +176,8 @@ type progressParams struct {
 	Message  string     `json:"message,omitempty"`
 }
 
-// newCall reads the target, the arguments, _meta and, into sp, the params of the stateless era. It
-// returns a call even if params are invalid.
+// newCall reads the target, the arguments, _meta and, into sp, the params of the stateless era, all
+// in one pass. It returns a call even if params are invalid, so that the caller can log it.
 func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statelessParams) (*Call, error) {
 	c := &Call{Method: req.Method, Params: req.Params, method: cmp.Or(s.server.methods[req.Method], unknownMethod), number: s.server.requests.Add(1), via: s, req: req, ctx: ctx}
 	if s.remote {
@@ -246,7 +250,9 @@ func (c *Call) readMeta(sp *statelessParams) error {
 }
 
 // readStateless checks what a stateless request declares in its _meta: the revision, the
-// capabilities, the client and the log level.
+// capabilities, the client and the log level. The transport checks first, because a request whose
+// headers and params differ must not be answered as either of them. Members that handlers rarely
+// read are kept as JSON, and decoded by [Call.Client] and [Call.ClientCapabilities].
 func (c *Call) readStateless(sp *statelessParams) error {
 	version, ok := strictjson.Unquote(sp.version)
 	if c.responder != nil {
@@ -294,7 +300,8 @@ func (c *Call) readStateless(sp *statelessParams) error {
 	return nil
 }
 
-// unsupportedError returns the error for a request that names an unsupported revision.
+// unsupportedError returns the error for a request that names an unsupported revision, or one that
+// needs a session. Its data lists the supported revisions, so that the client can try another.
 func unsupportedError(version string) error {
 	data, _ := strictjson.Marshal(struct { // strings always encode
 		Supported []Revision `json:"supported"`
@@ -326,7 +333,8 @@ func (c *Call) forClient(err error) error {
 func (c *Call) canSee(item component) bool { return !c.via.remote || !item.cached().local }
 
 // checkScopes returns a [*ScopeError] unless the caller has all scopes. Callers without an
-// identity, such as over stdio, have all.
+// identity, such as over stdio, have all. Every method that uses a component calls it before the
+// component's handler.
 func checkScopes(ctx context.Context, needed []string) error {
 	if len(needed) > 0 && !auth.From(ctx).May(needed...) {
 		return &ScopeError{needed}
@@ -334,7 +342,8 @@ func checkScopes(ctx context.Context, needed []string) error {
 	return nil
 }
 
-// reserve counts memory for the client of a call, see [Responder].
+// reserve counts n bytes of memory for the client of the call, see [transport.Responder]. Over
+// stdio, memory is not limited.
 func (c *Call) reserve(n int) error {
 	if c.responder == nil {
 		return nil

@@ -196,7 +196,8 @@ func TestSharedResult(t *testing.T) {
 	all.Wait()
 }
 
-// SetResultMeta adds to the _meta of results of tools, failed ones too, of resources and of prompts.
+// SetResultMeta adds to the _meta of results of tools, failed ones too, of resources and of
+// prompts.
 func TestSetResultMeta(t *testing.T) {
 	s := newServer(mcp.Options{})
 	set := func(ctx context.Context) { mcp.CallFrom(ctx).SetResultMeta("a", 1) }

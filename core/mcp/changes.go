@@ -15,7 +15,8 @@ const (
 )
 
 // changes collects changes for one client, so that a burst of changes causes one notification of
-// each kind.
+// each kind. Several goroutines may use it. It notifies the client on a goroutine of its own, so
+// recording a change never waits for a client.
 type changes struct {
 	wants  func(kind string) bool   // whether the client wants notifications about a list
 	notify func(method, uri string) // uri is empty for a list
@@ -64,7 +65,7 @@ func (c *changes) noteUpdates(match func(uri string) bool) {
 	}
 }
 
-// subscribe reports whether the subscription is new.
+// subscribe adds a subscription, and reports whether it is new.
 func (c *changes) subscribe(uri string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +74,7 @@ func (c *changes) subscribe(uri string) bool {
 	return !before
 }
 
-// unsubscribe reports whether the subscription existed.
+// unsubscribe removes a subscription, and reports whether it existed.
 func (c *changes) unsubscribe(uri string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +118,8 @@ func (c *changes) send() {
 	}
 }
 
-// close ends notifications. Changes that have not been sent are dropped.
+// close ends notifications. Changes that have not been sent are dropped. A notification that is
+// being sent may still arrive.
 func (c *changes) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

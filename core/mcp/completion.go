@@ -8,7 +8,8 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// CompletePrompt sets the completer of the arguments of a prompt.
+// CompletePrompt sets the completer of the arguments of a prompt. It replaces an earlier one and
+// the completion of enums. It returns an error if the server has no such prompt.
 func (s *Server) CompletePrompt(name string, c Completer) error {
 	p, ok := s.prompts.get(s.o.NamePrefix + name)
 	if !ok {
@@ -18,7 +19,8 @@ func (s *Server) CompletePrompt(name string, c Completer) error {
 	return nil
 }
 
-// CompleteResource sets the completer of the variables of a resource template.
+// CompleteResource sets the completer of the variables of a resource template, as
+// [Server.CompletePrompt] does for a prompt.
 func (s *Server) CompleteResource(uriTemplate string, c Completer) error {
 	t, ok := s.templates.get(uriTemplate)
 	if !ok {
@@ -61,7 +63,8 @@ type completion struct {
 }
 
 // completeArgument suggests values for an argument. An argument without a completer has no
-// suggestions; an unknown argument is an error.
+// suggestions; an unknown argument is an error. The completer runs without the lock and without the
+// turn to read, because it may take long.
 func (s *Server) completeArgument(ctx context.Context, c *Call, p *completeParams) (any, error) {
 	if p.Argument == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "completion/complete needs an argument with its name and value")

@@ -15,13 +15,15 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A component is a tool, resource, resource template or prompt.
+// A component is a registered tool, resource, resource template or prompt. It does not change once
+// it is registered, except for its caches and its completer, so calls use it without a lock.
 type component interface {
 	describe(Revision) any // the description for clients
 	cached() *descriptionCache
 }
 
-// A descriptionCache holds the encoded descriptions of a component.
+// A descriptionCache holds the encoded descriptions of a component, so that a list is a
+// concatenation. Each component embeds one.
 type descriptionCache struct {
 	local      bool     // hidden from remote clients
 	completes  bool     // suggests values for its arguments
@@ -31,7 +33,7 @@ type descriptionCache struct {
 func (d *descriptionCache) cached() *descriptionCache { return d }
 
 // appendDescription appends the description of a component for clients of a revision. It encodes
-// each description once.
+// each description once. It returns an error only if a Meta cannot be encoded.
 func appendDescription(dst []byte, item component, r Revision) ([]byte, error) {
 	cache := &item.cached().byRevision
 	if raw, ok := cache.Load(r); ok {
@@ -57,7 +59,7 @@ func encode(v any) (json.RawMessage, error) {
 type tool struct {
 	Tool
 	descriptionCache
-	pace            pace.Pace
+	pace            pace.Pace          // of the handler
 	input, output   *jsonschema.Schema // output is nil if none is declared
 	headerArguments []transport.HeaderArgument
 	handler         ToolHandler
@@ -73,7 +75,7 @@ func (t *tool) describe(r Revision) any {
 	return shown
 }
 
-// newTool checks a tool and compiles its schemas.
+// newTool checks a tool and compiles its schemas, so that a call needs no further checks of either.
 func newTool(t Tool, h ToolHandler) (*tool, error) {
 	if err := checkName(t.Name); err != nil {
 		return nil, err
@@ -212,7 +214,8 @@ type reader struct {
 	pace     pace.Pace
 }
 
-// A registry holds the components of one kind, in the order of their names.
+// A registry holds the components of one kind, in the order of their names. Several goroutines may
+// use it.
 type registry[T component] struct {
 	noun  string // for errors, such as "resource template"
 	kind  string // the capability, such as "resources"
@@ -222,7 +225,7 @@ type registry[T component] struct {
 	names []string // sorted
 }
 
-// add adds a component under a name that is not taken.
+// add adds a component. It returns an error if the name is taken.
 func (r *registry[T]) add(name string, item T) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -238,7 +241,7 @@ func (r *registry[T]) add(name string, item T) error {
 	return nil
 }
 
-// remove reports whether the component existed.
+// remove removes a component, and reports whether it existed.
 func (r *registry[T]) remove(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -258,7 +261,8 @@ func (r *registry[T]) get(name string) (T, bool) {
 	return item, ok
 }
 
-// find returns the first item, in the order of names, that match accepts.
+// find returns the first item, in the order of names, that match accepts. match must not use the
+// registry, whose lock is held.
 func (r *registry[T]) find(match func(T) bool) (item T, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

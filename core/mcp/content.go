@@ -11,7 +11,8 @@ import (
 
 // Content is one block of a tool's result or of a prompt's message: a [Text], an [Image], an
 // [Audio], an [EmbeddedResource] or a [ResourceLink]. In a [Sampling] it may also be a [ToolUse] or
-// a [ToolUseResult].
+// a [ToolUseResult]. Other packages cannot implement it. A block that a server does not know is an
+// [UnknownContent].
 type Content interface {
 	json.Marshaler
 	forRevision(Revision) Content // converts the block for clients of an older revision
@@ -70,7 +71,8 @@ type ToolUseResult struct {
 	Meta              Meta            `json:"_meta,omitempty"`
 }
 
-// UnknownContent is a block of an unknown type, such as one of a later revision.
+// UnknownContent is a block of an unknown type, such as one of a later revision. It is encoded as
+// it was received, so a proxy can forward it.
 type UnknownContent struct {
 	Type string
 	Raw  json.RawMessage // the whole block
@@ -120,7 +122,8 @@ func (c ToolUseResult) forRevision(Revision) Content { return c }
 
 func (c UnknownContent) forRevision(Revision) Content { return c }
 
-// orEmpty returns data, or an empty slice if it is nil, which would be null in JSON.
+// orEmpty returns data, or an empty slice if it is nil. The protocol does not allow null, which is
+// the JSON of a nil slice.
 func orEmpty(data []byte) []byte {
 	if data == nil {
 		return []byte{}
@@ -128,7 +131,8 @@ func orEmpty(data []byte) []byte {
 	return data
 }
 
-// renderContent converts blocks for clients of a revision.
+// renderContent converts blocks for clients of a revision. It does not modify blocks, and returns
+// an error if one is nil.
 func renderContent(blocks []Content, r Revision) ([]Content, error) {
 	if i := slices.Index(blocks, nil); i >= 0 {
 		return nil, fmt.Errorf("content[%d] is nil", i)
@@ -154,8 +158,8 @@ func textOf(blocks []Content) string {
 	return strings.Join(texts, "\n")
 }
 
-// appendContent appends blocks as an array. Plain text, the most common block, takes a shorter
-// way.
+// appendContent appends blocks as an array. It encodes plain text, the most common block, without
+// reflection.
 func appendContent(dst []byte, blocks []Content) ([]byte, error) {
 	dst = append(dst, '[')
 	for i, block := range blocks {
@@ -227,7 +231,7 @@ func marshalWithType(kind string, fields any) ([]byte, error) {
 	return append([]byte(`{"type":"`+kind+`",`), raw[1:]...), nil
 }
 
-// contents decodes an array of blocks. null is no block.
+// contents decodes an array of blocks. It decodes null as no blocks.
 type contents []Content
 
 func (c *contents) UnmarshalJSON(raw []byte) error {
@@ -279,6 +283,7 @@ func decodeAs[C Content](raw []byte) (Content, error) {
 	return c, err
 }
 
+// UnmarshalJSON decodes a result, including its nested blocks.
 func (c *ToolUseResult) UnmarshalJSON(raw []byte) error {
 	type fields ToolUseResult
 	var wire struct {

@@ -44,7 +44,8 @@ type Elicitation struct {
 	Content json.RawMessage // the form with its defaults, if Action is ActionAccept
 }
 
-// Decode decodes the form into v, a pointer. It fails if the user did not accept.
+// Decode decodes the form into v, a pointer. It returns an error if the user did not accept, so
+// check Action first if that is not a failure.
 func (e *Elicitation) Decode(v any) error {
 	if e.Action != ActionAccept {
 		return fmt.Errorf("the user did not accept (%s): %s", e.Action, e.Message)
@@ -126,8 +127,9 @@ func (r *elicitResult) read(raw json.RawMessage) error {
 }
 
 // A URLElicitation sends the user to a web page, for data that must not pass through the client,
-// such as a login, a payment or a secret. ActionAccept only means that the page is opened. The URL
-// must not contain a secret, and the page must authenticate the user.
+// such as a login, a payment or a secret. ActionAccept only means that the page is opened, so check
+// on your side whether the user has completed it. The URL must not contain a secret, and the page
+// must authenticate the user.
 type URLElicitation struct {
 	Key     string // see [Ask]
 	Message string // the reason

@@ -115,8 +115,8 @@ func Example_http() {
 	// true
 }
 
-// A tool that asks the user before it acts. In a session it waits for the answer; in revision 2026-07-28 it
-// runs again when the answer has come.
+// A tool that asks the user before it acts. In a session it waits for the answer; in revision
+// 2026-07-28 it runs again when the answer has come.
 func ExampleAsk() {
 	remove := func(ctx context.Context, in struct{}) (string, error) {
 		sure := mcp.Elicitation{

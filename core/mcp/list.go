@@ -15,7 +15,8 @@ type listParams struct {
 	Cursor *string `json:"cursor"`
 }
 
-// A listResult is one page of a list. It encodes itself from the cached descriptions.
+// A listResult is one page of a list. It encodes itself from the cached descriptions, so a list
+// costs a copy of its text (BenchmarkListTools).
 type listResult struct {
 	field    string
 	items    []component
@@ -46,8 +47,9 @@ func (l listResult) AppendJSON(dst []byte) ([]byte, error) {
 
 func (l listResult) MarshalJSON() ([]byte, error) { return l.AppendJSON(nil) }
 
-// list is the method that lists the registry. A cursor holds the last name of the previous page, so
-// that no item appears twice.
+// list is the method that lists the registry, in the order of names. A cursor holds the last name
+// of the previous page, so that no item appears twice or is missing if others are added and removed
+// between pages. A cursor needs no state in the server.
 func (r *registry[T]) list(_ context.Context, c *Call, p *listParams) (any, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -52,6 +52,7 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 	}
 	s.watch(listener)
 	defer s.unwatch(listener)
+	// The acknowledgement precedes all changes: watch only collects them until begin.
 	c.notify("notifications/subscriptions/acknowledged", map[string]any{"_meta": meta, "notifications": granted})
 	listener.begin()
 	c.req.Release() // not earlier, because the next request may change something
@@ -61,6 +62,8 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 	case <-authenticated.Done():
 	case <-c.via.ending:
 	}
+	// If the server ends first, the client gets a result. If the client cancelled, it expects none.
+	// Expired credentials end the subscription with a result too.
 	select {
 	case <-c.via.ending:
 	default:

@@ -16,7 +16,8 @@ import (
 
 // Logger returns the logger of the call that ctx belongs to, or [slog.Default] outside of a call.
 // It logs to the server's log and, if the client asked for messages of that level, to the client.
-// In revisions without sessions, messages after the end of the call do not reach the client.
+// Several goroutines may use it. In revisions without sessions, messages after the end of the call
+// do not reach the client.
 func Logger(ctx context.Context) *slog.Logger {
 	c := CallFrom(ctx)
 	if c == nil {
@@ -32,7 +33,8 @@ func (s *Server) CallLog() *slog.Logger { return s.o.CallLog }
 // maxLogged limits the bytes of an error, or of params, in the log.
 const maxLogged = 2000
 
-// logCall logs a call. It is deferred; *result is nil if the handler panicked.
+// logCall logs a call to the call log. It is deferred, so it takes pointers to the results; *result
+// is nil if the handler panicked.
 func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 	attrs := []slog.Attr{slog.String("method", short(c.Method))}
 	if c.method.target != "" {
@@ -84,7 +86,8 @@ func (s *Server) setLevel(_ context.Context, c *Call, p *setLevelParams) (any, e
 	return struct{}{}, nil
 }
 
-// A logHandler passes records to next and to the client of a call.
+// A logHandler is the [slog.Handler] of [Logger]. It passes records to next and to the client of
+// the call, each only if its level is enabled there.
 type logHandler struct {
 	next slog.Handler
 	call *Call
@@ -145,11 +148,13 @@ func (h *logHandler) notifyClient(ctx context.Context, r slog.Record) {
 	}
 	params := logParams{levelOf(r.Level), h.call.via.server.info.Name, dropDuplicates(append(data, '}'))}
 	if !h.call.notify("notifications/message", params) && h.call.Session != nil {
-		h.call.Session.notify(ctx, "notifications/message", params) // the call has ended, but not the session
+		// The call has ended, but the session has not.
+		h.call.Session.notify(ctx, "notifications/message", params)
 	}
 }
 
-// dropDuplicates keeps the last of several members with the same key. slog writes all of them.
+// dropDuplicates keeps the last of several members with the same key. slog writes all of them, but
+// clients may refuse duplicate keys. A line without duplicates, the common case, is not decoded.
 func dropDuplicates(line []byte) json.RawMessage {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(line))

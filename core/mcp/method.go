@@ -7,7 +7,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// withParams returns a method that decodes its params for f.
+// withParams returns a method that decodes its params for f. Params that do not fit P fail the
+// request; without params, f gets the zero value.
 func withParams[P any](f func(context.Context, *Call, *P) (any, error)) func(context.Context, *Call) (any, error) {
 	decoder := new(strictjson.Decoder)
 	return func(ctx context.Context, c *Call) (any, error) {

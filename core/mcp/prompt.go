@@ -13,7 +13,8 @@ type Prompt struct {
 	// Name identifies the prompt, with the characters of the name of a [Tool].
 	Name string `json:"name"`
 	// Title is the name that people see. If it is empty, clients show Name.
-	Title       string `json:"title,omitempty"`
+	Title string `json:"title,omitempty"`
+	// Description tells the user what the prompt is for.
 	Description string `json:"description,omitempty"`
 	// Arguments are the texts that the user fills in. nil takes them from InputSchema.
 	Arguments []PromptArgument `json:"arguments,omitempty"`
@@ -52,19 +53,21 @@ func (p Prompt) forRevision(r Revision) Prompt {
 // are present, none is unknown, and they match the input schema. An error fails the request.
 type PromptHandler func(ctx context.Context, arguments map[string]string) (*PromptResult, error)
 
-// A PromptResult holds the messages of a prompt for given arguments.
+// A PromptResult holds the messages of a prompt for given arguments. The client adds them to the
+// conversation with its model. A handler may return it again, because it is not modified.
 type PromptResult struct {
 	Description string          `json:"description,omitempty"`
 	Messages    []PromptMessage `json:"messages"`
 	Meta        Meta            `json:"_meta,omitempty"`
 }
 
-// A PromptMessage is one message of a prompt.
+// A PromptMessage is one message of a prompt. Content must not be nil.
 type PromptMessage struct {
 	Role    Role    `json:"role"`
 	Content Content `json:"content"`
 }
 
+// UnmarshalJSON decodes a message of a server. A block of an unknown type becomes [UnknownContent].
 func (m *PromptMessage) UnmarshalJSON(raw []byte) error {
 	var wire struct {
 		Role    Role            `json:"role"`

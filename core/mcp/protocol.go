@@ -12,7 +12,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Revision is a version of the protocol, named by its date. Later revisions compare greater.
+// A Revision is a version of the protocol, named by its date. Later revisions compare greater, so
+// use < and >= to check for a feature.
 type Revision string
 
 // The revisions. Up to 2025-11-25 they begin with a handshake.
@@ -50,7 +51,7 @@ func (r Revision) stateless() bool { return r > LatestHandshake }
 // capability, whatever its value.
 type Capabilities map[string]json.RawMessage
 
-// Has reports whether the capability is declared.
+// Has reports whether the capability is declared. c may be nil.
 func (c Capabilities) Has(name string) bool {
 	_, ok := c[name]
 	return ok
@@ -101,7 +102,8 @@ type Icon struct {
 	Theme    string   `json:"theme,omitempty"` // "light" or "dark"
 }
 
-// Meta is the _meta member of an object: additional data of a peer.
+// Meta is the _meta member of an object: additional data of a peer. Keys of your own should have a
+// prefix, such as "example.com/".
 type Meta map[string]any
 
 // forRevision returns nil for revisions without _meta in components and contents.
@@ -194,7 +196,7 @@ func levelOf(l slog.Level) Level {
 // The error codes of revision 2026-07-28.
 const (
 	HeaderMismatch     jsonrpc.Code = -32020 // an HTTP header does not match the request
-	MissingCapability  jsonrpc.Code = -32021 // the client does not declare a capability that the request needs
+	MissingCapability  jsonrpc.Code = -32021 // the client lacks a capability that the request needs
 	UnsupportedVersion jsonrpc.Code = -32022 // the request names an unsupported revision
 )
 
@@ -208,7 +210,7 @@ func dropNewer(r Revision, title *string, icons *[]Icon, meta *Meta) {
 	}
 }
 
-// short clips text of a client for an error or a log line.
+// short clips text of a client for an error or a log line, so that it cannot flood either.
 func short(text string) string { return strictjson.Clip(text, 100) }
 
 // checkName returns an error if clients or models may refuse the name of a tool or prompt.

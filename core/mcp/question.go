@@ -12,11 +12,17 @@ import (
 )
 
 // A Question asks the client for input. It is an [*Elicitation], a [*URLElicitation], a [*Sampling]
-// or a [*RootList]. [Ask] sends it and stores the answer in it, so use a new one for each call.
+// or a [*RootList]; other packages cannot implement it. [Ask] sends it and stores the answer in it,
+// so use a new one for each call.
 type Question interface {
 	name() string // the key of the question; may be empty
 	needs() need
+
+	// request returns the request for clients of a revision, or an error if the question is invalid
+	// or the revision cannot express it.
 	request(Revision) (method string, params any, err error)
+
+	// setAnswer checks and stores the client's answer.
 	setAnswer(raw json.RawMessage) error
 }
 
@@ -50,6 +56,7 @@ func (n need) isMet(r Revision, c Capabilities) bool {
 }
 
 // A CannotAskError means that the client has not declared the capabilities that a question needs.
+// If a handler returns it, a client of revision 2026-07-28 gets the error code [MissingCapability].
 type CannotAskError struct {
 	Required  Capabilities // the missing capabilities
 	stateless bool
@@ -68,11 +75,13 @@ func (e *CannotAskError) Unwrap() error {
 	if !e.stateless {
 		return nil
 	}
-	data, _ := strictjson.Marshal(map[string]any{"requiredCapabilities": e.Required}) // made by checkCanAsk
+	// checkCanAsk has made Required, so it always encodes.
+	data, _ := strictjson.Marshal(map[string]any{"requiredCapabilities": e.Required})
 	return &jsonrpc.Error{Code: MissingCapability, Message: e.Error(), Data: data}
 }
 
-// A RefusedError is the error response of a client to a question.
+// A RefusedError is the error response of a client to a question. Only sessions have it: in
+// revision 2026-07-28, a client that refuses does not repeat the call.
 type RefusedError struct {
 	Key     string // of the question
 	Code    jsonrpc.Code

@@ -10,9 +10,9 @@ import (
 	"github.com/petrock/petrock/core/internal/jsonschema"
 )
 
-// AddTool adds a tool whose handler takes its arguments as JSON. The function [AddTool] adds a
-// typed Go function. AddTool fails if the name or a schema is invalid, or if the tool already
-// exists.
+// AddTool adds a tool whose handler takes its arguments as JSON, for tools that are only known at
+// run time. The function [AddTool] adds a typed Go function. AddTool returns an error if the name
+// or a schema is invalid, or if the tool already exists.
 func (s *Server) AddTool(t Tool, h ToolHandler) error {
 	t.Name = s.o.NamePrefix + t.Name
 	made, err := newTool(t, h)
@@ -20,7 +20,8 @@ func (s *Server) AddTool(t Tool, h ToolHandler) error {
 }
 
 // AddPrompt adds a prompt whose handler takes its arguments as text. The function [AddPrompt] adds
-// a typed Go function.
+// a typed Go function. AddPrompt returns an error if the name, an argument or the schema is
+// invalid, or if the prompt already exists.
 func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
 	p.Name = s.o.NamePrefix + p.Name
 	made, err := newPrompt(p, h)
@@ -28,6 +29,8 @@ func (s *Server) AddPrompt(p Prompt, h PromptHandler) error {
 }
 
 // AddResource adds a resource that h reads. The function [AddResource] adds a typed Go function.
+// AddResource returns an error if the URI has no scheme, the resource has no name, or a resource
+// with this URI already exists.
 func (s *Server) AddResource(r Resource, h ResourceHandler) error {
 	made, err := newResource(r, h)
 	return add(s, &s.resources, r.URI, made, err)
@@ -36,13 +39,13 @@ func (s *Server) AddResource(r Resource, h ResourceHandler) error {
 // AddResourceTemplate adds a resource template that h reads. The function [AddResourceTemplate]
 // adds a typed Go function. In the template, {name} matches characters other than / ? and # (but it
 // matches %2F), {+name} matches any characters, and {?a,b} at the end matches optional query
-// parameters.
+// parameters. If several templates match a URI, the first in the order of their texts is used.
 func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) error {
 	made, err := newTemplate(t, h)
 	return add(s, &s.templates, t.URITemplate, made, err)
 }
 
-// RemoveTool removes a tool, and reports whether it existed.
+// RemoveTool removes a tool, and reports whether it existed. Calls in flight continue.
 func (s *Server) RemoveTool(name string) bool {
 	return remove(s, &s.tools, s.o.NamePrefix+name)
 }
@@ -61,7 +64,7 @@ func (s *Server) RemoveResourceTemplate(uriTemplate string) bool {
 }
 
 // A Registrar is where [AddTool], [AddPrompt] and [AddResourceTemplate] register a component: a
-// [*Server], or a [*Derived] in generated code.
+// [*Server], or a [*Derived] in generated code. Other packages cannot implement it.
 type Registrar interface {
 	derived() *Derived
 }
@@ -102,7 +105,8 @@ func (d *Derived) mismatch(err error) error {
 	return fmt.Errorf("%s is stale: %w; run petrock sync", d.file, err)
 }
 
-// add adds a component. If err is not nil, add returns it with the kind and name.
+// add adds a component and notifies clients. err is the error of creating item; if it is not nil,
+// add only returns it with the kind and name.
 func add[T component](s *Server, to *registry[T], name string, item T, err error) error {
 	if err == nil {
 		_, err = appendDescription(nil, item, LatestHandshake) // its Meta may not be encodable
@@ -138,7 +142,8 @@ func (s *Server) notifyChanged(kind string, completes bool) {
 	}
 }
 
-// ResourceUpdated notifies the clients that have subscribed to a resource that it has changed.
+// ResourceUpdated notifies the clients that have subscribed to a resource that it has changed. It
+// does not wait for them, and combines changes that follow one another closely.
 func (s *Server) ResourceUpdated(uri string) {
 	s.ResourcesUpdated(func(other string) bool { return other == uri })
 }
@@ -153,7 +158,7 @@ func (s *Server) ResourcesUpdated(match func(uri string) bool) {
 	}
 }
 
-// watch makes c collect all further changes, until unwatch.
+// watch makes c collect all further changes, until unwatch. The caller must call unwatch.
 func (s *Server) watch(c *changes) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,15 +199,17 @@ func (s *Server) capabilities() Capabilities {
 	return c
 }
 
-// Provide adds values to the contexts of further calls. with returns its context with the values
-// added. The values of a request take precedence.
+// Provide adds values to the contexts of further calls, such as a database that all tools share.
+// with returns the context that it gets with the values added; it must not call the server. The
+// values of a request, such as the identity of the caller, take precedence.
 func (s *Server) Provide(with func(context.Context) context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.provided.Store(new(with(*s.provided.Load())))
 }
 
-// ToolScopes returns the scopes of all tools, by name, for programs that document or check them.
+// ToolScopes returns the scopes of all tools, by name, for programs that document or check them. Do
+// not modify the slices.
 func (s *Server) ToolScopes() map[string][]string {
 	all := map[string][]string{}
 	s.tools.find(func(t *tool) bool {
@@ -213,7 +220,7 @@ func (s *Server) ToolScopes() map[string][]string {
 }
 
 // RemoteScopes returns the scopes of all tools, resources, resource templates and prompts that
-// remote clients can see, by name.
+// remote clients can see, by name, for programs that document or check them.
 func (s *Server) RemoteScopes() map[string][]string {
 	all := s.ToolScopes()
 	add := func(name string, local bool, scopes []string) bool {

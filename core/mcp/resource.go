@@ -9,7 +9,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Resource describes a resource to clients.
+// A Resource describes a resource to clients. URI and Name are required. The URI must be absolute,
+// and identifies the resource; people see Title or, if that is empty, Name.
 type Resource struct {
 	URI         string       `json:"uri"`
 	Name        string       `json:"name"`
@@ -48,7 +49,7 @@ type ResourceTemplate struct {
 	Meta        Meta         `json:"_meta,omitempty"`
 	Cache       Cache        `json:"-"` // of the contents; with Scopes it is never public
 	Scopes      []string     `json:"-"` // that a token must have, as for a [Tool]
-	Local       bool         `json:"-"` // hides the template from remote clients, as for a [Resource]
+	Local       bool         `json:"-"` // hides it from remote clients, as for a [Resource]
 
 	// InputSchema validates the variables: the schema of an object whose properties are strings. It
 	// is not sent to clients. The values of an enum complete a variable, unless
@@ -69,7 +70,8 @@ func (t ResourceTemplate) forRevision(r Revision) ResourceTemplate {
 // does not exist, return [NotFound] or no contents.
 type ResourceHandler func(ctx context.Context, uri string, variables map[string]string) ([]ResourceContents, error)
 
-// ResourceContents are the contents of a resource, or a part of them: text or a blob.
+// ResourceContents are the contents of a resource, or a part of them: text or a blob. A resource
+// with several parts, such as a folder, gives each of them its own URI.
 type ResourceContents struct {
 	URI      string `json:"uri"`                // defaults to the URI of the request
 	MIMEType string `json:"mimeType,omitempty"` // defaults to that of the resource or template
@@ -78,6 +80,8 @@ type ResourceContents struct {
 	Meta     Meta   `json:"_meta,omitempty"`
 }
 
+// MarshalJSON encodes either Blob, unless it is nil, or Text, even if it is empty: the protocol
+// requires one of them.
 func (c ResourceContents) MarshalJSON() ([]byte, error) {
 	type fields ResourceContents
 	wire := struct {
@@ -93,10 +97,12 @@ func (c ResourceContents) MarshalJSON() ([]byte, error) {
 	return strictjson.Marshal(wire)
 }
 
-// ResourceNotFound is the code for a resource that does not exist.
+// ResourceNotFound is the code for a resource that does not exist. Clients of revision 2026-07-28
+// get [jsonrpc.InvalidParams] instead, as that revision requires.
 const ResourceNotFound jsonrpc.Code = -32002
 
-// NotFound returns the error for a resource that does not exist.
+// NotFound returns the error for a resource that does not exist, for a [ResourceHandler] to return.
+// errors.Is(err, ResourceNotFound) recognizes it.
 func NotFound(uri string) error {
 	data, _ := strictjson.Marshal(map[string]string{"uri": uri}) // strings cannot fail
 	return &jsonrpc.Error{Code: ResourceNotFound, Message: fmt.Sprintf("no resource %q", short(uri)), Data: data}

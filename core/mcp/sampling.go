@@ -8,7 +8,9 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Sampling asks the client's model to continue a conversation.
+// A Sampling asks the client's model to continue a conversation, so that a server needs no model of
+// its own. The client may show it to the user first, change it, or refuse it. Several Samplings may
+// share a slice of messages, because Ask does not modify them.
 type Sampling struct {
 	Key              string            `json:"-"` // see [Ask]
 	Messages         []SamplingMessage `json:"messages"`
@@ -18,21 +20,22 @@ type Sampling struct {
 	StopSequences    []string          `json:"stopSequences,omitempty"`
 	ModelPreferences *ModelPreferences `json:"modelPreferences,omitempty"`
 	Metadata         Meta              `json:"metadata,omitempty"` // for the provider of the model
-	Tools            []Tool            `json:"tools,omitempty"`    // for the model; from revision 2025-11-25 on
+	Tools            []Tool            `json:"tools,omitempty"`    // since revision 2025-11-25
 	ToolChoice       ToolChoice        `json:"toolChoice,omitzero"`
 
 	Answer SampledMessage `json:"-"`
 }
 
-// A SamplingMessage is one message of a conversation. Its content is [Text], [Image] or
-// [Audio], or [ToolUse] and [ToolUseResult]. Several blocks become several messages for clients
-// older than 2025-11-25.
+// A SamplingMessage is one message of a conversation. Its content is [Text], [Image] or [Audio], or
+// [ToolUse] and [ToolUseResult]. Several blocks become several messages for clients older than
+// 2025-11-25.
 type SamplingMessage struct {
 	Role    Role   `json:"role"`
 	Content Blocks `json:"content"`
 }
 
-// A SampledMessage is the answer of the model.
+// A SampledMessage is the answer of the model. If the StopReason is toolUse, run the tools of its
+// [ToolUse] blocks, and ask again with the answer and the results in the messages.
 type SampledMessage struct {
 	Role       Role   `json:"role"`
 	Content    Blocks `json:"content"`
@@ -46,10 +49,12 @@ func (m *SampledMessage) Text() string { return textOf(m.Content) }
 // A ToolChoice is "auto", "required", "none" or "", which lets the client choose.
 type ToolChoice string
 
+// MarshalJSON encodes the choice as an object, such as {"mode":"auto"}.
 func (c ToolChoice) MarshalJSON() ([]byte, error) {
 	return strictjson.Marshal(map[string]string{"mode": string(c)})
 }
 
+// UnmarshalJSON decodes the object of MarshalJSON.
 func (c *ToolChoice) UnmarshalJSON(raw []byte) error {
 	var wire struct {
 		Mode string `json:"mode"`
@@ -81,7 +86,8 @@ func (s *Sampling) needs() need {
 	return need{capability: "sampling", since: Revision20241105}
 }
 
-// UsesTools reports whether s offers tools, or has the use of a tool in its messages.
+// UsesTools reports whether s offers tools, or has the use of a tool in its messages. The client
+// must then declare the capability sampling.tools.
 func (s *Sampling) UsesTools() bool {
 	for _, m := range s.Messages {
 		for _, block := range m.Content {
@@ -159,10 +165,11 @@ func (s *Sampling) setAnswer(raw json.RawMessage) error {
 	return nil
 }
 
-// Blocks are the content of a message to or from a model. A single block is encoded without an
-// array.
+// Blocks are the content of a message to or from a model.
 type Blocks []Content
 
+// MarshalJSON encodes a single block as an object, which all revisions accept, and any other number
+// as an array.
 func (c Blocks) MarshalJSON() ([]byte, error) {
 	if len(c) == 1 {
 		return c[0].MarshalJSON()
@@ -170,6 +177,8 @@ func (c Blocks) MarshalJSON() ([]byte, error) {
 	return appendContent(nil, c)
 }
 
+// UnmarshalJSON accepts a block or an array of blocks. It returns an error for a block of an
+// unknown type, because a model cannot read it.
 func (c *Blocks) UnmarshalJSON(raw []byte) (err error) {
 	switch strictjson.First(raw) {
 	case '[':

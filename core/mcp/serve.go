@@ -19,7 +19,9 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// NewServer returns a server that describes itself as info.
+// NewServer returns a server without components, which describes itself to clients as info. Add
+// components, then call [Server.ServeStdio] or [Server.Serve], or pass the server to package
+// mcphttp.
 func NewServer(info Implementation, o Options) *Server {
 	if o.PageSize <= 0 {
 		o.PageSize = 1000
@@ -54,7 +56,8 @@ func NewServer(info Implementation, o Options) *Server {
 	return s
 }
 
-// methodTable returns all methods.
+// methodTable returns the methods of all revisions, by name. check decides which of them a call may
+// use.
 func (s *Server) methodTable() map[string]*method {
 	return map[string]*method{
 		"initialize":               {run: withParams(s.initialize), ordered: true, handshakeOnly: true},
@@ -76,8 +79,9 @@ func (s *Server) methodTable() map[string]*method {
 }
 
 // Serve serves the client at the other end of t until the client closes the connection, ctx ends or
-// the transport fails. Calls in flight may finish within the grace period. Serve returns an error
-// only if the transport failed.
+// the transport fails. Calls in flight may finish within the grace period. Serve closes t, and
+// returns an error only if the transport failed. Call it once for each client; several calls may
+// run at the same time.
 func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 	session := s.newSession(t, jsonrpc.Options{Grace: s.o.Grace})
 	s.watch(session.changes)
@@ -87,7 +91,8 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 
 // ServeStdio serves the client that started this process, over standard input and output. It
 // returns nil when the client closes the input, or on an interrupt or SIGTERM. Calls in flight may
-// finish within the grace period. A second signal ends the process immediately.
+// finish within the grace period. A second signal ends the process immediately. A process can call
+// ServeStdio only once.
 //
 // out is os.Stdout or, to keep what runs before ServeStdio off the protocol too, the file that
 // [stdfd.TakeStdout] returned at the start of main. ServeStdio redirects os.Stdout to standard
@@ -111,14 +116,16 @@ func (s *Server) ServeStdio(ctx context.Context, out *os.File) error {
 
 // NewSession is for transports such as package mcphttp; servers use [Server.Serve] or
 // [Server.ServeStdio]. It returns a session for a transport that passes each message to
-// [Session.Receive]. send sends messages that belong to no request; it must not block. The caller
-// must close the session. Its client is remote: see [Resource].
+// [Session.Receive]. send sends messages that belong to no request, such as notifications of
+// changes; it must not block, and several goroutines may call it. The caller must close the
+// session. Its client is remote: see [Resource].
 func (s *Server) NewSession(send func(msg []byte) error) *Session {
 	return s.openSession(sender(send), jsonrpc.Options{})
 }
 
-// NewStatelessSession is [Server.NewSession] for requests of unrelated clients. Each request names
-// its revision. The Session of a [Call] is nil, and requests may have equal ids.
+// NewStatelessSession is [Server.NewSession] for requests of unrelated clients, such as all HTTP
+// requests of revision 2026-07-28; a transport needs only one. Each request names its revision. The
+// Session of a [Call] is nil, and requests may have equal ids.
 func (s *Server) NewStatelessSession() *Session {
 	session := s.openSession(sender(func([]byte) error { return errors.New("a stateless request has no session") }), jsonrpc.Options{UnrelatedPeers: true})
 	session.stateless = true
@@ -135,14 +142,16 @@ func (s *Server) openSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	return session
 }
 
-// newSession returns a session that handles the messages of a connection.
+// newSession returns a session that handles the messages of a connection. The caller sets the other
+// fields, starts the connection, and lets the server watch the changes.
 func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	session := &Session{server: s, ending: make(chan struct{})}
 	o.Handle, o.Ordered = session.handle, s.ordered
 	o.OnShutdown, o.Logger = session.end, s.o.Logger
 	session.agreed.Store(&agreement{})
 	session.conn = jsonrpc.NewConn(t, o)
-	// While the session is operating, the client is notified about the lists that the server offered.
+	// While the session is operating, the client is notified about the lists that the server
+	// offered.
 	wants := func(kind string) bool { return session.agreed.Load().declared.Has(kind) }
 	session.changes = newChanges(wants, func(method, uri string) {
 		if session.state.Load() != stateOperating {
@@ -158,14 +167,15 @@ func (s *Server) newSession(t jsonrpc.Transport, o jsonrpc.Options) *Session {
 	return session
 }
 
-// Receive handles a message, concurrently with others. The context of a request has the values of
-// ctx and ends when ctx does.
+// Receive handles a message and returns when it has been handled; the answer to a request goes to
+// r. Several goroutines may call it, and messages do not wait for one another. The context of a
+// request has the values of ctx and ends when ctx does.
 func (s *Session) Receive(ctx context.Context, m *jsonrpc.Message, r transport.Responder) {
 	s.conn.Receive(ctx, m, r)
 }
 
 // Close ends a session of [Server.NewSession] or [Server.NewStatelessSession]. It waits for calls
-// in flight until skipGrace is closed, and then ends their contexts.
+// in flight until skipGrace is closed, and then ends their contexts. Call it once.
 func (s *Session) Close(skipGrace <-chan struct{}) {
 	s.server.unwatch(s.changes)
 	s.conn.Close(skipGrace)

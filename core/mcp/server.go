@@ -95,7 +95,8 @@ type Server struct {
 }
 
 // A Session is a connection with one client, from the handshake on. Stateless requests that use the
-// same connection are not part of the session.
+// same connection are not part of the session. Several goroutines may call its methods. Transports
+// create sessions; handlers find theirs in [Call].Session.
 type Session struct {
 	server    *Server
 	conn      *jsonrpc.Conn
@@ -116,7 +117,7 @@ const (
 	stateShutdown            // the connection is ending; calls in flight may finish
 )
 
-// An agreement is the result of the handshake.
+// An agreement is the result of the handshake. It does not change once it is stored.
 type agreement struct {
 	info         Implementation // of the client, as it describes itself
 	capabilities Capabilities   // of the client
@@ -124,16 +125,19 @@ type agreement struct {
 	declared     Capabilities // of the server
 }
 
-// Revision returns the negotiated revision, or "" before initialize.
+// Revision returns the negotiated revision, or "" before initialize. Handlers use [Call].Revision,
+// which is set in both eras.
 func (s *Session) Revision() Revision { return s.agreed.Load().revision }
 
-// end is called when the connection begins to end.
+// end is called once, when the connection begins to end. It ends the listen calls of the session.
 func (s *Session) end() {
 	s.state.Store(stateShutdown)
 	close(s.ending)
 }
 
-// A Call is a request that the server handles.
+// A Call is a request that the server handles. A [Hook] gets it, and a handler finds it with
+// [CallFrom]. Several goroutines may call its methods; do not modify its fields. After the handler
+// has returned, the call has ended: [Progress] does nothing, and [Ask] returns an error.
 type Call struct {
 	Method   string          // such as tools/call
 	Target   string          // the name of the tool or prompt, or the URI of the resource
@@ -177,7 +181,7 @@ type statelessParams struct {
 	responses, state                   json.RawMessage
 }
 
-// progress is the progress that a call has reported to the client.
+// progress is the progress that a call has reported to the client, so that it never decreases.
 type progress struct {
 	token jsonrpc.ID
 
@@ -185,7 +189,7 @@ type progress struct {
 	last float64 // -Inf before the first
 }
 
-// A dialogue holds the questions and answers of a call.
+// A dialogue holds the questions and answers of a call, see [Ask]. Most calls have none.
 type dialogue struct {
 	state *dialogueState // of the request; nil if it has none
 

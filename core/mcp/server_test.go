@@ -456,7 +456,8 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 }
 
-// Resources and prompts need scopes as tools do. What needs them is never cached for all users.
+// Resources and prompts need scopes as tools do. With scopes, contents are never cached for all
+// users.
 func TestScopes(t *testing.T) {
 	s := newServer(mcp.Options{})
 	secret := func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {

@@ -50,7 +50,8 @@ func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error)
 }
 
 // check returns an error if the session does not serve a call: in its state, in this revision, or
-// with the capabilities that the server declares. It always serves ping.
+// with the capabilities that the server declares. It always serves ping. The order of the cases
+// decides which of several errors the client gets.
 func (s *Session) check(call *Call, declares func(capability string) bool) error {
 	name, m, state, stateless := short(call.Method), call.method, s.state.Load(), call.Revision.stateless()
 	switch {
@@ -142,7 +143,9 @@ func (s *Session) checkStateless(call *Call, sp *statelessParams) error {
 }
 
 // wrapStateless adds the members that results have in the stateless era: the result type, the
-// serverInfo and, if the method is cached, the cache lifetime.
+// serverInfo and, if the method is cached, the cache lifetime. It edits the JSON of the result, so
+// that methods and hooks need not know the era. The answer to tools/call, which is hot, adds them
+// while it is encoded.
 func (s *Server) wrapStateless(c *Call, result any) (any, error) {
 	if answer, ok := result.(*toolAnswer); ok {
 		return answer, nil // it adds them itself
@@ -181,7 +184,8 @@ func (s *Server) wrapStateless(c *Call, result any) (any, error) {
 	return json.RawMessage(append(out, '}')), err
 }
 
-// statelessError converts err to an error with the codes of the stateless era.
+// statelessError converts err to an error with the codes of the stateless era, from which a
+// transport takes the HTTP status.
 func statelessError(err error) error {
 	if _, ok := errors.AsType[*transport.StatelessError](err); ok {
 		return err
@@ -270,12 +274,14 @@ func (c *Call) run(ctx context.Context, refusal error) (any, error) {
 	return result, err
 }
 
-// A rendered result depends on the revision of the client.
+// A rendered result depends on the revision of the client. render returns the value to encode; it
+// does not modify the result, which a handler may return again.
 type rendered interface {
 	render(*Call) (any, error)
 }
 
-// handleNotification ignores unknown notifications.
+// handleNotification handles a notification of the client. It ignores unknown ones, as JSON-RPC
+// requires. An error only goes to the log.
 func (s *Session) handleNotification(req *jsonrpc.Request) error {
 	switch req.Method {
 	case "notifications/initialized":

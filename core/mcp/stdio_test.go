@@ -289,8 +289,8 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// If the client closes all pipes, including standard error, the process exits without being killed by
-// a signal.
+// If the client closes all pipes, including standard error, the process exits without being killed
+// by a signal.
 func TestClientVanishes(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, "noisy")

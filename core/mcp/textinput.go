@@ -14,7 +14,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A textInput validates and completes the arguments of a prompt or the variables of a template.
+// A textInput validates and completes the arguments of a prompt or the variables of a template. The
+// schema does not change; Server.mu guards the completer.
 type textInput struct {
 	schema   *jsonschema.Schema // nil allows any text
 	complete Completer          // by default suggests the enums of the schema; may be nil
@@ -78,6 +79,6 @@ func textObject(values map[string]string) json.RawMessage {
 }
 
 // A Completer suggests values for an argument of a prompt or a variable of a resource template,
-// best first. prefix is the text typed so far; known holds the values of other arguments. The
-// client gets the first hundred values.
+// best first. prefix is the text typed so far; known holds the values of other arguments, and is
+// nil if there are none. The client gets the first hundred values. An error fails the request.
 type Completer func(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)

@@ -43,8 +43,8 @@ type Tool struct {
 type ToolAnnotations struct {
 	Title           string `json:"title,omitempty"`
 	ReadOnlyHint    *bool  `json:"readOnlyHint,omitempty"`    // changes nothing; false if nil
-	DestructiveHint *bool  `json:"destructiveHint,omitempty"` // may delete or overwrite; true if nil
-	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`  // repeating a call has no effect; false if nil
+	DestructiveHint *bool  `json:"destructiveHint,omitempty"` // may destroy data; true if nil
+	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`  // repeats do nothing; false if nil
 	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`   // reaches other systems; true if nil
 }
 
@@ -102,7 +102,7 @@ func (r *ToolResult) Text() string {
 	return textOf(r.Content)
 }
 
-// Decode decodes the structured content into v, a pointer.
+// Decode decodes the structured content into v, a pointer. It returns an error if there is none.
 func (r *ToolResult) Decode(v any) error {
 	if r.StructuredContent == nil {
 		return errors.New("the result has no structured content")
@@ -110,6 +110,8 @@ func (r *ToolResult) Decode(v any) error {
 	return strictjson.Unmarshal(r.StructuredContent, v)
 }
 
+// MarshalJSON encodes the result as a server sends it: if Content is empty, the structured content
+// is also a text block.
 func (r ToolResult) MarshalJSON() ([]byte, error) {
 	dst, err := r.appendMembers([]byte{'{'}, false)
 	if err == nil && len(r.Meta) > 0 {
@@ -119,6 +121,7 @@ func (r ToolResult) MarshalJSON() ([]byte, error) {
 }
 
 // appendMembers appends the members of the result except _meta. It is the only encoder of results.
+// isValid means that the structured content is known to be valid JSON.
 func (r *ToolResult) appendMembers(dst []byte, isValid bool) ([]byte, error) {
 	if r.StructuredContent != nil && !isValid {
 		if err := strictjson.Check(r.StructuredContent); err != nil {
@@ -158,6 +161,7 @@ func appendMeta(dst []byte, meta Meta, info json.RawMessage) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
+// UnmarshalJSON decodes the result of a server. Blocks of unknown types become [UnknownContent].
 func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 	if strictjson.First(raw) == 'n' {
 		return errors.New("must be an object, got null")
@@ -174,7 +178,8 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 }
 
 // A ScopeError means that the caller's token does not have the scopes that a call needs. A handler
-// may return one too.
+// may return one too, for scopes that depend on the arguments. Over HTTP, the client gets status
+// 403 and a challenge that names the scopes.
 type ScopeError struct {
 	Needed []string // all scopes of the call
 }
@@ -183,5 +188,5 @@ func (e *ScopeError) Error() string {
 	return "the call needs a token with the scopes " + strings.Join(e.Needed, " ")
 }
 
-// Unwrap returns the error response.
+// Unwrap returns the error response, a [*jsonrpc.Error].
 func (e *ScopeError) Unwrap() error { return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%v", e) }

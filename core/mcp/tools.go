@@ -11,7 +11,8 @@ import (
 )
 
 // callTool validates the arguments of a call and runs the handler of the tool. newCall has read the
-// params.
+// params. An error of the model, such as invalid arguments, is a result with IsError set; an error
+// of the client, such as an unknown tool, fails the request.
 func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	t, ok := s.tools.get(c.Target)
 	if !ok {
@@ -30,9 +31,8 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	if err := t.input.ValidateChecked(c.arguments); err != nil {
 		return ErrorResult(fmt.Errorf("invalid arguments for %s:\n%w", t.Name, err)), nil
 	}
-	// A quick tool runs on the goroutine that reads. With this, tools/call over stdio is 8 times as
-	// fast as with mcp-go and 39 times as fast as with the Go SDK: cd .bench && go run . -only
-	// stdio. See jsonrpc/turn.go for how it works.
+	// A quick tool runs on the goroutine that reads, which makes pipelined calls 1.5 to 2 times as
+	// fast (BenchmarkBurst in package jsonrpc). See jsonrpc/turn.go for how it works.
 	c.req.ReleaseUnlessQuick(&t.pace)
 	result, err := t.handler(ctx, c.arguments)
 	switch {
@@ -74,7 +74,8 @@ func (t *tool) checkOutput(result *ToolResult) error {
 }
 
 // render makes r the result of the call, converted for the revision of its client. Structured
-// content must be an object before 2026-07-28, and is not supported before 2025-06-18.
+// content must be an object before 2026-07-28, and is not supported before 2025-06-18; then it is
+// sent as text. render copies r only if it must change it.
 func (r *ToolResult) render(c *Call) (any, error) {
 	if r == nil {
 		r = &ToolResult{}

@@ -30,9 +30,9 @@ import (
 // update rewrites the transcripts: go test ./core/mcp -run Transcripts -update.
 var update = flag.Bool("update", false, "rewrite the transcripts")
 
-// TestTranscripts replays the sessions of testdata/transcripts. In each archive, the section "client"
-// has the messages of the client, and a section for each revision has the whole session: > marks sent
-// messages, < marks the answers.
+// TestTranscripts replays the sessions of testdata/transcripts. In each archive, the section
+// "client" has the messages of the client, and a section for each revision has the whole session: >
+// marks sent messages, < marks the answers.
 //
 // A line of "client" is sent as it is, with $REVISION replaced, unless it begins with
 //
@@ -43,15 +43,15 @@ var update = flag.Bool("update", false, "rewrite the transcripts")
 //	@advance D     lets time pass
 //	@add NAME      the server adds a tool of that name
 //	@remove NAME   the server removes it
-//	@updated URI   the server says that a resource has changed
+//	@updated URI   the server reports that a resource has changed
 //	@updated-all T the same for all resources whose URIs begin with T
 //	@stop          the server is shut down
 //	@eof           the client closes its input
 //	#              a comment
 //
-// Values that differ in each run are replaced: a requestState by $STATE1, $STATE2 and so on, which the
-// client can also send, and an elicitationId by $ID. $ASKED is the id of the latest request of the
-// server.
+// Values that differ in each run are replaced: a requestState by $STATE1, $STATE2 and so on, which
+// the client can also send, and an elicitationId by $ID. $ASKED is the id of the latest request of
+// the server.
 //
 // Further sections configure the test:
 //

@@ -110,8 +110,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// For any params of tools/call, the handler runs only for arguments that the schema allows, and gets
-// them decoded correctly.
+// For any params of tools/call, the handler runs only for arguments that the schema allows, and
+// gets them decoded correctly.
 func FuzzCallTool(f *testing.F) {
 	f.Add([]byte(`{"name":"add","arguments":{"a":1,"b":2}}`))
 	f.Add([]byte(`{"name":"add","arguments":{"a":1,"A":3,"b":2}}`))

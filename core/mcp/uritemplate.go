@@ -20,12 +20,15 @@ type uriTemplate struct {
 	query []string // of the variables in the query
 }
 
+// templateSyntax matches a whole template; its groups are the path and the names in the query.
+// templateVariable matches a variable of the path; its groups are the + and the name.
 var (
 	templateSyntax   = regexp.MustCompile(`^((?:[^{}]|\{\+?\w+\})*)(?:\{\?(\w+(?:,\w+)*)\})?$`)
 	templateVariable = regexp.MustCompile(`\{(\+?)(\w+)\}`)
 )
 
-// parseURITemplate parses a template. It must have a variable.
+// parseURITemplate parses a template. It must have a variable, and no two with the same name. The
+// template becomes a regular expression, which Go matches in linear time.
 func parseURITemplate(text string) (*uriTemplate, error) {
 	parts := templateSyntax.FindStringSubmatch(text)
 	if parts == nil {

@@ -91,7 +91,7 @@ type inProcess struct {
 }
 
 func (inProcess) Flags(*cobra.Command, *mcpcli.Flags) {}
-func (p inProcess) Find(words []string, _ int) (*mcpcli.Server, []string, error) {
+func (p inProcess) Find(_ context.Context, words []string, _ int) (*mcpcli.Server, []string, error) {
 	connect := func(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
 		if p.failure != nil {
 			return nil, nil, p.failure
@@ -128,24 +128,16 @@ func doWith(ctx context.Context, t *testing.T, target inProcess, dir, stdin stri
 		In: strings.NewReader(stdin), Out: out, Err: &errOut, Dir: dir, Program: "prog", Info: mcp.Implementation{Name: "prog", Version: "1"},
 		Target: func() mcpcli.Target { return target },
 	}
-	started := false
-	root := &cobra.Command{Use: "prog", SilenceErrors: true, SilenceUsage: true, PersistentPreRun: func(*cobra.Command, []string) { started = true }}
+	root := &cobra.Command{Use: "prog"}
 	root.AddCommand(mcpcli.Commands(env)...)
 	root.SetOut(out)
 	root.SetErr(&errOut)
-	root.SetArgs(args)
-	err = root.ExecuteContext(ctx)
-	if err != nil && !started {
-		err = &terminal.UsageError{Err: err}
-	}
-	if err != nil {
-		fmt.Fprintln(&errOut, err)
-	}
+	status := mcpcli.PrintError(mcpcli.Execute(ctx, root, args))
 	text, readErr := os.ReadFile(out.Name())
 	if readErr != nil {
 		t.Fatal(readErr)
 	}
-	return result{terminal.ExitCode(err), string(text), errOut.String()}
+	return result{status, string(text), errOut.String()}
 }
 
 // Arguments are parsed and validated by the tool's schema. Errors have a remedy.

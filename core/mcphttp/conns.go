@@ -15,14 +15,14 @@ import (
 )
 
 // conns is a listener that limits the number of its connections and closes those of slow clients.
-// Each connection records what it waits for and since when, and a sweep checks all of them at least
-// once a second. Unlike deadlines, that costs almost nothing per request and covers every state of
-// a connection.
+// Each connection records its phase and when that began, and a sweep checks all connections at
+// least once a second. Unlike deadlines, that costs almost nothing per request and covers every
+// state of a connection.
 type conns struct {
 	net.Listener
 	o      ServeOptions
 	limits [phaseClosed + 1]time.Duration // of the phases
-	start  time.Time                      // times are relative to start, so that clock changes do not affect them
+	start  time.Time                      // times are relative to it, which ignores clock changes
 	done   chan struct{}
 
 	mu   sync.Mutex
@@ -220,7 +220,7 @@ func (c *conn) Read(p []byte) (int, error) {
 // Write implements [io.Writer]. The sweep aborts a write that takes too long.
 func (c *conn) Write(p []byte) (int, error) {
 	previous := c.setPhase(phaseWrite)
-	defer c.phase.CompareAndSwap(phaseWrite, previous) // unless the client closes its side meanwhile
+	defer c.phase.CompareAndSwap(phaseWrite, previous) // unless the client closes its side
 	return c.Conn.Write(p)
 }
 

@@ -215,7 +215,7 @@ type timedBody struct {
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
-		b.conn.phase.CompareAndSwap(phaseBody, phaseHandler) // unless the client has closed its side
+		b.conn.phase.CompareAndSwap(phaseBody, phaseHandler) // unless the client closed its side
 	}
 	return n, err
 }

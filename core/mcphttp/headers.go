@@ -14,8 +14,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// CheckRequest implements [transport.Responder]. Headers that repeat parts of a request must match them,
-// so that proxies can rely on the headers.
+// CheckRequest implements [transport.Responder]. Headers that repeat parts of a request must match
+// them, so that proxies can rely on the headers.
 func (e *exchange) CheckRequest(c transport.Request) error {
 	switch {
 	case e.version == "":

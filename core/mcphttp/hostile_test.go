@@ -180,7 +180,7 @@ func TestHTTPBatch(t *testing.T) {
 	}
 }
 
-// The client gets its session id also if the response to initialize is a stream.
+// The client gets its session id even if the response to initialize is a stream.
 func TestHTTPInitializeStream(t *testing.T) {
 	s := newTestSite(t, newToolServer(t, mcp.Options{Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
 		mcp.Progress(ctx, 1, 0, "")
@@ -211,7 +211,7 @@ func TestHTTPSessionDuringShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := mcphttp.NewHandler(newToolServer(t, mcp.Options{}, "x", fixture.Nothing), mcphttp.Options{Client: func(*http.Request) string { return "" }})
 		ended := make(chan error, 1)
-		ctx := &hookContext{t.Context(), func() { // it has its place, and cannot be found yet
+		ctx := &hookContext{t.Context(), func() { // counted, but cannot be found yet
 			go func() { ended <- h.Shutdown(t.Context()) }()
 			synctest.Wait()
 		}}
@@ -433,7 +433,7 @@ func TestHTTPReplayLimit(t *testing.T) {
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+told[3]); a.StatusCode != 200 {
 		t.Errorf("the newest cannot be seen again: got %v, want 200 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
 	}
-	// What came before an answer is forgotten before it.
+	// Earlier events are dropped before the answer is.
 	if err := server.AddTool(mcp.Tool{Name: "chats"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
 		for i := range 20 {
 			mcp.Progress(ctx, float64(i+1), 0, strings.Repeat("x", 3_000))

@@ -10,7 +10,7 @@ import (
 
 // An originPolicy admits or refuses requests by their Host and Origin headers.
 type originPolicy struct {
-	hosts      map[string]bool // names of this machine and listed ones, in lower case, with or without a port
+	hosts      map[string]bool // of this machine and listed, in lower case, with or without a port
 	listed     map[string]bool // origins, in lower case; "*" allows all
 	sameOrigin bool            // refuse other ports of this machine
 }
@@ -40,7 +40,7 @@ func newOriginPolicy(o Options) (*originPolicy, error) {
 	return p, nil
 }
 
-// A site is what decides, besides its headers, whether to admit a request.
+// A site holds what else, apart from its headers, decides whether to admit a request.
 type site struct {
 	addr          net.Addr // where the server got the request; nil if not known
 	authenticated bool     // callers are authenticated

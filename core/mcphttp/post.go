@@ -33,7 +33,8 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	e.msg.Parse(raw)
 	requests := int64(e.msg.Requests())
-	count := max(1, requests) // a message that is not a request is never refused: calls may wait for it
+	// A message that is not a request is never refused, because calls may wait for it.
+	count := max(1, requests)
 	if err := h.callQuota.take(e.client, count, requests); err != nil {
 		return overLimit(e.msg.ID(), err)
 	}
@@ -46,12 +47,13 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
 	return h.route(e)
 }
 
-// unavailable returns errStarting or errClosing if the server cannot answer calls.
+// unavailable returns errStarting or errClosing if the server cannot answer calls. A request with a
+// session id does not get errStarting: its session is from before the start, and does not exist.
 func (h *Handler) unavailable(r *http.Request) *limitError {
 	switch {
 	case h.closing.Load():
 		return errClosing
-	case h.o.Started != nil && !h.o.Started() && r.Header["Mcp-Session-Id"] == nil: // a session is from before the start
+	case h.o.Started != nil && !h.o.Started() && r.Header["Mcp-Session-Id"] == nil:
 		return errStarting
 	}
 	return nil
@@ -237,9 +239,10 @@ func (e *exchange) serveInSession() {
 	if e.msg.IsBatch() {
 		_ = e.Buffer() // for the timer
 	}
-	e.session.Receive(context.WithoutCancel(e.r.Context()), &e.msg, e) // the client may reconnect for the answer
-	e.Respond(nil, nil)                                                // unless the message has been answered
-	if e.session.Revision() == "" {                                    // initialize failed
+	// The client may reconnect for the answer, so the call does not end with this request.
+	e.session.Receive(context.WithoutCancel(e.r.Context()), &e.msg, e)
+	e.Respond(nil, nil)             // unless the message has been answered
+	if e.session.Revision() == "" { // initialize failed
 		e.h.endSessionNow(e.session)
 	}
 }

@@ -60,7 +60,8 @@ type account struct {
 	closed bool
 }
 
-// take is that of the quota. A negative n releases.
+// take reserves n of the quota for the client of the account, see [quota.take]. A negative n
+// releases it.
 func (a *account) take(n, room int64) error {
 	err := a.quota.take(a.client, n, room)
 	a.mu.Lock()

@@ -99,7 +99,8 @@ func shutDown(grace context.Context, s service, server *http.Server, o ServeOpti
 	if err := s.shutdown(grace); err != nil {
 		o.Logger.Warn("calls cancelled: grace period over", "grace", o.Grace, "error", err)
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(grace), time.Second) // to write the last responses
+	// Allow one more second to write the last responses.
+	last, cancel := context.WithTimeout(context.WithoutCancel(grace), time.Second)
 	defer cancel()
 	_ = server.Shutdown(last)
 	server.Close()
@@ -109,17 +110,17 @@ func shutDown(grace context.Context, s service, server *http.Server, o ServeOpti
 // Limits and times that are not positive have their defaults.
 type ServeOptions struct {
 	Addr     string                  // TCP address to listen on (default [DefaultAddr])
-	Listener net.Listener            // used instead of Addr, for example for a Unix socket; Serve closes it
+	Listener net.Listener            // instead of Addr, such as a Unix socket; Serve closes it
 	Path     string                  // path of the handler (default /mcp)
-	Extra    map[string]http.Handler // handlers of other paths, without authentication; paths must match exactly
+	Extra    map[string]http.Handler // handlers of other, exact paths, without authentication
 	Health   bool                    // serve /healthz and /readyz too, without authentication
 
 	// Readiness returns why the server cannot answer calls, for /readyz, and which calls it cannot
 	// answer while it answers others. Everyone can read the reasons. It must not block. Optional.
 	Readiness func() (unready, degraded []string)
 
-	Gates       []auth.Gate // authenticate callers, in order; without gates every caller is accepted
-	BehindProxy bool        // a proxy handles TLS and authentication: allow any address, even without gates
+	Gates       []auth.Gate // authenticate callers, in order; without gates all are accepted
+	BehindProxy bool        // a proxy handles TLS and authentication; allows any address
 
 	// MaxConns limits the connections (default 512). At the limit, a new connection replaces one
 	// that waits for its client, idle ones before active ones. If none waits, requests over new
@@ -137,8 +138,8 @@ type ServeOptions struct {
 	// that it is not ready. Meanwhile it closes each connection after a response (default 0).
 	Drain time.Duration
 
-	// Remedy returns how to allow a request that was refused for lack of an option: Hosts, Origins or
-	// Health. Serve appends it to the error message. Optional.
+	// Remedy returns how to allow a request that was refused for lack of an option: Hosts, Origins
+	// or Health. Serve appends it to the error message. Optional.
 	Remedy func(option string) string
 
 	Logger *slog.Logger        // gets errors and, at level info, refused requests (default: none)
@@ -232,8 +233,8 @@ func IsLocal(addr net.Addr) bool {
 	return isUnix || loopbackIP(addr) != nil
 }
 
-// ForwardedClient returns the last address in X-Forwarded-For, which the proxy in front of the server
-// appended. It is for [Options].Client. Clients can forge the addresses before it.
+// ForwardedClient returns the last address in X-Forwarded-For, which the proxy in front of the
+// server appended. It is for [Options].Client. Clients can forge the addresses before it.
 func ForwardedClient(r *http.Request) string {
 	all := strings.Join(r.Header["X-Forwarded-For"], ",")
 	return strings.TrimSpace(all[strings.LastIndexByte(all, ',')+1:])

@@ -151,10 +151,10 @@ func TestPanic(t *testing.T) {
 	}
 	response, err := http.Get("http://" + addr + "/healthz")
 	if err != nil {
-		t.Fatalf("a request after the start: %v", err)
+		t.Fatalf("a request after the panic: %v", err)
 	}
 	if response.StatusCode != 200 {
-		t.Errorf("a request after the start gives %s, want 200", response.Status)
+		t.Errorf("a request after the panic gives %s, want 200", response.Status)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
@@ -197,7 +197,7 @@ func (b *safeBuffer) String() string {
 	return b.text.String()
 }
 
-// The error has the address of the listener, also of one from the caller.
+// The error has the address of the listener, even if the caller opened it.
 func TestUnprotectedListener(t *testing.T) {
 	listener, err := Listen(t.Context(), "0.0.0.0:0")
 	if err != nil {

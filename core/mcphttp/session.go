@@ -28,7 +28,8 @@ type session struct {
 }
 
 func (s *session) release() {
-	s.lastUsed.Store(time.Now().UnixNano()) // before requests decreases, so that a concurrent sweep sees one or the other
+	// Store this before requests decreases, so that a concurrent sweep sees one or the other.
+	s.lastUsed.Store(time.Now().UnixNano())
 	s.requests.Add(-1)
 }
 

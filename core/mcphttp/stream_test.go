@@ -351,7 +351,7 @@ func TestHTTPIdle(t *testing.T) {
 	})
 }
 
-// Messages to one client never reach another, also after a client has disconnected.
+// Messages to one client never reach another, even after a client has disconnected.
 func TestHTTPApart(t *testing.T) {
 	server := mcp.NewServer(mcp.Implementation{Name: "apart", Version: "1"}, mcp.Options{})
 	err := mcp.AddTool(server, mcp.Tool{Name: "say"}, func(_ context.Context, in struct {

@@ -21,7 +21,7 @@ import (
 type Example struct {
 	Name   string // for [testing.T.Run]
 	Input  any    // arguments of a tool or a prompt; the URI of a resource, as a string
-	Output any    // result of a tool; text of a prompt or a resource, as a string; nil or "" accepts any result
+	Output any    // result of a tool; text of a prompt or resource; nil or "" accepts any result
 	Error  string // a part of the expected error; "" expects success
 }
 

@@ -185,11 +185,11 @@ type RunOptions struct {
 	Dir   string    // the working directory
 	Env   []string  // the environment; default that of this process
 	Stdin io.Reader // default empty
-	Group bool      // run in a new process group, which is killed if the program fails or is interrupted
+	Group bool      // run in a new process group, which is killed unless the program succeeds
 }
 
-// Run runs a program and returns its output. When the context ends, the program is interrupted,
-// and killed if it does not exit; the error is then the context's.
+// Run runs a program and returns its output. When the context ends, the program is interrupted, and
+// killed if it does not exit; the error is then the context's.
 func Run(ctx context.Context, o RunOptions, program string, args ...string) (stdout, stderr []byte, err error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = o.Dir, o.Env, o.Stdin

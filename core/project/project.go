@@ -24,8 +24,8 @@ type Manifest struct {
 	Module  string `json:"module"`            // path of the Go module
 	Example string `json:"example,omitempty"` // the example that the project started from
 
-	// Initialisms are words, such as ppm, that names of new components and fields have in capitals in
-	// Go, in addition to common ones such as id and url.
+	// Initialisms are words, such as ppm, that names of new components and fields have in capitals
+	// in Go, in addition to common ones such as id and url.
 	Initialisms []string `json:"initialisms,omitempty"`
 }
 
@@ -89,8 +89,8 @@ func CheckMerged(file string, text []byte) error {
 }
 
 // Source returns the folder of the project with the name of a program. The project contains the
-// working directory or, if that is in no project or in another one, the executable of this process. If
-// there is none, the error is [ErrNone].
+// working directory or, if that is in no project or in another one, the executable of this process.
+// If there is none, the error is [ErrNone].
 func Source(program string) (string, error) {
 	var dirs []string
 	if dir, err := os.Getwd(); err == nil {

@@ -87,7 +87,7 @@ func TestVariable(t *testing.T) {
 	}
 }
 
-// A manifest with conflict markers says so.
+// The error of a manifest with conflict markers names them.
 func TestFindConflicted(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, project.FileName)

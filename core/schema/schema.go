@@ -60,11 +60,11 @@ func Compile(document json.RawMessage) (*Schema, error) {
 	return &Schema{compiled}, nil
 }
 
-// Validate validates one JSON value. Its error has a line for each problem, such as
-// "limit: must be at most 100, got 250", in the order of the value.
+// Validate validates one JSON value. Its error has a line for each problem, such as "limit: must be
+// at most 100, got 250", in the order of the value.
 func (s *Schema) Validate(data json.RawMessage) error { return s.compiled.Validate(data) }
 
-// A Direction says whether a schema describes values that are decoded or encoded.
+// A Direction tells whether a schema describes values that are decoded or encoded.
 type Direction = jsonschema.Direction
 
 // Directions of a schema.

@@ -40,7 +40,7 @@ Exit codes: 0 ready, 1 not ready or not reachable, 2 usage error.`,
 			return check(p.out, target, strict, timeout)
 		},
 	}
-	cmd.Flags().BoolVar(&strict, "strict", false, "also fail if the server is degraded: some of its features do not work")
+	cmd.Flags().BoolVar(&strict, "strict", false, "fail even if the server is only degraded: some of its features do not work")
 	cmd.Flags().DurationVar(&timeout, "timeout", 5*time.Second, "how long to wait for the answer")
 	return cmd
 }
@@ -71,7 +71,8 @@ func check(out io.Writer, target string, strict bool, timeout time.Duration) err
 	return fmt.Errorf("check %s: %s", u, status)
 }
 
-// get returns the status and the body of a page. [http.Client] would make every server larger by 5 %.
+// get returns the status and the body of a page. It does not use [http.Client], which would make
+// every server 5 % larger.
 func get(u *url.URL, timeout time.Duration) (status string, body []byte, err error) {
 	port := cmp.Or(u.Port(), u.Scheme) // the dialer knows the names http and https
 	dialer := &net.Dialer{Timeout: timeout}

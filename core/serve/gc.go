@@ -14,8 +14,7 @@ import (
 const gcHeadroom = 64 << 20
 
 // tuneGC sets the GC percent by the size of the live heap, until ctx ends. The variable GOGC takes
-// precedence. A memory limit is not affected: near it, Go collects more often than the percent
-// says.
+// precedence. A memory limit still applies: near it, Go collects more often.
 func tuneGC(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return

@@ -88,7 +88,7 @@ func (s *httpServer) addServeFlags(cmd *cobra.Command) {
 	s.addKeysFlag(cmd)
 	flags.StringVar(&s.publicURL, "public-url", "", "URL of the server as clients know it, such as https://mcp.example.com/mcp")
 	flags.StringArrayVar(&s.handler.Origins, "allow-origin", nil, "allow web pages of this origin to call the server, or * for all; may be repeated")
-	flags.StringArrayVar(&s.handler.Hosts, "allow-host", nil, "also accept this Host on a loopback address; may be repeated")
+	flags.StringArrayVar(&s.handler.Hosts, "allow-host", nil, "accept this Host too on a loopback address; may be repeated")
 	flags.BoolVar(&s.listen.Health, "healthz", false, "answer at /healthz if the process lives, and at /readyz if it can answer calls, without authentication")
 	s.log.add(cmd, "info")
 	flags.Var((*sizeFlag)(&s.handler.MaxBody), "max-body", "size limit of a message, such as 4MiB")
@@ -366,7 +366,8 @@ func localURL(addr net.Addr) string {
 	return "http://" + addr.String() + "/mcp"
 }
 
-// A sizeFlag is a flag value in bytes, such as 1048576, 64KiB, 1MiB or 2GiB, in upper or lower case.
+// A sizeFlag is a flag value in bytes, such as 1048576, 64KiB, 1MiB or 2GiB, in upper or lower
+// case.
 type sizeFlag int64
 
 func (s *sizeFlag) Type() string { return "size" }

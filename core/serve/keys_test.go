@@ -117,7 +117,7 @@ func TestServeWithKeyFile(t *testing.T) {
 	}
 }
 
-// Keys and the state key can be in files. serve prints who has keys.
+// Keys and the state key can be in files. serve prints the callers that have keys.
 func TestSecretFiles(t *testing.T) {
 	withoutKeys(t)
 	dir := t.TempDir()

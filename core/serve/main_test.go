@@ -199,7 +199,7 @@ func TestCommandGroups(t *testing.T) {
 	}
 }
 
-// Extensions that were opened are ended, also if another fails.
+// Extensions that were opened are ended, even if another fails.
 func TestOpen(t *testing.T) {
 	var did []string
 	a, b, bad := fakeExtension{"a", nil, &did}, fakeExtension{"b", nil, &did}, fakeExtension{"bad", errors.New("no room"), &did}

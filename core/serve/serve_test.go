@@ -296,7 +296,7 @@ func TestGatekeeper(t *testing.T) {
 	}
 }
 
-// serve prints its URL, and who may call.
+// serve prints its URL and its authentication.
 func TestAnnounce(t *testing.T) {
 	withoutKeys(t)
 	gate, err := auth.Keys("hello", []string{"0123456789abcdef"})

@@ -102,7 +102,7 @@ func TestAgrees(t *testing.T) {
 	}
 }
 
-// Keys are case-sensitive also if an interface holds a pointer to a struct.
+// Keys are case-sensitive even if an interface holds a pointer to a struct.
 func TestWhatAnInterfaceHeld(t *testing.T) {
 	held := &struct{ Name string }{}
 	var v any = held

@@ -14,8 +14,8 @@ import (
 	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
-// A Decoder decodes JSON into Go values. It keeps what it has found out about struct types, so use
-// one Decoder for many values. The zero value is ready to use, also concurrently.
+// A Decoder decodes JSON into Go values. It caches its analysis of struct types, so use one Decoder
+// for many values. The zero value is ready to use, and safe for concurrent use.
 type Decoder struct {
 	// Exact is for data that [Marshal] encoded from the same type, possibly in an earlier build. An
 	// unknown key is an error, and so is a missing one, unless its field is a pointer or has
@@ -43,7 +43,8 @@ func (d *Decoder) Decode(data []byte, v any) error {
 	return d.DecodeChecked(data, p)
 }
 
-// DecodeChecked is a faster [Decoder.Decode] for data that [Check] accepts. It may panic on other input.
+// DecodeChecked is a faster [Decoder.Decode] for data that [Check] accepts. It may panic on other
+// input.
 func (d *Decoder) DecodeChecked(data []byte, pointer reflect.Value) error {
 	_, err := d.value(data, skipSpace(data, 0), pointer.Elem())
 	return err

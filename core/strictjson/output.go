@@ -15,8 +15,8 @@ import (
 // null, a nil field with omitempty or omitzero is omitted, and types with MarshalJSON or
 // MarshalText encode themselves.
 //
-// It keeps what it has found out about types, so use one OutputEncoder for many values. The zero
-// value is ready to use, also concurrently.
+// It caches its analysis of types, so use one OutputEncoder for many values. The zero value is
+// ready to use, and safe for concurrent use.
 type OutputEncoder struct {
 	types sync.Map // *outputType by reflect.Type; nil if its values have no slices and maps
 }
@@ -79,8 +79,8 @@ func hasLists(t reflect.Type, seen map[reflect.Type]bool) bool {
 	return false
 }
 
-// listFields returns the fields that have lists, if t is a struct. It leaves out embedded pointers to
-// unexported structs, which cannot be set.
+// listFields returns the fields that have lists, if t is a struct. It leaves out embedded pointers
+// to unexported structs, which cannot be set.
 func listFields(t reflect.Type) (fields []outputField) {
 	if t.Kind() != reflect.Struct {
 		return nil
@@ -96,8 +96,8 @@ func listFields(t reflect.Type) (fields []outputField) {
 	return fields
 }
 
-// fill sets nil slices and maps in v to empty ones. Pointers, slices and maps in v are copied before
-// they are changed.
+// fill sets nil slices and maps in v to empty ones. Pointers, slices and maps in v are copied
+// before they are changed.
 func (e *OutputEncoder) fill(v reflect.Value, depth int) {
 	known := e.typeOf(v.Type())
 	if known == nil || depth > 2*MaxDepth {

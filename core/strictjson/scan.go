@@ -40,8 +40,8 @@ func Array(data []byte, element func(value []byte) error) error {
 // that the position is not known.
 type Ends [4]int
 
-// ObjectEnds is [Object]. It also passes the ends of each value that is an object to member. With them,
-// [MembersAt] finds the members of the value without a second pass.
+// ObjectEnds is [Object]. It also passes the ends of each value that is an object to member. With
+// them, [MembersAt] finds the members of the value without a second pass.
 func ObjectEnds(data []byte, member func(key, value []byte, ends Ends) error) error {
 	s := scanner{data: data, wantsEnds: true}
 	return s.split('{', "an object", func(key, value []byte) error { return member(key, value, s.ends) })

@@ -47,8 +47,9 @@ type ReportedError struct{ Err error }
 func (e *ReportedError) Error() string { return e.Err.Error() }
 func (e *ReportedError) Unwrap() error { return e.Err }
 
-// ExitCode returns the exit code for err: [ExitSuccess] for nil, the result of its method ExitStatus if
-// it has one, such as [ExitUsage] for a [UsageError], and [ExitFailure] for any other error.
+// ExitCode returns the exit code for err: [ExitSuccess] for nil, the result of its method
+// ExitStatus if it has one, such as [ExitUsage] for a [UsageError], and [ExitFailure] for any other
+// error.
 func ExitCode(err error) int {
 	if err == nil {
 		return ExitSuccess
@@ -77,8 +78,8 @@ func IsTerminal(stream any) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// A Progress shows the current step and its duration on a terminal. On other outputs, and if TERM is
-// dumb, it shows nothing. Its methods are safe for concurrent use.
+// A Progress shows the current step and its duration on a terminal. On other outputs, and if TERM
+// is dumb, it shows nothing. Its methods are safe for concurrent use.
 type Progress struct {
 	Out   io.Writer // usually standard error
 	Quiet bool      // show nothing

@@ -60,7 +60,7 @@ func TestIsTerminal(t *testing.T) {
 	}
 }
 
-// Only terminals get colors; the conventions script of petrock tests those.
+// Only terminals get colors; petrock's conventions script tests those.
 func TestStyleWithoutTerminal(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {

@@ -91,7 +91,8 @@ func (c Component) Version() int { return c.version }
 // Stored returns the fields of a command's events in its current version.
 func (c Component) Stored() contract.Shape { return c.stored }
 
-// WritesOlder reports whether a command writes an older version, which is also its input.
+// WritesOlder reports whether a command writes events of an older version, whose fields are then
+// its input.
 func (c Component) WritesOlder() bool { return c.writes != 0 }
 
 const (
@@ -116,8 +117,8 @@ var (
 	notInIdentifier = regexp.MustCompile(`\W+`)
 )
 
-// addOldVersion adds t if its name and its method Upgrade make it an older version of a command. The
-// command may be in a file that is visited later.
+// addOldVersion adds t if its name and its method Upgrade make it an older version of a command.
+// The command may be in a file that is visited later.
 func (f *finder) addOldVersion(file string, line int, t *types.Named) {
 	parts := oldTypeName.FindStringSubmatch(t.Obj().Name())
 	upgrade := method(t, upgradeMethod)
@@ -316,8 +317,8 @@ func (s *shapeBuilder) enum(t *types.Named) string {
 	return name
 }
 
-// Constants returns the constants of a type whose values are strings, in its package, sorted by
-// name.
+// Constants returns the constants of a string type in its package, sorted by name. It returns nil
+// for other types.
 func Constants(t *types.Named) (found []*types.Const) {
 	if basic, ok := t.Underlying().(*types.Basic); !ok || basic.Info()&types.IsString == 0 {
 		return nil
@@ -361,8 +362,8 @@ func (s *shapeBuilder) typeName(t *types.Named) string {
 	return text
 }
 
-// opaque returns the name of a type with its own marshalling, qualified by its import path, which is
-// relative for packages of the project.
+// opaque returns the name of a type with its own marshalling, qualified by its import path, which
+// is relative for packages of the project.
 func (s *shapeBuilder) opaque(t *types.Named) string {
 	path := t.Obj().Pkg().Path()
 	if inside, ok := strings.CutPrefix(path, s.module+"/"); ok {
@@ -379,7 +380,8 @@ func (s *shapeBuilder) opaque(t *types.Named) string {
 	return text + "[" + strings.Join(arguments, ",") + "]"
 }
 
-// IsOpaque reports whether a type has its own decoding.
+// IsOpaque reports whether a type has its own decoding: UnmarshalJSON, UnmarshalText or
+// json.Number.
 func IsOpaque(t *types.Named) bool {
 	pkg := t.Obj().Pkg()
 	isNumber := pkg != nil && pkg.Path() == "encoding/json" && t.Obj().Name() == "Number"

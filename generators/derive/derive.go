@@ -1,15 +1,15 @@
 // Package derive derives code from plain Go: the registration of tools, resources, prompts and
-// features, the JSON Schemas of their inputs and outputs, and the wiring of the server. The pages in
-// generators/docs document the Go code and directives that it reads.
+// features, the JSON Schemas of their inputs and outputs, and the wiring of the server. The pages
+// in generators/docs document the Go code and directives that it reads.
 //
 // A schema describes what encoding/json reads and writes. It equals the schema that [schema.Infer]
-// infers by reflection, plus facts from source: comments are descriptions, and a type with constants
-// is an enum. The methods JSONSchema and SchemaEnum do not run during derivation, so a type that has
-// one needs the directive schema, or constants.
+// infers by reflection, plus facts from source: comments are descriptions, and a type with
+// constants is an enum. The methods JSONSchema and SchemaEnum do not run during derivation, so a
+// type that has one needs the directive schema, or constants.
 //
 // Derived files are named *_gen.go and start with a generated-code line. They depend on the other
-// files of their package, except tests and function bodies. The same source gives the same bytes. An
-// exported function that is almost a component is an error, so that no component is missing
+// files of their package, except tests and function bodies. The same source gives the same bytes.
+// An exported function that is almost a component is an error, so that no component is missing
 // silently.
 package derive
 
@@ -51,7 +51,7 @@ type Component struct {
 	EventType   string          `json:"eventType,omitempty"`    // Type of a command's events, such as posts/create
 	Aliases     []string        `json:"aliases,omitempty"`      // Deprecated names of a tool, which clients can still call
 	Internal    bool            `json:"internal,omitempty"`     // Whether the command or query is hidden from clients and only called from Go
-	Retired     bool            `json:"retired,omitempty"`      // Whether the events of the command are replayed, but it is no tool and cannot be executed
+	Retired     bool            `json:"retired,omitempty"`      // Whether the events of the command are replayed, but it is not a tool and cannot be executed
 	Makes       []string        `json:"makes,omitempty"`        // Files of the components that a generator creates, such as macros/*.go
 
 	arguments   []string // fields of the input of a prompt or resource
@@ -382,8 +382,8 @@ func declaration[N ast.Node](f *finder, pos token.Pos) N {
 	return typecheck.Enclosing[N](f.view.FileAt(pos), pos)
 }
 
-// typeDoc returns the doc comment of a type: its own, or that of a declaration that declares no other
-// type. It may be nil.
+// typeDoc returns the doc comment of a type: its own, or that of a declaration that declares no
+// other type. It may be nil.
 func (f *finder) typeDoc(pos token.Pos) *ast.CommentGroup {
 	spec, group := declaration[*ast.TypeSpec](f, pos), declaration[*ast.GenDecl](f, pos)
 	switch {

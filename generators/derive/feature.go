@@ -279,8 +279,8 @@ func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
 	}
 }
 
-// writtenType returns the type whose fields are the input and the events of a command: t, or that of
-// the older version in //petrock:writes.
+// writtenType returns the type whose fields are the input and the events of a command: t, or that
+// of the older version in //petrock:writes.
 func (f *finder) writtenType(c *Component, name *ast.Ident, t *types.Named) *types.Named {
 	if c.writes == 0 {
 		return t
@@ -303,7 +303,7 @@ func (c Component) writtenFunc() string {
 }
 
 // setSchemas derives the input and output of a command or query from its type and a method. It
-// reports false if there is no input.
+// returns false if the input has no valid schema, which it reports as a problem.
 func (f *finder) setSchemas(c *Component, name *ast.Ident, t *types.Named, method *types.Func) bool {
 	if !f.setInput(c, name, t) {
 		return false

@@ -253,8 +253,8 @@ func decode(t *testing.T, raw []byte) any {
 	return v
 }
 
-// agree compares a derived schema with an inferred one. It ignores descriptions, and enums that only
-// the derived schema has.
+// agree compares a derived schema with an inferred one. It ignores descriptions, and enums that
+// only the derived schema has.
 func agree(derived, inferred any) bool {
 	switch d := derived.(type) {
 	case []any:

@@ -59,7 +59,7 @@ func Places(view *typecheck.View) []Place {
 	return places
 }
 
-// FeaturePlace returns the place of a feature.
+// FeaturePlace returns the place of the feature in a folder.
 func FeaturePlace(dir string) Place { return Place{dir, Feature, true} }
 
 var fixedPlaces = []Place{
@@ -82,7 +82,7 @@ func PlaceOf(kind Kind) (Place, bool) {
 	return findPlace(func(p Place) bool { return p.Kind == kind })
 }
 
-// PlaceAt returns the place in a folder, if the folder is one.
+// PlaceAt returns the place in a folder. It returns false if the folder cannot contain components.
 func PlaceAt(dir string) (Place, bool) {
 	if path.Dir(dir) == Features {
 		return FeaturePlace(dir), true
@@ -193,7 +193,8 @@ func Variables(uri string) ([]string, error) {
 	return names, nil
 }
 
-// Expand returns a URI template with the values of its variables. Only query variables are optional.
+// Expand returns a URI template with the values of its variables. Only query variables are
+// optional.
 func Expand(uri string, values map[string]string) (string, error) {
 	var missing []string
 	expanded := uriExpression.ReplaceAllStringFunc(uri, func(expression string) string {
@@ -242,8 +243,8 @@ func (f *finder) addScopes(c *Component, d directive) {
 	f.scoped[d.pos] = true
 }
 
-// checkScopeDirectives refuses scope directives that apply to no component, since the user would think
-// the component is protected. It ignores function bodies.
+// checkScopeDirectives refuses scope directives that apply to no component, since the user would
+// think that the component is protected. It ignores function bodies.
 func (f *finder) checkScopeDirectives(file *typecheck.File) {
 	for _, group := range file.Syntax.Comments {
 		for _, comment := range group.List {

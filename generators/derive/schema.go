@@ -262,8 +262,8 @@ type JSONField struct {
 	Path []string // Go names from the root, through embedded structs
 }
 
-// JSONFields returns the fields of a struct that encoding/json reads or, if written is true, writes,
-// in order. Fields of an embedded pointer to an unexported struct are only written.
+// JSONFields returns the fields of a struct that encoding/json reads or, if written is true,
+// writes, in order. Fields of an embedded pointer to an unexported struct are only written.
 func JSONFields(t *types.Struct, written bool) []JSONField {
 	var claims []JSONField
 	collect(t, JSONField{}, []types.Type{t}, written, &claims)

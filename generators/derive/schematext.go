@@ -26,7 +26,7 @@ type schemaText struct{ name, text string }
 //		outputSchemaGet = schemaBook
 //
 //		inputSchemaList  = `{"type":"object",…}`
-//		outputSchemaList = `{"type":"object","properties":{"items":{"type":"array","items":` + schemaBook + `}}}`
+//		outputSchemaList = `{"type":"object","properties":{"item":` + schemaBook + `}}`
 //	)
 func (f *finder) schemaConstants() string {
 	var all, added []schemaText

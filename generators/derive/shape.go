@@ -48,8 +48,8 @@ func (f *finder) checkSignature(c *Component, decl *ast.FuncDecl) {
 	}
 }
 
-// function returns the function or method that a declaration declares, or nil if another one has its
-// name.
+// function returns the function or method that a declaration declares, or nil if another one has
+// its name.
 func (f *finder) function(decl *ast.FuncDecl) *types.Func {
 	object := f.pkg.Scope().Lookup(decl.Name.Name)
 	if decl.Recv != nil {
@@ -89,7 +89,8 @@ func (f *finder) checkConstructor(decl *ast.FuncDecl) {
 	f.problem(decl.Name.Pos(), "the server calls New at startup, so it must be func New() (*%s, error), optionally with a context and a *mcp.Server, in this order; read other settings from the environment", f.place.receiver())
 }
 
-// setInput derives the schema of the input. It reports false if there is none.
+// setInput derives the schema of the input. It returns false if the input has no valid schema,
+// which it reports as a problem.
 func (f *finder) setInput(c *Component, name *ast.Ident, t types.Type) bool {
 	s := &schemaBuilder{finder: f, at: name.Pos()}
 	text, ok := s.build(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// isNoun matches what gen.DocSentence adds to a description that is a noun.
+// isNoun matches the verb that [gen.DocSentence] adds to a description that starts with an article.
 var isNoun = regexp.MustCompile(`^is ((a|an|the|all|every|each|one) )`)
 
 // describe returns a doc comment as a description, without the leading name and "is".
@@ -159,7 +159,7 @@ func (f *finder) applyDirectives(c *Component, found []directive) {
 	for _, d := range found {
 		switch {
 		case c.Retired && slices.Contains([]string{"alias", "hints", "internal", "scopes", "writes"}, d.name):
-			f.problem(d.pos, "//petrock:%s has no effect on a command with //petrock:retired, which is no tool and cannot be executed; remove it", d.name)
+			f.problem(d.pos, "//petrock:%s has no effect on a command with //petrock:retired, which is not a tool and cannot be executed; remove it", d.name)
 		case c.Internal && d.name == "scopes":
 			f.problem(d.pos, "//petrock:scopes has no effect on a %s with //petrock:internal; remove one of the two directives", c.Kind)
 		}
@@ -235,7 +235,7 @@ func (f *finder) findComponents(files []*typecheck.File) {
 }
 
 // Schema returns the JSON Schema of a type as the input or output of a component in a place. It
-// returns nil for a type that is a whole tool result. The error has a position and a remedy.
+// returns nil for a type that is a complete tool result. The error has a position and a remedy.
 func (p Project) Schema(view *typecheck.View, place Place, t types.Type, output bool) (json.RawMessage, error) {
 	f := p.newFinder(view, place)
 	f.pkg = types.NewPackage(p.Checker.ImportPath(place.Dir), path.Base(place.Dir))
@@ -263,7 +263,9 @@ type completer struct {
 // function need not be exported.
 //
 //	//petrock:completes greet
-//	func completeGreet(ctx context.Context, argument, prefix string, known map[string]string) ([]string, error)
+//	func completeGreet(
+//		ctx context.Context, argument, prefix string, known map[string]string,
+//	) ([]string, error)
 func (f *finder) visitCompleter(decl *ast.FuncDecl, receiver string) bool {
 	d, ok := findDirective("completes", decl.Doc)
 	if !ok || f.place.Kind != Prompt && f.place.Kind != Resource || isIgnored(decl.Doc) {

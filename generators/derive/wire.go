@@ -24,8 +24,8 @@ type File struct {
 }
 
 // Wire derives the wiring of the server: its registrations and extensions. It reads the derived
-// files of the packages, so that a package with problems stays registered. The server ignores events
-// of the skipped types.
+// files of the packages, so that a package with problems stays registered. The server ignores
+// events of the skipped types.
 func (p Project) Wire(view *typecheck.View, skipped []string) ([]File, error) {
 	var files []File
 	for _, dir := range p.programs(view) {
@@ -175,7 +175,7 @@ func (p Project) petrockPackage(dir string) string { return path.Join(path.Dir(p
 
 // GeneratorProgram derives the project's petrock with the project's own generators. It is separate
 // from cmd/petrock, which must build even if the generators do not. The text is nil if the project
-// has no own generators.
+// has no generators of its own.
 func (p Project) GeneratorProgram(view *typecheck.View) (File, error) {
 	dir := path.Join(OwnGenerators, "run")
 	file := File{Path: path.Join(dir, "main_gen.go")}

@@ -186,8 +186,8 @@ func TestChangeRefuses(t *testing.T) {
 		"unmatched }; send only the statements":                {Name: "add", Body: "}\nfunc init() {"},
 		"body:1:9: syntax error: expected operand":             {Name: "add", Body: "return ("},
 		"several methods; edit them in features/posts/digest":  {Name: "posts/digest", Body: "return nil"},
-		"time.Now":         {Name: "posts/create", Body: "s.Titles[time.Now().String()] = c.Title\nreturn CreateOutput{}"},
-		"it is already so": {Name: "add", Description: "Adds two numbers."},
+		"time.Now":                            {Name: "posts/create", Body: "s.Titles[time.Now().String()] = c.Title\nreturn CreateOutput{}"},
+		"the source already has these values": {Name: "add", Description: "Adds two numbers."},
 	} {
 		_, err := b.Change(t.Context(), change, engine.Options{})
 		b.checkError(err, want)

@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Undo reverts an operation: it restores the operation's files, and derives derived files again. An
+// Undo reverts an operation: it restores the operation's files, and regenerates derived files. An
 // empty id means the last operation that is not undone, so that repeated calls go back step by
 // step.
 func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error) {
@@ -81,7 +81,7 @@ func (r reversal) explain(refusal *Refusal) {
 	}
 }
 
-// afterRevert says what the next undo and redo would do. The last operation of the history is the
+// afterRevert describes what the next undo and redo would do. The last operation of the history is the
 // revert.
 func (e *Engine) afterRevert(history []journal.Operation) string {
 	next := e.Call("undo") + " has nothing more to undo."

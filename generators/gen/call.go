@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// A Call is a call of petrock that a message recommends. Messages are the same for all front ends;
-// each front end writes calls in its own way: String writes a command line, and the dev server
-// writes the call of a tool.
+// A Call is a petrock command that a message recommends. Messages are the same for all front ends,
+// and each front end formats calls in its own way: String returns a command line, and the dev
+// server formats a tool call.
 type Call struct {
 	Command   string     // such as destroy; empty to write only the arguments
 	Arguments []Argument // positional ones first
@@ -19,7 +19,8 @@ type Argument struct {
 	Value any    // a string, a []string or true; nil to write only the name
 }
 
-// NewCall returns a call with arguments, given as alternating names and values.
+// NewCall returns a call with arguments, given as alternating names and values. It panics if a name
+// is not a string, or has no value.
 func NewCall(command string, arguments ...any) Call {
 	c := Call{Command: command}
 	for pair := range slices.Chunk(arguments, 2) {

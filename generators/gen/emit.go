@@ -71,7 +71,8 @@ func RawString(text string) string {
 // KeyValue returns a keyed element of a composite literal.
 func KeyValue(name string, value jen.Code) *jen.Statement { return jen.Id(name).Op(":").Add(value) }
 
-// Duration returns a duration in the largest unit that divides it: 5 * time.Minute.
+// Duration returns an expression for a duration, in the largest unit from hours to milliseconds
+// that divides it: 5 * time.Minute. Other durations are in nanoseconds: time.Duration(1500).
 func Duration(d time.Duration) *jen.Statement {
 	for _, u := range []struct {
 		name string
@@ -91,7 +92,7 @@ func Duration(d time.Duration) *jen.Statement {
 func (f GoFile) groupImports(text []byte) []byte {
 	head, rest, _ := bytes.Cut(text, []byte("\nimport (\n"))
 	block, rest, ok := bytes.Cut(rest, []byte("\n)\n"))
-	if !ok || bytes.ContainsRune(head, '`') { // a file with one import, and a template in a string
+	if !ok || bytes.ContainsRune(head, '`') { // no import block, or one inside a string
 		return text
 	}
 	var standard, others []byte
@@ -121,7 +122,8 @@ func (f GoFile) isStandard(line []byte) bool {
 // maxColumns is the width to which comments are wrapped.
 const maxColumns = 100
 
-// wrapComments wraps doc comments that are too wide. A wide comment after a field moves above the field.
+// wrapComments wraps doc comments that are too wide. A wide comment after a field moves above the
+// field.
 func wrapComments(text []byte) ([]byte, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", text, parser.ParseComments|parser.SkipObjectResolution)
@@ -163,8 +165,9 @@ func wrapComments(text []byte) ([]byte, error) {
 
 const tabWidth = 4
 
-// wrapLine wraps a line comment. It breaks before letters alone, since a line that begins with
-// something else may be a list or a heading. Directives and indented text stay as they are.
+// wrapLine wraps a line comment. It breaks only before words that begin with a letter, since a line
+// that begins with another character may be a list or a heading. Directives and indented text stay
+// unchanged.
 func wrapLine(comment string, width int) string {
 	text, ok := strings.CutPrefix(comment, "// ")
 	if !ok || utf8.RuneCountInString(comment) <= width || text != strings.TrimSpace(text) {

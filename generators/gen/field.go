@@ -22,8 +22,8 @@ import (
 //	due:time?
 //	tags:[]string:1..10
 //
-// All parts are validated: names are identifiers, limits are number literals, and a description fits
-// into a line comment. See [ParseField].
+// All parts are validated: names are identifiers, limits are number literals, and a description
+// fits into a line comment. See [ParseField].
 type Field struct {
 	Name        string // the JSON key, as typed
 	Go          string // the name in Go, exported: due_at is DueAt
@@ -66,12 +66,12 @@ const (
 
 // ParseField parses a field.
 //
-//   - The name starts with an ASCII letter; letters, digits and _ follow. It is the JSON key. A name
-//     alone is a string.
+//   - The name starts with an ASCII letter; letters, digits and _ follow. It is the JSON key. A
+//     name alone is a string.
 //   - The types are string, int, int64, float, bool, time, duration, bytes, any, enum(a,b),
 //     []TYPE and map[string]TYPE. A ? after the type makes the field optional.
-//   - Limits are a..b, a.. or ..b. They apply to the value of a number, the characters of a string, or
-//     the items of a list or map. For a length, n means exactly n.
+//   - Limits are a..b, a.. or ..b. They apply to the value of a number, the characters of a string,
+//     or the items of a list or map. For a length, n means exactly n.
 //   - The description is in double quotes, after a space or a colon. \" is a quote, \\ a backslash.
 //
 // initialisms are those of the project, see [Project]. The error names the field, the invalid part
@@ -142,8 +142,8 @@ func cut(text string) (before, after string, found bool) {
 	return strings.Trim(text[:skip]+before, " "), strings.Trim(after, " "), found
 }
 
-// ParseFields parses the fields of a component and joins all errors. Names must differ in Go, and in
-// JSON when case is ignored, since many JSON readers ignore it.
+// ParseFields parses the fields of a component and joins all errors. Names must differ in Go, and
+// in JSON when case is ignored, since many JSON readers ignore it.
 func ParseFields(texts []string, initialisms ...string) ([]Field, error) {
 	if len(texts) > maxFields {
 		return nil, fmt.Errorf("%d fields, at most %d are allowed; use a map or a list for some of them", len(texts), maxFields)
@@ -284,7 +284,7 @@ func parseQuoted(text string) (string, error) {
 	return ParseDescription(description)
 }
 
-// A StructCode says how fields are written in a struct.
+// A StructCode determines how fields are written in a Go struct.
 type StructCode struct {
 	Prefix string // of the types of enums: the field status has the type Prefix + Status
 	Logged bool   // stored in the event log, so that null and empty must stay distinct
@@ -354,8 +354,8 @@ func (s StructCode) Tag(f Field, settings ...string) string {
 	return text
 }
 
-// DocSentence returns a description as it follows a name in a doc comment: "Sends a mail." is "sends
-// a mail.", and "A ticket with its comments." is "is a ticket with its comments."
+// DocSentence returns a description as it follows a name in a doc comment: "Sends a mail." is
+// "sends a mail.", and "A ticket with its comments." is "is a ticket with its comments."
 func DocSentence(description string) string {
 	first, size := utf8.DecodeRuneInString(description)
 	if next, _ := utf8.DecodeRuneInString(description[size:]); size == 0 || unicode.IsUpper(next) { // an abbreviation

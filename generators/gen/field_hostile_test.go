@@ -149,7 +149,7 @@ func TestParseFieldRefuses(t *testing.T) {
 		f, err := gen.ParseField(text)
 		switch {
 		case err == nil || !strings.Contains(err.Error(), say):
-			t.Errorf("%.60q is %s: %v, and not %q", text, f, err, say)
+			t.Errorf("%.60q is %s: err = %v, want it to contain %q", text, f, err, say)
 		case !strings.HasPrefix(err.Error(), "field \"") || strings.Contains(err.Error(), "\n") || len(err.Error()) > 800:
 			t.Errorf("%.60q: invalid message: %v", text, err)
 		case !reflect.DeepEqual(f, gen.Field{}):

@@ -39,8 +39,8 @@ type Project struct {
 	// ones. They come from petrock.json. Pass them to [ParseName] and [ParseFields].
 	Initialisms []string
 
-	// Function finds a function of the project: ./folder.Function or ./folder.Variable.Method. The
-	// error says why no tool can call it. Function may be nil in tests of generators.
+	// Function finds a function of the project: ./folder.Function or ./folder.Variable.Method. It
+	// returns an error if no tool can call it. Function may be nil in tests of generators.
 	Function func(ref string) (*Function, error)
 
 	// Feature returns a feature by its name, or nil. Feature may be nil in tests of generators.
@@ -58,14 +58,14 @@ type Project struct {
 	// Downgrade. OldVersion may be nil in tests of generators.
 	OldVersion func(eventType string) (*OldVersion, error)
 
-	// FormatCall writes a call as the caller of the generator would; nil means as a command line.
-	// InputNames are the names under which the caller has set inputs of the generator, if they
-	// differ.
+	// FormatCall formats a call for the front end that runs the generator; nil means as a command
+	// line. InputNames maps inputs of the generator to the names that the front end has for them,
+	// if they differ.
 	FormatCall func(Call) string
 	InputNames map[string]string
 }
 
-// Call returns a call of petrock for a message, see [NewCall].
+// Call returns a petrock command for a message, see [NewCall].
 func (p Project) Call(command string, arguments ...any) string {
 	if p.FormatCall == nil {
 		return NewCall(command, arguments...).String()
@@ -142,10 +142,10 @@ type Import struct {
 	Path string
 }
 
-// A SourceError is a syntax error in Go that is part of an input.
+// A SourceError is a syntax error in Go code that is part of an input.
 type SourceError struct {
 	Field        string // of the input, such as body
-	Text         string // the whole field
+	Text         string // of the field
 	Line, Column int
 	Message      string
 }
@@ -243,8 +243,8 @@ func (g Generator) NeedsDescription() bool {
 	return slices.Contains([]string{"tool", "resource", "prompt", "command", "query"}, g.Name)
 }
 
-// MissingDescription reports whether an input lacks the description that models need, and returns an
-// example: "Such as: Sends a mail." A tool from a function has the function's doc comment.
+// MissingDescription reports whether an input lacks the description that models need, and returns
+// an example: "Such as: Sends a mail." A tool from a function has the function's doc comment.
 func (g Generator) MissingDescription(input json.RawMessage) (example string, missing bool) {
 	text, _ := strictjson.Unquote(strictjson.Member(input, "description"))
 	if !g.NeedsDescription() || strings.TrimSpace(text) != "" || strictjson.Member(input, "from") != nil {
@@ -312,8 +312,8 @@ type Function struct {
 	Taken     []string // names that package tools declares, so that imports cannot use them
 
 	// Input returns the JSON Schema of a type as the input of a tool, Output as its output. Output
-	// returns nil for a type that is a whole tool result. The error says why a type is not
-	// supported.
+	// returns nil for a type that is a complete tool result. They return an error if the type is
+	// not supported.
 	Input, Output func(types.Type) (json.RawMessage, error)
 }
 
@@ -347,8 +347,8 @@ func (f *Function) Errorf(format string, args ...any) error {
 type Migration struct {
 	Versions []*Version // the requested command first
 
-	// Notes are those of fields before the change, by the struct type and the JSON name of the
-	// field, if they stay the input of a tool.
+	// Notes are the notes of fields before the change, by struct type and JSON name, for structs
+	// that stay the input of a tool.
 	Notes    map[string]map[string]FieldNote
 	Warnings []string // about files that may use renamed fields, but are not built on this system
 
@@ -363,15 +363,16 @@ type Version struct {
 	EventType string       // type of its events, such as posts/create
 	Dir       string       // folder of the feature
 	Type      string       // Go type of the command, such as Create
-	Named     *types.Named // the same, with the new fields
+	Named     *types.Named // the type itself, with the new fields
 	Number    int          // the version that the contract records
 	Writes    bool         // whether new events keep this version, with //petrock:writes
 	Old, New  contract.Shape
 	Defaults  map[string]string // the defaults in the tags of its fields as JSON, by JSON name
 
-	// The generator sets what the code of previous versions, which converted to the types of the
-	// source, converts to now: types and constants as Go source, by their names with the import path,
-	// or types by their names in recorded fields, and fields by the position of their declarations.
+	// The code of previous versions converts to types of the source, and must now convert to this
+	// version. The generator sets the replacements. OldNames has the Go source that replaces types
+	// and constants, by name with the import path, and types by their names in recorded fields.
+	// OldFields has the Go names that replace fields, by the positions of their declarations.
 	OldNames  map[string]string
 	OldFields map[token.Pos]string
 }

@@ -32,9 +32,9 @@ type Name struct {
 // Wire returns the name that clients see: send_mail. [ParseName] returns the same name for it.
 func (n Name) Wire() string { return n.wire }
 
-// Go returns an exported identifier: SendMail. Initialisms such as ID and URL are in upper case. In
-// the name of a component, they are so only if [WireName] can still split the identifier into the
-// same words.
+// Go returns an exported identifier: SendMail. Initialisms such as ID and URL are in upper case.
+// The name of a component has them in upper case only if [WireName] can still split the identifier
+// into the same words.
 func (n Name) Go() string { return n.ident }
 
 // IsExact reports whether [WireName] of the Go name is the wire name. If not, as for a_b_c and ABC,
@@ -105,9 +105,9 @@ const (
 	maxFieldName = 64
 )
 
-// ParseName parses the name of a component. send_mail, send-mail, sendMail and SendMail are the same
-// name. It starts with an ASCII letter; letters, digits, and single - and _ between words follow. Go
-// keywords are allowed. initialisms are those of the project, see [Project].
+// ParseName parses the name of a component. send_mail, send-mail, sendMail and SendMail are the
+// same name. It starts with an ASCII letter; letters, digits, and single - and _ between words
+// follow. Go keywords are allowed. initialisms are those of the project, see [Project].
 func ParseName(text string, initialisms ...string) (Name, error) {
 	err := check(text, "-_", maxTypedName)
 	if err == nil && !separatedWords.MatchString(text) {
@@ -236,8 +236,8 @@ func MaxNameLength(project string) int {
 	return max(0, min(maxCallLength-len("mcp__"+project+"__"), maxCursorLength-len(project)))
 }
 
-// CheckGeneratorName returns an error if some clients would reject the tool of a generator with this
-// name on the dev server, whose name is petrock.
+// CheckGeneratorName returns an error if some clients would reject the tool of a generator with
+// this name on the dev server, whose name is petrock.
 func CheckGeneratorName(name string) error { return CheckWireName("generate_"+name, "petrock") }
 
 // CheckWireName returns an error if some clients would reject a wire name in a project. Names from
@@ -313,11 +313,11 @@ func isInitialism(word string, initialisms []string) bool {
 		slices.ContainsFunc(initialisms, func(other string) bool { return strings.EqualFold(other, word) })
 }
 
-// The initialisms, which identifiers of new components and fields have in capitals. English words
-// such as ram and sip are left out. A project adds its own in petrock.json.
+// Initialisms are written in capitals in the identifiers of new components and fields. English
+// words such as ram and sip are left out. A project adds its own in petrock.json.
 var (
-	// splitInitialisms are those whose plurals [WireName] recognizes: GetURLs is get_urls. They never
-	// change, since that would change the names of existing components.
+	// splitInitialisms are those whose plurals [WireName] recognizes: GetURLs is get_urls. They
+	// never change, since that would change the names of existing components.
 	splitInitialisms = strings.Fields(`acl amqp api ascii cpu css csv db dns eof gid gpu guid html http
 		https id ip json jwt llm mcp pdf qps rpc sdk sla smtp sql sse ssh svg tcp tls ttl udp ui uid uri
 		url utf8 uuid vm vpn xml xmpp xsrf xss yaml`)

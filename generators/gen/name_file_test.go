@@ -104,7 +104,8 @@ func TestFileOfEverySystem(t *testing.T) {
 	}
 }
 
-// isPlainFile reports whether every build includes a file. It asks for a system that does not exist.
+// isPlainFile reports whether every build includes a file. It asks for a system that does not
+// exist.
 func isPlainFile(t *testing.T, name string) bool {
 	t.Helper()
 	context := build.Default

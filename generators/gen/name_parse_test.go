@@ -51,7 +51,7 @@ func TestParseNameRefuses(t *testing.T) {
 	} {
 		name, err := gen.ParseName(text)
 		if err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%.60q is %q: %v, and not %q", text, name.Wire(), err, say)
+			t.Errorf("%.60q is %q: err = %v, want it to contain %q", text, name.Wire(), err, say)
 		} else if len(err.Error()) > 600 || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%.60q: the message has %d bytes: %q; want one line of at most 600", text, len(err.Error()), err)
 		}
@@ -93,7 +93,7 @@ func TestField(t *testing.T) {
 		strings.Repeat("a", 65): "65 characters, at most 64",
 	} {
 		if _, err := gen.ParseFieldName(text); err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%q: %v, and not %q; want an error containing %q", text, err, say, say)
+			t.Errorf("%q: err = %v, want it to contain %q", text, err, say)
 		}
 	}
 }

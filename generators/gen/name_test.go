@@ -54,8 +54,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A project adds initialisms to names of components, fields and values. The names of components stay
-// exact.
+// A project adds initialisms to names of components, fields and values. The names of components
+// stay exact.
 func TestInitialismsOfProject(t *testing.T) {
 	parse := map[string]func(string, ...string) (gen.Name, error){"component": gen.ParseName, "field": gen.ParseFieldName, "value": gen.NameOfValue}
 	for _, test := range []struct{ kind, text, want string }{

@@ -103,7 +103,7 @@ func (t Template) file(p Project, kind string, name Name, values map[string]any)
 	return file, nil
 }
 
-// inputValues returns the fields of a struct by Go and JSON name. It returns a map as it is.
+// inputValues returns the fields of a struct by Go and JSON name, or a copy of a map.
 func inputValues(in any) map[string]any {
 	if given, ok := in.(map[string]any); ok {
 		return maps.Clone(given)
@@ -123,8 +123,8 @@ func inputValues(in any) map[string]any {
 	return values
 }
 
-// CheckPattern returns an error unless a path is one of a component's files, such as macros/*.go: a
-// path from the project's root with a folder and one * in the file's name.
+// CheckPattern returns an error unless pattern is a path of component files, such as macros/*.go: a
+// path from the project's root with a folder, and with one * in the file name.
 func CheckPattern(pattern string) error {
 	dir, base := path.Split(pattern)
 	isInside := path.Clean(pattern) == pattern && !strings.HasPrefix(pattern, "/") && !strings.HasPrefix(pattern, "../")

@@ -60,7 +60,7 @@ func (o Operation) has(program string) bool {
 	return err == nil
 }
 
-// An UnavailableError says why a program of the project cannot be run.
+// An UnavailableError reports that a program of the project cannot be run.
 type UnavailableError struct{ Reason string }
 
 // Error returns the reason.

@@ -44,7 +44,7 @@ func TestBodies(t *testing.T) {
 		{body: `var s syscall.Signal; signal.Notify(nil, s)`, want: "os/signal syscall"},
 		{body: `hex.EncodeToString(sha256.New().Sum(nil)); base64.StdEncoding.EncodeToString(nil)`, want: "crypto/sha256 encoding/base64 encoding/hex"},
 
-		// In all places where a package may be named.
+		// In every position where a package may be named.
 		{body: `var b strings.Builder`, want: "strings"},
 		{body: `type t struct { sync.Mutex; *bytes.Buffer; s sort.Interface }`, want: "bytes sort sync"},
 		{body: `type t interface { fmt.Stringer; ~int | cmp.Ordered; M(io.Reader) }`, want: "cmp fmt io"},

@@ -47,7 +47,7 @@ func NewResolver(module string, cache *typecheck.ExportCache, excluded ...string
 	return &Resolver{module: module, cache: cache, excluded: excluded}
 }
 
-// Missing is a name for which no package was found.
+// A Missing is a name for which no package was found.
 type Missing struct {
 	Name   string
 	Reason string // the reason, and a remedy after a semicolon

@@ -23,7 +23,8 @@ type Import struct {
 	Path string
 }
 
-// Insert adds imports to a file, whether the file uses them or not.
+// Insert adds imports to a file, whether the file uses them or not. If the file does not parse,
+// Insert returns it unchanged.
 func (s *Resolver) Insert(ctx context.Context, view *typecheck.View, file string, text []byte, list []Import) ([]byte, error) {
 	if len(list) == 0 {
 		return text, nil
@@ -42,7 +43,8 @@ func (s *Resolver) Insert(ctx context.Context, view *typecheck.View, file string
 }
 
 // RemoveUnused removes imports that a file does not use: packages of the standard library and of
-// the project, whose names are known. It formats the file if it removes one.
+// the project, whose names are known. It formats the file if it removes one. If the file does not
+// parse, RemoveUnused returns it unchanged.
 func (s *Resolver) RemoveUnused(ctx context.Context, view *typecheck.View, file string, text []byte) ([]byte, error) {
 	p, err := s.place(ctx, view, file, text)
 	if p == nil {

@@ -1,6 +1,6 @@
 // Package launch is the program cmd/petrock of a project. It runs petrock dev, and for all other
-// commands it builds and runs the full petrock, generators/petrock. It imports few packages: MCP
-// clients wait for its first build, see TestFewPackages.
+// commands it builds and runs the full petrock, generators/petrock. It imports few packages,
+// because MCP clients wait for its first build; see TestFewPackages.
 package launch
 
 import (
@@ -97,9 +97,9 @@ func parseDev(args []string) (o live.Options, isDev bool, err error) {
 	return o, true, nil
 }
 
-// ServeStdio runs petrock dev for the client that started this process, over standard input and
-// out. It returns nil when the client closes the input, or on a signal. A second signal ends the
-// process.
+// ServeStdio runs petrock dev for the client that started this process. It reads from standard
+// input and writes to out. It returns nil when the client closes the input, or on a signal. A
+// second signal ends the process.
 func ServeStdio(ctx context.Context, o live.Options, out *os.File) error {
 	if terminal.IsTerminal(os.Stdin) {
 		fmt.Fprintln(o.Log, "petrock dev runs the project's server, and replaces it after each change. It reads MCP messages from standard input: MCP clients start it. Press Ctrl-D to end it.")

@@ -119,7 +119,7 @@ func TestReadOnly(t *testing.T) {
 		}
 
 		broken("does not start", add("refuse"), "event 7 of the log cannot be read: this server does not start\nthe remedy\nNext")
-		w.setFailure(&buildError{"cmd/hello", "tools/x.go:1:1: syntax error"})
+		w.setFailure(errors.New("cmd/hello does not compile:\ntools/x.go:1:1: syntax error"))
 		broken("does not compile", add("two"), "cmd/hello does not compile:\ntools/x.go:1:1: syntax error")
 		w.setFailure(nil)
 		w.write("tools", "one\nthree\n")

@@ -359,7 +359,7 @@ func (c *ExportCache) load() *answers {
 	if err != nil || json.Unmarshal(text, saved) != nil || saved.Files == nil {
 		return nil
 	}
-	// Another flag may name a program to run, and the folder may come from someone else.
+	// Another flag may name a program to run, and another user may have written the folder.
 	if flags := saved.System.Flags; len(flags) > 0 && !slices.Equal(flags, readOnly()) || len(saved.System.Env) > 0 {
 		return nil
 	}

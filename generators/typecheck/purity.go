@@ -56,7 +56,7 @@ type finder struct {
 	report   PurityReport
 
 	feature string       // import path of the current feature
-	seen    map[any]bool // positions of what was followed from the current root, and findings in it
+	seen    map[any]bool // positions of declarations, and findings, already visited from this root
 	chain   []string     // call chain from the root to the current function
 }
 
@@ -391,8 +391,8 @@ func (w walker) orderDependence(loop *ast.RangeStmt) (what string) {
 	return what
 }
 
-// isCall reports whether an expression calls a function of package pkg, with a name that begins with
-// prefix.
+// isCall reports whether an expression calls a function of package pkg, with a name that begins
+// with prefix.
 func (w walker) isCall(e ast.Expr, pkg, prefix string) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok {

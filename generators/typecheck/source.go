@@ -160,7 +160,7 @@ func NewStore(root *os.Root, system *build.Context) *Store {
 	return &Store{root: root, system: system, built: map[uint64]bool{}, fset: token.NewFileSet(), planned: map[string]*File{}}
 }
 
-// Fset has the positions of all files of the store.
+// Fset returns the positions of all files of the store.
 func (s *Store) Fset() *token.FileSet { return s.fset }
 
 // View returns the project as it is on disk. It parses only files with a new text.
@@ -336,7 +336,7 @@ func (v *View) With(planned map[string][]byte) *View {
 	return newView(v.store, files)
 }
 
-// Fset has the positions of all files.
+// Fset returns the positions of all files.
 func (v *View) Fset() *token.FileSet { return v.store.fset }
 
 // File returns the file at a path, or nil.
@@ -350,8 +350,8 @@ func (v *View) FileAt(pos token.Pos) *File {
 	return nil
 }
 
-// Enclosing returns the innermost node of a type at a position in a file, which may be nil, or the
-// zero value.
+// Enclosing returns the innermost node of type N at a position in a file, or the zero value if
+// there is none. The file may be nil.
 func Enclosing[N ast.Node](file *File, pos token.Pos) (none N) {
 	if file == nil {
 		return none

@@ -169,7 +169,7 @@ func TestVerify(t *testing.T) {
 			want:    []string{"b/b.go:5:", "c/c_test.go:5:"},
 		},
 		{
-			name:    "what is removed is missed",
+			name:    "a removed declaration is missed",
 			project: "-- a/a.go --\npackage a\n-- a/b.go --\npackage a\n\nfunc F() {}\n-- a/c.go --\npackage a\n\nfunc G() { F() }\n",
 			plan:    "-- -a/b.go --\n",
 			want:    []string{"a/c.go:3:12: undefined: F"},
@@ -285,7 +285,7 @@ func f() {
 			verdict := b.verify(c.plan)
 			checkErrors(t, "new", verdict.New, c.want...)
 			checkErrors(t, "old", verdict.Old)
-			again := b.verify(c.plan) // from what is kept
+			again := b.verify(c.plan) // from the cache
 			checkErrors(t, "once more", again.New, c.want...)
 		})
 	}
@@ -329,7 +329,7 @@ func TestNothingStale(t *testing.T) {
 	b.write("b/b.go", "package b\n\nimport \"example.com/p/a\"\n\nfunc G() any { return a.F() }\n")
 	checkErrors(t, "after an edit", b.verify(plan).New, "c/c.go:5:")
 	b.write("b/b.go", "package b\n\nimport \"example.com/p/a\"\n\nfunc G() int { return a.F() }\n")
-	checkErrors(t, "after it was taken back", b.verify(plan).New)
+	checkErrors(t, "after the change was reverted", b.verify(plan).New)
 	b.write("a/z.go", "package a\n\nvar G = 1\n")
 	checkErrors(t, "after another file", b.verify("-- a/y.go --\npackage a\n\nvar G = 2\n").New, "redeclared")
 	if err := os.Remove(filepath.Join(b.dir, "a", "z.go")); err != nil {

@@ -24,7 +24,7 @@ type Verdict struct {
 }
 
 // Verify type-checks the packages that change from one view to another, and those that import them,
-// tests included. An error is new if its package did not have it before: same file, same message.
+// tests included. An error is old if its package already had one with the same file and message.
 func (c *Checker) Verify(ctx context.Context, before, after *View) (Verdict, error) {
 	changed := changedDirs(before, after)
 	if len(changed) == 0 {
@@ -156,7 +156,7 @@ func (c *Checker) Imports(view *View, dir string, isLeaf func(dir string) bool) 
 	})))
 }
 
-// reach returns names, and those that can be reached from them by a relation.
+// reach returns the names, and those that next leads to from them.
 func reach(names []string, next func(name string) []string) map[string]bool {
 	reached := map[string]bool{}
 	for open := slices.Clone(names); len(open) > 0; {

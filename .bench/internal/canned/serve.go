@@ -1,5 +1,5 @@
-// Package canned is a server with canned responses. It decodes and checks nothing: no server on pipes
-// can do less, so it measures the cost of the pipes and the machine.
+// Package canned is a server with canned responses. It decodes and checks nothing: no server on
+// pipes can do less, so it measures the cost of the pipes and the machine.
 package canned
 
 import (
@@ -8,7 +8,8 @@ import (
 	"io"
 )
 
-// Serve answers the lines of in until its end. It flushes out when all lines read so far are answered.
+// Serve answers the lines of in until its end. It flushes out when all lines read so far are
+// answered.
 func Serve(in io.Reader, out io.Writer) error {
 	reader := bufio.NewReaderSize(in, 64<<10)
 	writer := bufio.NewWriterSize(out, 64<<10)

@@ -46,8 +46,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// chunks is a reader that returns one chunk at a time, and a writer that records the number of unread
-// chunks at each write.
+// chunks is a reader that returns one chunk at a time, and a writer that records the number of
+// unread chunks at each write.
 type chunks struct {
 	left   []string
 	writes []int // how many chunks were left

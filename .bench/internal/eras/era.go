@@ -109,8 +109,8 @@ func Initialized(session string) Request {
 	return Request{Session: session, Method: "notifications/initialized"}
 }
 
-// Listen encodes the request for the stream of a session. To resume a stream, after is the id of its
-// last event; otherwise it is "".
+// Listen encodes the request for the stream of a session. To resume a stream, after is the id of
+// its last event; otherwise it is "".
 func Listen(session, after string) []byte {
 	return bare("GET", session, "Accept: text/event-stream\r\n", after)
 }

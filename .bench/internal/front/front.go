@@ -1,5 +1,5 @@
-// Package front serves all servers over HTTP in the same way, and lets the benchmark ask them for their
-// use of resources.
+// Package front serves all servers over HTTP in the same way, and lets the benchmark ask them for
+// their use of resources.
 package front
 
 import (
@@ -13,15 +13,15 @@ import (
 	"syscall"
 )
 
-// ServeArgument is the first argument that makes a server listen on a port of 127.0.0.1 that the system
-// chooses.
+// ServeArgument is the first argument that makes a server listen on a port of 127.0.0.1 that the
+// system chooses.
 const ServeArgument = "serve"
 
 // StatelessFlag makes a server serve without sessions, if it cannot do both.
 const StatelessFlag = "--stateless"
 
-// ListeningPrefix is the prefix of the line with its address that a server writes to standard output when it
-// listens.
+// ListeningPrefix is the prefix of the line with its address that a server writes to standard
+// output when it listens.
 const ListeningPrefix = "listening on "
 
 // Path is the path of all servers.

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// UsageSignal is the signal that makes a server collect its garbage, release free memory to the system, and
-// write a line to its standard output: [UsagePrefix], followed by a [Usage] as JSON.
+// UsageSignal is the signal that makes a server collect its garbage, release free memory to the
+// system, and write a line to its standard output: [UsagePrefix], followed by a [Usage] as JSON.
 const UsageSignal = syscall.SIGUSR1
 
 // UsagePrefix is the prefix of the line with a [Usage].

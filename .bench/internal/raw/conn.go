@@ -1,6 +1,6 @@
-// Package raw is an HTTP/1.1 client without net/http. It sends encoded requests, and parses only the
-// necessary parts of responses. So a load generator needs less CPU than the servers that it tests, and
-// can send requests that net/http refuses to send.
+// Package raw is an HTTP/1.1 client without net/http. It sends encoded requests, and parses only
+// the necessary parts of responses. So a load generator needs less CPU than the servers that it
+// tests, and can send requests that net/http refuses to send.
 package raw
 
 import (
@@ -155,7 +155,8 @@ func (c *Conn) take(n int) error {
 	return err
 }
 
-// chunk reads the length of the next chunk. At the end of the body, it reads the trailer and returns 0.
+// chunk reads the length of the next chunk. At the end of the body, it reads the trailer and
+// returns 0.
 func (c *Conn) chunk() (int, error) {
 	line, err := c.in.ReadSlice('\n')
 	if err != nil {

@@ -63,8 +63,8 @@ func (s *Stream) line() ([]byte, error) {
 	return bytes.TrimRight(line, "\r\n"), err
 }
 
-// Message returns the last message in the body of a response: the body itself, or the data of its last
-// event.
+// Message returns the last message in the body of a response: the body itself, or the data of its
+// last event.
 func Message(head Head, body []byte) []byte {
 	if !head.Events {
 		return bytes.TrimRight(body, "\n")

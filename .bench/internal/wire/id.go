@@ -6,8 +6,8 @@ import "bytes"
 var idKey = []byte(`"id":`)
 
 // ID returns the begin and the end of the value of the first "id" in a line. There must be no space
-// after the colon. The id must be an integer, or a string without backslashes. ok is false for a line
-// without id, such as a notification.
+// after the colon. The id must be an integer, or a string without backslashes. ok is false for a
+// line without id, such as a notification.
 func ID(line []byte) (begin, end int, ok bool) {
 	i := bytes.Index(line, idKey)
 	if i < 0 {

@@ -1,5 +1,5 @@
-// Besieged is the server that siege attacks. It has the command line of a petrock project's server, a
-// tool that sends elicitations, and resources to subscribe to.
+// Besieged is the server that siege attacks. It has the command line of a petrock project's server,
+// a tool that sends elicitations, and resources to subscribe to.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Gosdk is a server on the official Go SDK, written as in its README: typed tools, whose schemas are
-// derived from Go types, over stdio or HTTP.
+// Gosdk is a server on the official Go SDK, written as in its README: typed tools, whose schemas
+// are derived from Go types, over stdio or HTTP.
 package main
 
 import (
@@ -26,8 +26,8 @@ func main() {
 	}
 }
 
-// handler serves with sessions, or without them if StatelessFlag is given: a handler of the SDK cannot
-// do both. Responses are plain JSON, which the SDK serves faster than streams.
+// handler serves with sessions, or without them if StatelessFlag is given: a handler of the SDK
+// cannot do both. Responses are plain JSON, which the SDK serves faster than streams.
 func handler(s *mcp.Server) http.Handler {
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{
 		JSONResponse: true,

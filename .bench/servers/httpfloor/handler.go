@@ -15,8 +15,8 @@ const maxBody = 64 << 10 // bytes
 // A buffer holds one request and its response.
 type buffer struct{ in, out []byte }
 
-// newHandler returns a handler that sends canned responses. It reads the body into a pooled buffer and
-// parses only the id: a server on net/http can hardly do less.
+// newHandler returns a handler that sends canned responses. It reads the body into a pooled buffer
+// and parses only the id: a server on net/http can hardly do less.
 func newHandler() http.Handler {
 	buffers := sync.Pool{New: func() any { return &buffer{in: make([]byte, maxBody)} }}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,6 +1,6 @@
-// Mcpgo is a server on mcp-go, written as in its example of structured input and output. It does not
-// validate arguments against the schema, which is the default of mcp-go and faster; the other two
-// servers do.
+// Mcpgo is a server on mcp-go, written as in its example of structured input and output. It does
+// not validate arguments against the schema, which is the default of mcp-go and faster; the other
+// two servers do.
 package main
 
 import (

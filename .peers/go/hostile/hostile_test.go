@@ -208,7 +208,7 @@ func TestVersions(t *testing.T) {
 		{"no header", request{body: body("tools/list", meta)}, is(400), -32020},
 		{"two headers", request{headers: modern("tools/list", "", "Mcp-Protocol-Version: 2025-11-25"), body: body("tools/list", meta)}, is(400), -32020},
 		{"a header that differs", request{headers: []string{"Mcp-Protocol-Version: 2031-01-01", "Mcp-Method: tools/list"}, body: body("tools/list", meta)}, is(400), -32020},
-		{"a version that is not there yet", request{headers: []string{"Mcp-Protocol-Version: 2031-01-01", "Mcp-Method: tools/list"}, body: body("tools/list", other)}, is(400), -32022},
+		{"a version that does not exist yet", request{headers: []string{"Mcp-Protocol-Version: 2031-01-01", "Mcp-Method: tools/list"}, body: body("tools/list", other)}, is(400), -32022},
 		{"no capabilities", request{headers: modern("tools/list", ""), body: body("tools/list", `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`)}, is(400), -32602},
 		{"capabilities that are text", request{headers: modern("tools/list", ""), body: body("tools/list", `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":"all"}`)}, is(400), -32602},
 		{"no method in the header", request{headers: []string{"Mcp-Protocol-Version: 2026-07-28"}, body: body("tools/list", meta)}, is(400), -32020},

@@ -27,8 +27,8 @@ var pieces = []string{
 // statuses are the allowed statuses: no 5xx.
 var statuses = []int{200, 202, 204, 400, 401, 403, 404, 405, 406, 408, 413, 414, 415, 417, 429, 431, 501, 503, 505}
 
-// The responses to mutated requests are well-formed, are not server errors, and do not leak data of other
-// callers.
+// The responses to mutated requests are well-formed, are not server errors, and do not leak data of
+// other callers.
 func TestRandom(t *testing.T) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano()) % 1e9

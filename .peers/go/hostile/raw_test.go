@@ -1,5 +1,6 @@
-// Package hostile_test sends hostile requests to a server over HTTP: malformed ones, inconsistent ones, and
-// ones for data of other callers. The server must respond with the right status and leak nothing.
+// Package hostile_test sends hostile requests to a server over HTTP: malformed ones, inconsistent
+// ones, and ones for data of other callers. The server must respond with the right status and leak
+// nothing.
 package hostile_test
 
 import (
@@ -87,8 +88,9 @@ func (r reply) code() int {
 	return m.Error.Code
 }
 
-// exchange sends bytes over a new connection and returns all replies. If none arrives in time, it closes its
-// side of the connection. It does not do so immediately, because a server may take that for a disconnect.
+// exchange sends bytes over a new connection and returns all replies. If none arrives in time, it
+// closes its side of the connection. It does not do so immediately, because a server may take that
+// for a disconnect.
 func exchange(t *testing.T, raw string) []reply {
 	t.Helper()
 	all, err := tryExchange(raw)
@@ -167,7 +169,8 @@ type request struct {
 	as      string // a key; "" for that of A, "-" for none
 }
 
-// String encodes the request. A header replaces the default one, or removes it if the value is empty.
+// String encodes the request. A header replaces the default one, or removes it if the value is
+// empty.
 func (r request) String() string {
 	if r.method == "" {
 		r.method = "POST"

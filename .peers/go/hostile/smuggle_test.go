@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A request that two servers in a row could frame differently is rejected, or read as the standard says.
-// No part of it is taken for another request.
+// A request that two servers in a row could frame differently is rejected, or parsed as the
+// standard requires. No part of it is parsed as another request.
 func TestSmuggling(t *testing.T) {
 	session := begin(t, keyA)
 	hidden := request{headers: []string{"Mcp-Session-Id: " + session}, body: `{"jsonrpc":"2.0","id":"hidden","method":"ping"}`}.String()

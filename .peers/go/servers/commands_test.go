@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The command line of a project's server calls its own tools. Petrock calls that server, the project's
-// petrock and third-party servers by name, by URL, and by a command after --.
+// The command line of a project's server calls its own tools. Petrock calls that server, the
+// project's petrock and third-party servers by name, by URL, and by a command after --.
 func TestProjectCalls(t *testing.T) {
 	t.Parallel()
 	project := filepath.Join(t.TempDir(), "hello")

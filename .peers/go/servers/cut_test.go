@@ -61,8 +61,8 @@ func (l *line) cut() {
 	l.conns = nil
 }
 
-// If the server stores events, the client resumes the streams of a call and of the session after a broken
-// connection. It also does if the server closes the stream.
+// If the server stores events, the client resumes the streams of a call and of the session after a
+// broken connection, and if the server closes the stream.
 func TestGoSDKCut(t *testing.T) {
 	t.Parallel()
 	server := freeAddress(t)

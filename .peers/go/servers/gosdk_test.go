@@ -18,8 +18,8 @@ import (
 // goSDK is the prefix of package paths of the official Go SDK.
 const goSDK = "github.com/modelcontextprotocol/go-sdk/"
 
-// goSDKWays returns the ways to a server of the SDK, over stdio and, with -http, over HTTP. Over HTTP the
-// SDK serves stateless revisions only without sessions, which the examples do not enable.
+// goSDKWays returns the ways to a server of the SDK, over stdio and, with -http, over HTTP. Over
+// HTTP the SDK serves stateless revisions only without sessions, which the examples do not enable.
 func goSDKWays(t *testing.T, pkg string, args ...string) []way {
 	t.Helper()
 	program, address := build(t, goSDK+pkg), freeAddress(t)
@@ -53,7 +53,7 @@ func TestGoSDKEverything(t *testing.T) {
 		}
 		same(t, "without a name", called(t, c, "greet", map[string]any{}).IsError, true)
 		_, err := c.CallTool(t.Context(), "nonesuch", nil)
-		fails(t, "a tool that is not there", err, jsonrpc.InvalidParams)
+		fails(t, "a tool that does not exist", err, jsonrpc.InvalidParams)
 		var missing *client.NotFoundError
 		if _, err := c.Tool(t.Context(), "nonesuch"); !errors.As(err, &missing) || !slices.Contains(missing.Available, "greet") {
 			t.Errorf("an unknown tool: %v", err)
@@ -79,7 +79,7 @@ func goSDKResources(t *testing.T, c *client.Client) {
 		t.Errorf("contents: %+v", contents)
 	}
 	_, err := c.ReadResource(t.Context(), "embedded:nonesuch")
-	fails(t, "a resource that is not there", err, mcp.ResourceNotFound, jsonrpc.InvalidParams)
+	fails(t, "a resource that does not exist", err, mcp.ResourceNotFound, jsonrpc.InvalidParams)
 	_, err = c.ReadResource(t.Context(), "http://example.com/~ada/")
 	fails(t, "a resource of another scheme", err, 0, jsonrpc.InternalError)
 
@@ -90,7 +90,7 @@ func goSDKResources(t *testing.T, c *client.Client) {
 		t.Errorf("a prompt: %+v", prompt)
 	}
 	_, err = c.GetPrompt(t.Context(), "nonesuch", nil)
-	fails(t, "a prompt that is not there", err, jsonrpc.InvalidParams)
+	fails(t, "a prompt that does not exist", err, jsonrpc.InvalidParams)
 	values := completePrompt(t, c, "greet", "name", "ad", nil)
 	if !slices.Equal(values, []string{"adx"}) {
 		t.Errorf("completions: %q", values)
@@ -101,8 +101,8 @@ func goSDKResources(t *testing.T, c *client.Client) {
 	}
 }
 
-// goSDKQuestions calls tools that ask the client. They ask during a call, which stateless revisions do not
-// allow.
+// goSDKQuestions calls tools that ask the client. They ask during a call, which stateless revisions
+// do not allow.
 func goSDKQuestions(t *testing.T, c *client.Client, e *ears) {
 	t.Helper()
 	callLogged(t, c, "log")
@@ -112,7 +112,7 @@ func goSDKQuestions(t *testing.T, c *client.Client, e *ears) {
 	if c.Revision() == mcp.Latest {
 		for _, name := range []string{"sample", "roots"} {
 			if result := called(t, c, name, nil); !result.IsError {
-				t.Errorf("%s says %s", name, result.Text())
+				t.Errorf("%s returned %s", name, result.Text())
 			}
 		}
 		return
@@ -162,7 +162,8 @@ func TestGoSDKMemory(t *testing.T) {
 	})
 }
 
-// remember stores, finds and deletes an entity. The memory servers of different authors have the same tools.
+// remember stores, finds and deletes an entity. The memory servers of different authors have the
+// same tools.
 func remember(t *testing.T, c *client.Client) {
 	t.Helper()
 	ada := map[string]any{"name": "Ada", "entityType": "person", "observations": []string{"counts"}}
@@ -207,7 +208,7 @@ func TestGoSDKSSE(t *testing.T) {
 		same(t, "server", c.Server().Name, "greeter1")
 		same(t, "greet", call(t, c, "greet1", map[string]string{"name": "Ada"}), "Hi Ada")
 		_, err := c.CallTool(t.Context(), "nonesuch", nil)
-		fails(t, "a tool that is not there", err, jsonrpc.InvalidParams)
+		fails(t, "a tool that does not exist", err, jsonrpc.InvalidParams)
 	})
 	t.Run("a path where there is nothing", func(t *testing.T) {
 		o, _ := listening(t)
@@ -218,8 +219,8 @@ func TestGoSDKSSE(t *testing.T) {
 	})
 }
 
-// TestGoSDKConformance tests the SDK's server for the official conformance suite. Unlike the examples, it
-// has progress, lists that change, and questions in stateless revisions.
+// TestGoSDKConformance tests the SDK's server for the official conformance suite. Unlike the
+// examples, it has progress, lists that change, and questions in stateless revisions.
 func TestGoSDKConformance(t *testing.T) {
 	t.Parallel()
 	program, address, stateless := build(t, goSDK+"conformance/everything-server"), freeAddress(t), freeAddress(t)

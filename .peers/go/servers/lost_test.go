@@ -11,8 +11,8 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// Restarted servers do not know the session, and report that in different ways. The client opens a new
-// session, and calls succeed.
+// Restarted servers do not know the session, and report that in different ways. The client opens a
+// new session, and calls succeed.
 func TestLostSession(t *testing.T) {
 	address := freeAddress(t)
 	_, port, _ := strings.Cut(address, ":")

@@ -43,7 +43,7 @@ func TestMCPGoEverything(t *testing.T) {
 			t.Errorf("a link: %+v", link)
 		}
 		_, err := c.CallTool(t.Context(), "nonesuch", nil)
-		fails(t, "a tool that is not there", err, jsonrpc.InvalidParams, jsonrpc.MethodNotFound, -32002)
+		fails(t, "a tool that does not exist", err, jsonrpc.InvalidParams, jsonrpc.MethodNotFound, -32002)
 		same(t, "progress for another client", call(t, c, "notify", nil), "notification sent successfully")
 		var progress []float64
 		call(t, c, "longRunningOperation", map[string]any{"duration": 0.3, "steps": 3}, client.OnProgress(func(p client.Progress) { progress = append(progress, p.Progress) }))
@@ -70,7 +70,7 @@ func mcpGoResources(t *testing.T, c *client.Client, e *ears) {
 	contents = must[[]mcp.ResourceContents](t)(c.ReadResource(t.Context(), "test://dynamic/resource/17"))
 	same(t, "a resource of a template", contents[0].URI, "test://dynamic/resource/17")
 	_, err := c.ReadResource(t.Context(), "test://nonesuch")
-	fails(t, "a resource that is not there", err, mcp.ResourceNotFound, jsonrpc.InvalidParams)
+	fails(t, "a resource that does not exist", err, mcp.ResourceNotFound, jsonrpc.InvalidParams)
 
 	same(t, "number of prompts", len(must[[]mcp.Prompt](t)(c.Prompts(t.Context()))), 2)
 	prompt := must[*mcp.PromptResult](t)(c.GetPrompt(t.Context(), "complex_prompt", map[string]string{"temperature": "0.5", "style": "formal"}))
@@ -125,7 +125,8 @@ func TestMCPGoStructured(t *testing.T) {
 	})
 }
 
-// asksNoMore checks that a tool fails that asks during a call, which stateless revisions do not allow.
+// asksNoMore checks that a tool fails that asks during a call, which stateless revisions do not
+// allow.
 func asksNoMore(t *testing.T, c *client.Client, name string, arguments any) {
 	t.Helper()
 	const why = "server-initiated requests are not supported"
@@ -133,7 +134,7 @@ func asksNoMore(t *testing.T, c *client.Client, name string, arguments any) {
 	if err != nil {
 		has(t, name, err.Error(), why)
 	} else if !result.IsError || !strings.Contains(result.Text(), why) {
-		t.Errorf("%s says %s", name, result.Text())
+		t.Errorf("%s returned %s", name, result.Text())
 	}
 }
 
@@ -197,12 +198,12 @@ func TestMCPGoSSE(t *testing.T) {
 	inEach(t, []way{overSSE(url), overHTTP(url).inSessions().as("sse, unannounced")}, func(t *testing.T, c *client.Client, _ *ears) {
 		same(t, "echo", call(t, c, "echo", map[string]string{"message": "hello"}), "Echo: hello")
 		_, err := c.CallTool(t.Context(), "nonesuch", nil)
-		fails(t, "a tool that is not there", err, jsonrpc.InvalidParams, jsonrpc.MethodNotFound, -32002)
+		fails(t, "a tool that does not exist", err, jsonrpc.InvalidParams, jsonrpc.MethodNotFound, -32002)
 	})
 }
 
-// TestMCPGoConformance tests mcp-go's server for the official conformance suite, which has more features
-// than the examples.
+// TestMCPGoConformance tests mcp-go's server for the official conformance suite, which has more
+// features than the examples.
 func TestMCPGoConformance(t *testing.T) {
 	address := freeAddress(t)
 	cmd := exec.Command(build(t, mcpGo+"conformance"))

@@ -124,7 +124,7 @@ func referenceResources(t *testing.T, c *client.Client, e *ears) {
 	contents = must[[]mcp.ResourceContents](t)(c.ReadResource(t.Context(), "demo://resource/dynamic/blob/7"))
 	has(t, "a blob", string(contents[0].Blob), "Resource 7")
 	_, err := c.ReadResource(t.Context(), "demo://nonesuch")
-	fails(t, "a resource that is not there", err, jsonrpc.InvalidParams, mcp.ResourceNotFound)
+	fails(t, "a resource that does not exist", err, jsonrpc.InvalidParams, mcp.ResourceNotFound)
 
 	same(t, "number of prompts", len(must[[]mcp.Prompt](t)(c.Prompts(t.Context()))), 4)
 	prompt := must[*mcp.PromptResult](t)(c.GetPrompt(t.Context(), "args-prompt", map[string]string{"city": "Bern"}))

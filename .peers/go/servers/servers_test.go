@@ -1,5 +1,5 @@
-// Package servers_test tests petrock's client with third-party servers: the examples of the official Go
-// SDK and of mcp-go, and the reference servers on npm.
+// Package servers_test tests petrock's client with third-party servers: the examples of the
+// official Go SDK and of mcp-go, and the reference servers on npm.
 package servers_test
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is the timeout for events that must happen.
 const patience = 10 * time.Second
 
 var (
@@ -117,8 +117,8 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// serve starts a server and waits until it listens at an address. The server is killed at the end of the
-// test.
+// serve starts a server and waits until it listens at an address. The server is killed at the end
+// of the test.
 func serve(t *testing.T, address string, cmd *exec.Cmd) {
 	t.Helper()
 	said := &text{}
@@ -208,7 +208,7 @@ func overSSE(address string) way {
 var (
 	// handshakes has "" and each revision with a handshake.
 	handshakes = []mcp.Revision{"", mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20250326, mcp.Revision20241105}
-	// either has also the stateless revision.
+	// either has the stateless revision too.
 	either = append([]mcp.Revision{"", mcp.Latest}, handshakes[1:]...)
 )
 
@@ -348,8 +348,8 @@ type ears struct {
 	forgiven  string        // a warning that does not fail the test
 }
 
-// listening returns options of a client that answers all questions and sends everything to e. Warnings of
-// the client fail the test.
+// listening returns options of a client that answers all questions and sends everything to e.
+// Warnings of the client fail the test.
 func listening(t *testing.T) (client.Options, *ears) {
 	t.Helper()
 	e := &ears{
@@ -395,7 +395,8 @@ func listening(t *testing.T) (client.Options, *ears) {
 	}, e
 }
 
-// elicit answers a form with the next value of fill. With "wait", it waits until the question is cancelled.
+// elicit answers a form with the next value of fill. With "wait", it waits until the question is
+// cancelled.
 func (e *ears) elicit(ctx context.Context, form *mcp.Elicitation) error {
 	offer(e.asked, form.Message)
 	select {
@@ -458,7 +459,7 @@ func call(t *testing.T, c *client.Client, name string, arguments any, options ..
 	t.Helper()
 	result := called(t, c, name, arguments, options...)
 	if result.IsError {
-		t.Fatalf("%s says: %s", name, result.Text())
+		t.Fatalf("%s returned %s", name, result.Text())
 	}
 	return result.Text()
 }

@@ -165,6 +165,7 @@ func OnStale(ctx context.Context, stuck *app.StuckError) {
 	}
 }
 
+// A staleMark is the value of staleKey.
 type staleMark struct {
 	Event  int64  `json:"event"` // sequence number
 	Reason string `json:"reason"`

@@ -25,7 +25,7 @@ type amending struct {
 	reason                string
 	force, dryRun, asJSON bool
 
-	effect    string   // what happens to the events, after "is" or "are"
+	effect    string   // of the change on the events, as it follows "is" or "are"
 	unchanged string   // why an event is left out, after "event 17"
 	changes   []string // of fields, without values, for the log
 	amend     func(r app.Record, before *app.Amendment) (app.Amendment, bool, error)
@@ -330,7 +330,7 @@ func editField(data json.RawMessage, path string, edit func(fields map[string]js
 	name, rest, isNested := strings.Cut(path, ".")
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
-		return data, errors.New("its data is not an object with fields")
+		return data, errors.New("not an object with fields")
 	}
 	if !isNested {
 		edit(fields, name)
@@ -338,7 +338,7 @@ func editField(data json.RawMessage, path string, edit func(fields map[string]js
 	}
 	inner, ok := fields[name]
 	if !ok {
-		return data, fmt.Errorf("it has no field %s", name)
+		return data, fmt.Errorf("no field %s", name)
 	}
 	if fields[name], err = editField(inner, rest, edit, nil); err != nil {
 		return data, fmt.Errorf("field %s: %w", name, err)

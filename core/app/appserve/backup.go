@@ -101,7 +101,8 @@ func checkTarget(file string) error {
 
 // backUp writes a backup to a new file, and compares it with the store.
 func (d *Data) backUp(ctx context.Context, store app.Store, file string) (digest app.Digest, err error) {
-	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.tmp") // others cannot read it
+	// Other users cannot read a file of CreateTemp.
+	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.tmp")
 	if err != nil {
 		return digest, err
 	}
@@ -289,9 +290,9 @@ func (d *Data) replaceWith(ctx context.Context, dir string, from app.View) (dige
 func (d *Data) newCopy() *cobra.Command {
 	return &cobra.Command{
 		Use:   "copy FROM TO",
-		Short: "Copy the event log to another place",
-		Long: `Copy the event log of one place, with everything that is stored with it, to another place, which
-must have no events. A place is a value of --data.
+		Short: "Copy the event log to another location",
+		Long: `Copy the event log in FROM, with everything that is stored with it, to TO, which must have no
+events. FROM and TO are values of --data.
 
 Both logs are replayed and compared before the copy is committed. If log copy fails or is
 interrupted, TO is as before. FROM is not changed. Events that servers append to FROM later are not

@@ -51,7 +51,7 @@ func (d *Data) existing(ctx context.Context, dir string) (app.Store, error) {
 	file := filepath.Join(dir, fileName)
 	_, lockErr := os.Stat(file + ".lock")
 	switch info, err := os.Stat(file); {
-	case errors.Is(err, fs.ErrNotExist) && lockErr == nil: // events are lost; open returns the error
+	case errors.Is(err, fs.ErrNotExist) && lockErr == nil: // events are lost; open fails
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, noDataError(fmt.Sprintf("no data in %s: %s has not run with it yet; if the data is elsewhere, %s", dir, d.program, d.dirHint()))
 	case err != nil:
@@ -85,7 +85,7 @@ func (d *Data) openURL(ctx context.Context, address string, mode app.OpenMode) (
 	}
 	store, err := d.postgres(ctx, address, d.program, mode)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, app.ErrUnavailable): // not the socket of the database
+	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, app.ErrUnavailable): // not a socket
 		return nil, noDataError(fmt.Sprintf("no data in %s: %s has not run with it yet; if the data is elsewhere, use --data URL or set %s", redacted(address), d.program, d.variable()))
 	case errors.Is(err, app.ErrFull):
 		return nil, err

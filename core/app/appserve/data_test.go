@@ -203,7 +203,7 @@ func TestPasswords(t *testing.T) {
 }
 
 // A URL of a database is opened by the part postgres, with the program as the default schema.
-// Without the part, the error says how to add it. Passwords are not printed.
+// Without the part, the error names the command that adds it. Passwords are not printed.
 func TestURL(t *testing.T) {
 	const address = "postgres://me:secret@db.example.com/shop"
 	t.Setenv("WEATHER_DATA", address)

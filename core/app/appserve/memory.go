@@ -34,7 +34,8 @@ func cgroupLimit(read func(path string) ([]byte, error)) int64 {
 		} else if parts[1] != "" {
 			continue
 		}
-		for dir := path.Clean("/" + parts[2]); ; dir = path.Dir(dir) { // in a container, only / may exist
+		// In a container, only the root of the hierarchy may exist.
+		for dir := path.Clean("/" + parts[2]); ; dir = path.Dir(dir) {
 			text, _ := read(path.Join(root, dir, file))
 			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 {
 				limit = min(limit, n)

@@ -113,7 +113,7 @@ The command only reads: if the data does not exist, it has no events. Servers ca
 	return cmd
 }
 
-// look calls f with the data, unless it does not exist. It creates and changes nothing. f can be
+// look calls f with the data, unless it does not exist. It creates and changes nothing. f may be
 // called twice. dir is the folder or the URL, without its password.
 func (d *Data) look(ctx context.Context, f func(app.TypeView) error) (dir string, err error) {
 	dir, err = d.folder()

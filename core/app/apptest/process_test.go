@@ -165,7 +165,7 @@ func writeChild(ctx context.Context, a *app.App) error {
 		}()
 	}
 	_, err := io.Copy(io.Discard, os.Stdin)
-	mu.Lock() // nothing is printed any more
+	mu.Lock() // print nothing further
 	return err
 }
 
@@ -292,8 +292,8 @@ func mixedChild(ctx context.Context, a *app.App) error {
 	return errors.Join(errors.Join(errs...), dumpChild(ctx, a))
 }
 
-// Four processes share a log, with 64 callers: no update is lost, there are no errors, and all
-// have the same state.
+// Four processes share a log, with 64 callers: no update is lost, there are no errors, and all have
+// the same state.
 func TestFourProcesses(t *testing.T) {
 	onEachStore(t, func(t *testing.T, path string) { testFourProcesses(t, path, rounds(25, 500), func() {}) })
 }

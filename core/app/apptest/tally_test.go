@@ -20,7 +20,7 @@ type Note struct {
 	By   int    `json:"by"`
 }
 
-// Noted is the place of a note in the log.
+// Noted is the position of a note in the log.
 type Noted struct {
 	Seq  int64  `json:"seq"`
 	ID   string `json:"id"`

@@ -41,7 +41,7 @@ func tickChild(ctx context.Context, _ *app.App) error {
 		return err
 	}
 	ahead := func() time.Time { return time.Now().Add(time.Duration(minutes) * time.Minute) } // no lease of another process lasts so long
-	a, err := app.Open(ctx, struct{ app.Store }{s}, app.Options{Now: ahead}, f)               // which is no Monitor, so the clock decides
+	a, err := app.Open(ctx, struct{ app.Store }{s}, app.Options{Now: ahead}, f)               // not a Monitor, so the clock decides
 	if err != nil {
 		return err
 	}

@@ -327,7 +327,7 @@ func TestEachConnectionEnds(t *testing.T) {
 }
 
 // A copy of a log, as by restore and log copy, is interrupted at each message, while two servers
-// use the empty log. It is there completely or not at all, and the servers go on.
+// use the empty log. The copy is complete or does not exist, and the servers continue.
 func TestCopyIsInterrupted(t *testing.T) {
 	server(t)
 	limit := 1

@@ -92,7 +92,7 @@ func newProxy(t testing.TB, address string) *proxy {
 	return p
 }
 
-// forward copies from one connection to another, until one of them ends, or loses says so.
+// forward copies from one connection to another, until one of them ends, or loses returns true.
 func (p *proxy) forward(to, from net.Conn, loses *atomic.Int64) {
 	buffer := make([]byte, 64<<10)
 	for {
@@ -149,7 +149,7 @@ func (p *proxy) cut(random *rand.Rand) {
 	}
 }
 
-// If the connection is lost during a commit, the write succeeds all the same, once.
+// If the connection is lost during a commit, the write still succeeds, once.
 func TestLostCommit(t *testing.T) {
 	p := newProxy(t, newSchema(t))
 	s := open(t, p.address)

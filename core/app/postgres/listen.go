@@ -19,7 +19,7 @@ const (
 const notifySQL = "SELECT pg_notify($1, $2)"
 
 const (
-	contended      = time.Second           // how long a store does not keep the lock after another asked for it
+	contended      = time.Second           // after a request, a store does not keep the lock
 	notifyInterval = 5 * time.Millisecond  // between notifications of commits
 	askDelay       = 2 * time.Millisecond  // before a store asks for the lock
 	askInterval    = 50 * time.Millisecond // and between its further requests
@@ -106,9 +106,9 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// notify tells other stores of commits until ctx ends. It does so after the commits, and not too
-// often: NOTIFY in the same transaction would make commits to all logs of the database server wait
-// for each other.
+// notify notifies other stores of commits until ctx ends. It does so after the commits, at most
+// once every notifyInterval: NOTIFY in the same transaction would make commits to all logs of the
+// database server wait for each other.
 func (s *Store) notify(ctx context.Context) {
 	for {
 		select {

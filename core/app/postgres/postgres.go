@@ -94,9 +94,9 @@ type Store struct {
 	stamp    *stampCall // the next read of the stamp; nil if no caller waits for it
 
 	changed   chan struct{} // see Changed
-	committed chan struct{} // tells the notifier of a commit
+	committed chan struct{} // signals a commit to notify
 	listening atomic.Bool   // notifications arrive
-	asked     atomic.Int64  // when another store last asked for the lock, as Unix time in nanoseconds
+	asked     atomic.Int64  // when another store last asked for the lock, in Unix nanoseconds
 
 	stop       context.CancelFunc // ends the goroutines
 	background sync.WaitGroup

@@ -306,8 +306,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// value returns the integer that a statement selects, next to the table. It does not wait longer
-// than for a connection.
+// value returns the integer that a statement selects, together with the table. It waits no longer
+// than it would wait for a connection.
 func (s *Store) value(ctx context.Context, sql string, args ...any) (value int64, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errTimeout)
 	defer cancel()
@@ -350,7 +350,7 @@ func (s *Store) Stamp(ctx context.Context) (int64, error) {
 	}
 }
 
-// readStamp reads the stamp after the read before has ended, which has an earlier deadline.
+// readStamp reads the stamp once the previous read, which has an earlier deadline, has ended.
 func (s *Store) readStamp(call *stampCall) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), patience, errTimeout)
 	defer cancel()

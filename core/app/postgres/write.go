@@ -212,7 +212,7 @@ func (s *Store) rollBack() {
 }
 
 // commit writes the changes and makes them durable. If the connection is lost meanwhile, commit
-// reconnects and looks whether the changes were committed; if not, and no other store has written,
+// reconnects and checks whether the changes were committed; if not, and no other store has written,
 // it tries again.
 func (t *tx) commit() error {
 	s := t.s
@@ -380,7 +380,7 @@ func (t *tx) settle(ctx context.Context, uncertain error) error {
 		}
 		return fmt.Errorf("%w: %w", uncertain, app.ErrConflict)
 	}
-	// Documents have no ids, so look who made the next commit.
+	// Documents have no ids, so check which store made the next commit.
 	if s.head.commits == t.head.commits+1 {
 		if s.head.isOwn {
 			t.committed()
@@ -431,7 +431,7 @@ func (s *Store) Scrub(ctx context.Context) (err error) {
 				time.Sleep(askInterval)
 			}
 		}
-		// Rewriting takes as long as it takes, but waiting for other transactions does not.
+		// Rewriting has no time limit, but waiting for other transactions has.
 		if _, err := conn.Exec(wait, "SELECT set_config('lock_timeout', $1, false)", strconv.FormatInt(s.timeout.Milliseconds(), 10)); err != nil {
 			return scrubError(err)
 		}

@@ -85,7 +85,8 @@ func (c *conn) exec(sql string, args ...any) error {
 // execContext runs a statement. It does not retry after ctx has ended.
 func (c *conn) execContext(ctx context.Context, sql string, args ...any) error {
 	return c.runStmt(ctx, sql, args, func(s stmt, args []driver.NamedValue) error {
-		_, err := s.ExecContext(context.Background(), args) // with another context the driver starts a goroutine
+		// With another context, the driver would start a goroutine.
+		_, err := s.ExecContext(context.Background(), args)
 		return err
 	})
 }
@@ -219,8 +220,8 @@ func marked(path string, err error) error {
 // commit and even after it. If a process dies in between, the number stays odd, and until the next
 // write every stamp counts as changed.
 //
-// The sequence number of the last committed event follows it. If the log ends before that
-// event, a part of it was lost.
+// The sequence number of the last committed event follows it. If the log ends before that event, a
+// part of it was lost.
 type counter struct {
 	mu     sync.Mutex // held while this process commits
 	file   *os.File   // nil without file locks

@@ -379,7 +379,7 @@ PRAGMA application_id=0x70747263;
 PRAGMA user_version=1;
 `
 
-// The store of an older build gets actors, causes and a document for each amendment, also if
+// The store of an older build gets actors, causes and a document for each amendment, even if
 // several processes open it at once. A process of the older build that has it open can continue to
 // use it.
 func TestMigrate(t *testing.T) {

@@ -112,7 +112,8 @@ func (s suite) keys() {
 			s.Errorf("duplicate key: %v, want app.ErrConflict", err)
 		}
 	}
-	s.first.Write(s.Context(), func(tx app.Tx) error { // f ignores the error, so Write must return it
+	// f ignores the error, so Write must return it.
+	s.first.Write(s.Context(), func(tx app.Tx) error {
 		tx.Append(Record(5), keyed(6, "b"))
 		tx.Find("b")
 		return nil

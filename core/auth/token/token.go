@@ -52,7 +52,7 @@ type Options struct {
 	Issuers  []string     // accepted issuers, exactly as in their tokens
 	JWKS     string       // URL of the keys of a single issuer (default: from its metadata)
 	Required []string     // scopes that every call requires; published in the metadata
-	Client   *http.Client // for requests to issuers; its CheckRedirect and Jar are ignored (optional)
+	Client   *http.Client // for requests to issuers, without its CheckRedirect and Jar (optional)
 	Logger   *slog.Logger // default: slog.Default()
 }
 

@@ -52,8 +52,8 @@ func (s *Schema) RootIsObject() bool {
 	return s.root.types == objectKind && kindOf(s.root.part.child("type").raw) == stringKind
 }
 
-// Validate validates one JSON value. Its error has a line for each problem, such as
-// "limit: must be at most 100, got 250", in the order of the value.
+// Validate validates one JSON value. Its error has a line for each problem, such as "limit: must be
+// at most 100, got 250", in the order of the value.
 func (s *Schema) Validate(data json.RawMessage) error {
 	if err := strictjson.Check(data); err != nil {
 		return fmt.Errorf("parse JSON: %w", err)
@@ -61,8 +61,8 @@ func (s *Schema) Validate(data json.RawMessage) error {
 	return s.ValidateChecked(data)
 }
 
-// ValidateChecked is a faster [Schema.Validate] for data that [strictjson.Check] accepts. It may panic on
-// other input.
+// ValidateChecked is a faster [Schema.Validate] for data that [strictjson.Check] accepts. It may
+// panic on other input.
 func (s *Schema) ValidateChecked(data json.RawMessage) error {
 	v := validation{work: 1<<25 + 64*len(data)}
 	v.check(s.root, bytes.TrimSpace(data), nil)
@@ -169,7 +169,7 @@ func (c *compiler) keyword(n *node, p *part) {
 	c.stringKeyword(n, p)
 }
 
-// unsupported has what to use instead of the keywords that this package cannot check.
+// unsupported maps each keyword that this package cannot check to its replacement.
 var unsupported = map[string]string{
 	"unevaluatedProperties": "additionalProperties next to properties",
 	"unevaluatedItems":      "items next to prefixItems",

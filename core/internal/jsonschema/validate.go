@@ -23,7 +23,7 @@ type validation struct {
 	failed   bool
 	problems []string    // the first maxProblems, a line each
 	more     int         // number of further problems
-	work     int         // remaining budget, in bytes read; bounds the time that recursive schemas take
+	work     int         // remaining budget in bytes read, which bounds recursive schemas
 	depth    int         // nesting depth in the value
 	expected expectation // set if the value itself is of the wrong kind
 }
@@ -373,7 +373,8 @@ type dependency struct {
 
 func (v *validation) checkObject(r *objectRules, raw []byte, at *location) {
 	size, required := 0, 0
-	here := location{parent: at, index: -1} // shared by all members: inside the function it would escape to the heap
+	// All members share one location: inside the function it would escape to the heap.
+	here := location{parent: at, index: -1}
 	v.depth++
 	_ = strictjson.Members(raw, func(key, value []byte) error {
 		size++

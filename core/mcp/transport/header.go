@@ -90,6 +90,8 @@ func (f *headerFinder) search(raw json.RawMessage, path []string, reachable bool
 	})
 }
 
+// header adds the argument at path. raw is the value of its keyword x-mcp-header, and kind its
+// type, both as JSON.
 func (f *headerFinder) header(raw, kind json.RawMessage, path []string) error {
 	where := strings.Join(path, ".")
 	name, ok := strictjson.Unquote(raw)

@@ -1,6 +1,7 @@
 // Package transport is plumbing for petrock's own transports and generators; servers do not need
-// it. It has what package mcp and a transport that receives each message separately, such as
-// package mcphttp, tell each other about a request.
+// it. It is the interface between package mcp and a transport that receives each message
+// separately, such as package mcphttp: a [Responder] answers a request and describes its origin,
+// and [HeaderArguments] finds the arguments that HTTP headers repeat.
 package transport
 
 import (
@@ -11,12 +12,12 @@ import (
 )
 
 // A Responder answers a message of mcp.Session.Receive over the transport that the message came
-// from.
+// from. The transport implements it. Several goroutines may use it until Respond has been called.
 type Responder interface {
 	jsonrpc.Responder
 
 	// CheckRequest compares a request of revision 2026-07-28 with data of the transport, such as
-	// HTTP headers.
+	// HTTP headers. An error refuses the request before its handler is called.
 	CheckRequest(r Request) error
 
 	// Reserve counts n bytes of memory for the session until it ends, or for the request if it has
@@ -26,15 +27,16 @@ type Responder interface {
 	// Origin returns where the request comes from.
 	Origin() Origin
 
-	// Suspend lets the client disconnect and fetch the response after retry, if that is possible.
+	// Suspend lets the client disconnect and fetch the response after retry, if the transport and
+	// the client support that. Otherwise it does nothing.
 	Suspend(retry time.Duration)
 }
 
-// An Origin says where a request comes from.
+// An Origin describes where a request comes from, as the transport knows it.
 type Origin struct {
 	Caller      string // name or address of the client, for the log
-	Session     string // the session as the log shows it, which is not enough to use it; may be empty
-	Traceparent string // header of the W3C recommendation Trace Context, as the client sent it; may be empty
+	Session     string // as the log shows it, which does not give access to it; may be empty
+	Traceparent string // header of W3C Trace Context, as the client sent it; may be empty
 	Version     string // the revision that the transport names, such as in a header; may be empty
 }
 

@@ -19,7 +19,7 @@ type Field struct {
 // the same key, [Dominant] decides which one gets it.
 type Claim struct {
 	Key      string
-	Depth    int  // 1 for a field of the struct itself, and 1 more for each embedded struct around it
+	Depth    int  // 1 for a field of the struct itself, 1 more for each embedded struct around it
 	Tagged   bool // the json tag sets the key
 	Quoted   bool // the json tag has the option string
 	Omits    bool // the json tag has the option omitempty or omitzero

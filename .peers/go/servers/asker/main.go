@@ -1,6 +1,6 @@
-// Command asker is a server on mcp-go with features that the examples of mcp-go lack: a tool that asks in
-// both eras, and lists and a resource that change. It serves over stdio or, with an address as argument,
-// over HTTP.
+// Command asker is a server on mcp-go with features that the examples of mcp-go lack: a tool that
+// asks in both eras, and lists and a resource that change. It serves over stdio or, with an address
+// as argument, over HTTP.
 package main
 
 import (

@@ -1,5 +1,6 @@
-// Command keeper is a server on the official Go SDK that stores events, so that clients can resume broken
-// streams. No server of the SDK itself does. It serves over HTTP at the address in its argument.
+// Command keeper is a server on the official Go SDK that stores events, so that clients can resume
+// broken streams. No server of the SDK itself does. It serves over HTTP at the address in its
+// argument.
 package main
 
 import (

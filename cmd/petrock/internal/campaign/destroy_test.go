@@ -50,7 +50,7 @@ func TestDestroyLeavesNoFailingTests(t *testing.T) {
 		kind, name string
 		first      string   // a worker that is destroyed first
 		refused    string   // part of the refusal; "" if it succeeds
-		gone       []string // tests that are also removed, besides its own
+		gone       []string // tests that are removed in addition to its own
 	}{
 		{kind: "command", name: "links/create", refused: "destroy command links_create: other code uses it:\n  features/links/digest.go:"},
 		{kind: "command", name: "links/create", first: "links/digest", gone: []string{"count_test.go", "delete_test.go", "get_test.go", "list_test.go", "star_test.go", "update_test.go"}},
@@ -92,8 +92,8 @@ func TestDestroyLeavesNoFailingTests(t *testing.T) {
 	}
 }
 
-// wantTests fails the test unless a result lists exactly these tests of links as removed, besides
-// its own.
+// wantTests fails the test unless a result lists exactly these tests of links as removed, in
+// addition to the component's own.
 func (w *world) wantTests(result *engine.Result, gone []string) {
 	w.Helper()
 	own := strings.TrimPrefix(strings.TrimPrefix(result.Name, "links_"), "links/") + "_test.go"
@@ -108,12 +108,12 @@ func (w *world) wantTests(result *engine.Result, gone []string) {
 	}
 	for _, name := range gone {
 		if want := "features/links/" + name + ": removed this file, because it used "; !strings.Contains(result.String(), want) {
-			w.Errorf("the result does not say %q:\n%s", want, result)
+			w.Errorf("the result lacks %q:\n%s", want, result)
 		}
 	}
 }
 
-// Edited tests that use a component prevent that it is destroyed, also with force.
+// A component that edited tests use cannot be destroyed, even with force.
 func TestDestroyRefusesEditedTests(t *testing.T) {
 	needsLong(t)
 	t.Parallel()

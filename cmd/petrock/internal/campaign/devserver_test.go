@@ -37,7 +37,7 @@ func (w *world) serve(o devserver.Options) *mcptest.Client {
 	return mcptest.Connect(w, tools.Server)
 }
 
-// mustCall calls a tool of the dev server and returns its whole result. It fails the test on any
+// mustCall calls a tool of the dev server and returns its result in full. It fails the test on any
 // error.
 func mustCall[T any](w *world, client *mcptest.Client, tool string, arguments any) (out T) {
 	w.Helper()
@@ -48,7 +48,7 @@ func mustCall[T any](w *world, client *mcptest.Client, tool string, arguments an
 	}
 	result := client.CallTool(tool, arguments)
 	if result.IsError {
-		w.Fatalf("%s says: %s", tool, result.Text())
+		w.Fatalf("%s returned %s", tool, result.Text())
 	}
 	if err := json.Unmarshal(result.StructuredContent, &out); err != nil {
 		w.Fatalf("%s: %v: %s", tool, err, result.StructuredContent)
@@ -121,7 +121,7 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 		{"exits", "os.Exit(3)\nreturn BadOutput{}, nil", "ended the process with exit code 3"},
 		{"writes outside", "return BadOutput{Result: \"a\"}, os.WriteFile(" + quote(outside) + ", []byte(\"x\"), 0o644)", "Examples may write only to their working directory"},
 	}
-	// The cases are slow: pick some.
+	// The cases are slow, so only some of them run by default.
 	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	picked := all[:rounds(1, len(all))]
 	t.Logf("%d of %d bodies, with seed %d", len(picked), len(all), *seed)
@@ -130,7 +130,7 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 			said := client.CallTool("generate_tool", object{"description": "Does its work.", "name": "bad", "fields": []string{"text"}, "body": test.body,
 				"examples": []object{{"input": object{"text": "a"}, "output": object{"result": "a"}}}})
 			if !said.IsError || !strings.Contains(said.Text(), test.says) || !strings.Contains(said.Text(), "Nothing was changed") {
-				t.Errorf("it returned:\n%s\nwant %s in it", said.Text(), test.says)
+				t.Errorf("got:\n%s\nwant %s in it", said.Text(), test.says)
 			}
 			var fault engine.Fault
 			if err := json.Unmarshal(said.StructuredContent, &fault); err != nil || fault.OK || fault.Refusal == nil || fault.Error() != said.Text() {
@@ -273,7 +273,7 @@ func withoutOperation(t *testing.T, text string) string {
 	return string(made)
 }
 
-// apply writes what the plan showed, once, and only if it would still write the same.
+// apply writes the files of the plan, once, and only if it would still write the same files.
 func TestDevServerPlans(t *testing.T) {
 	needsLong(t)
 	w := newWorld(t)
@@ -387,7 +387,7 @@ func TestDevServerIsRooted(t *testing.T) {
 	}
 }
 
-// Programs are built in a folder of the project. If it is a link to another place, build fails.
+// Programs are built in a folder of the project. If it is a link to another folder, build fails.
 func TestDevServerBuildsInside(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
@@ -415,7 +415,7 @@ func TestDevServerWithoutExec(t *testing.T) {
 			t.Errorf("there is a tool %s, want neither call nor test", tool.Name)
 		}
 		if tool.Annotations.OpenWorldHint != nil && *tool.Annotations.OpenWorldHint && !slices.Contains([]string{"apply", "change", "edit"}, tool.Name) {
-			t.Errorf("%s says that it runs code", tool.Name)
+			t.Errorf("%s is described as running code", tool.Name)
 		}
 	}
 	marker := filepath.Join(w.base, "ran")

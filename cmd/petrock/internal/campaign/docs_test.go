@@ -79,10 +79,10 @@ func (w *world) useGenerator(client *mcptest.Client) (operation string) {
 		w.Errorf("the new generator makes %+v", first)
 	}
 	if said := client.CallTool("generate_macro", object{"name": "first", "subject": "VPN"}); !said.IsError || !strings.Contains(said.Text(), "macros/first.go already exists") {
-		w.Errorf("a second time it says %s", said.Text())
+		w.Errorf("the second generate_macro returned %s", said.Text())
 	}
 	if said := client.CallTool("generate_component", object{"kind": "nothing", "name": "x"}); !said.IsError || !strings.Contains(said.Text(), `generator "nothing" does not exist`) {
-		w.Errorf("for an unknown kind it says %s", said.Text())
+		w.Errorf("generate_component with an unknown kind returned %s", said.Text())
 	}
 	return first.Operation
 }

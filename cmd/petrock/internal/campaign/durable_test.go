@@ -93,7 +93,7 @@ func (w *world) caller(client *mcptest.Client) func(tool string, arguments objec
 	return func(tool string, arguments object, says string) {
 		w.Helper()
 		if said := client.CallTool("call", object{"name": tool, "arguments": arguments}); !strings.Contains(said.Text(), says) {
-			w.Errorf("%s %v says %s, want %s in it", tool, arguments, said.Text(), says)
+			w.Errorf("%s %v returned %s, want %s in it", tool, arguments, said.Text(), says)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// A made is a generated component, with what others can depend on.
+// A made is a generated component, with the names that other components can depend on.
 type made struct {
 	operations []string // that can be undone to remove it: the generation, or the undo of its undo
 	feature    string   // that contains it, or ""

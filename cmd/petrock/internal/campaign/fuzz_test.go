@@ -86,7 +86,7 @@ func (w *world) planned(file engine.FileChange) {
 	}
 	dir, _, _ := strings.Cut(file.Path, "/")
 	if !strings.Contains(" tools resources prompts cmd ", " "+dir+" ") || path.Clean(file.Path) != file.Path || strings.Contains(file.Path, "..") || strings.ContainsAny(file.Path, "\\:\n") {
-		w.Errorf("it would write %q", file.Path)
+		w.Errorf("the dry run plans to write %q", file.Path)
 		return
 	}
 	var was []byte

@@ -168,7 +168,7 @@ func TestHostileBodies(t *testing.T) {
 		{"query", input{Body: "s.Order = append(s.Order, \"x\")\nreturn BadOutput{}, nil", Examples: given(`{}`)}, "the state of posts differs"},
 		{"worker", input{On: []string{"posts/create"}, Body: "return errors.New(\"never\")", Examples: given(`{"tool":"posts_create","input":{"title":"a"}}`)}, "event 1: never"},
 	}
-	// Running is slow: pick some cases.
+	// Running is slow, so only some of the cases run by default.
 	rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	run, bodies := 0, rounds(1, len(all))
 	all = slices.DeleteFunc(all, func(b hostileBody) bool {

@@ -55,7 +55,8 @@ func hostiles() []hostile {
 	add(named("clients reject the name", strings.Repeat("a", 64))...)
 	add(named("is reserved in tools; choose another name", "new", "register", "tools", "New", "prompts", "resources")...)
 
-	// Names with a special meaning in Go, its build rules, Windows or petrock, which are valid here.
+	// Names with a special meaning in Go, its build rules, Windows or petrock, which are valid
+	// here.
 	add(named("", "func", "type", "go", "import", "range", "select", "string", "error", "nil", "true", "any", "len", "append", "make", "iota",
 		"send-test", "export-windows", "run_arm64", "linux", "send_linux_amd64", "unix", "js", "x_js", "wasm", "test", "a_test", "test_test", "con", "aux_nul", "com1",
 		"gen", "tools_gen", "x_gen", "init", "main", "hello", "petrock", "vendor", "testdata", "internal", "context", "errors", "testing", "mcp", "schema", "json",
@@ -133,7 +134,8 @@ func (w *world) clear(err error) {
 	}
 }
 
-// Any input is refused with the reason, and nothing changes, or it is generated, and the project is sound.
+// Any input is refused with the reason, and nothing changes, or it is generated, and the project is
+// sound.
 func TestHostileInput(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -144,8 +146,8 @@ func TestHostileInput(t *testing.T) {
 	w.tried(w.takes(all))
 }
 
-// takes generates from inputs one after another. Each is refused with the reason, and nothing changes, or it
-// is generated, and no other file changes.
+// takes generates from inputs one after another. Each is refused with the reason, and nothing
+// changes, or it is generated, and no other file changes.
 func (w *world) takes(all []hostile) *engine.Engine {
 	t := w.TB
 	t.Helper()

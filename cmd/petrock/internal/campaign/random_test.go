@@ -175,7 +175,7 @@ func (m *maker) described() string {
 	}
 	text = strings.ReplaceAll(text, "\t", " ")
 	if strings.HasPrefix(strings.TrimSpace(text), "+build") {
-		text = "It is " + text // gofmt reads a comment that begins so
+		text = "It is " + text // gofmt moves a comment that begins with it
 	}
 	return one(m, " ", ":", " : ") + `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }

@@ -48,12 +48,12 @@ func TestSession(t *testing.T) {
 		size += len(encoded)
 		said := result.Text() + string(result.StructuredContent)
 		if result.IsError != (s.Error != "") || !strings.Contains(said, s.Want) || !strings.Contains(said, s.Error) {
-			t.Fatalf("%s %s says\n%s\nwant %s%s", s.Tool, s.Arguments, said, s.Want, s.Error)
+			t.Fatalf("%s %s returned\n%s\nwant %s%s", s.Tool, s.Arguments, said, s.Want, s.Error)
 		}
 		for name, pattern := range s.Save {
 			found := regexp.MustCompile(pattern).FindStringSubmatch(said)
 			if found == nil {
-				t.Fatalf("%s %s says\n%s\nwithout %s", s.Tool, s.Arguments, said, pattern)
+				t.Fatalf("%s %s returned\n%s\nwithout %s", s.Tool, s.Arguments, said, pattern)
 			}
 			saved[name] = found[1]
 		}

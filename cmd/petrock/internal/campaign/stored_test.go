@@ -29,7 +29,7 @@ var steps = flag.Int("steps", 20, "steps of TestStoredEventsStayReadable")
 
 // After each accepted step of random operations, undos, edits by hand and commits, a server that is
 // built from the source starts on the project's data, and on data that servers of earlier commits
-// have written. Replay gives the state before the step, but for what the step has decided. A
+// have written. Replay returns the state before the step, except for the decisions of the step. A
 // refusal changes nothing, and the calls that it names do not lead in a circle.
 func TestStoredEventsStayReadable(t *testing.T) {
 	needsLong(t)
@@ -54,7 +54,7 @@ func TestStoredEventsStayReadable(t *testing.T) {
 	t.Logf("%d accepted and %d refused operations, %d events, in %v", h.accepted, h.refused, len(h.stores[0].events)+len(h.stores[1].events), time.Since(begin).Round(time.Second))
 }
 
-// A history is a project with data, on which random steps are done.
+// A history is a project with data, on which random steps are performed.
 type history struct {
 	*world
 	*maker
@@ -157,8 +157,8 @@ func (h *history) components(kind derive.Kind) []derive.Component {
 	return slices.DeleteFunc(list.Components, func(c derive.Component) bool { return c.Kind != kind || c.Feature == "" || c.Func == "Dump" })
 }
 
-// settle looks at the project after a step. If its check passes, the server must start on all data,
-// with the state that it had. If not, edits by hand are the reason.
+// settle checks the project after a step. If petrock's check passes, the server must start on all
+// data, with the state before the step. If not, edits by hand must be the reason.
 func (h *history) settle() {
 	h.Helper()
 	checked, err := h.e.Check(h.Context())
@@ -363,7 +363,7 @@ func (h *history) dump(s *server) map[int64]string {
 	return state
 }
 
-// execute calls random commands and queries of the built server, and notes the events and the
+// execute calls random commands and queries of the built server, and records the events and the
 // state.
 func (h *history) execute(s *store) {
 	h.Helper()

@@ -244,7 +244,7 @@ func TestUndo(t *testing.T) {
 			edited := s.tree()
 			refused := s.refusal(second(s.e.Destroy(s.Context(), "tool", "a", engine.Options{Force: true})))
 			if !strings.Contains(refused.Error(), "also contains tool second") {
-				s.Errorf("the refusal says: %v", refused)
+				s.Errorf("the refusal returned %v", refused)
 			}
 			s.unchanged(edited, "after the refusal,")
 		}},
@@ -252,7 +252,7 @@ func TestUndo(t *testing.T) {
 			with := s.tree()
 			for _, what := range [][2]string{{"tool", "b"}, {"prompt", "a"}, {"nonsense", "a"}, {"tool", "../a"}, {"tool", ""}, {"generator", "tool"}} {
 				if _, err := s.e.Destroy(s.Context(), what[0], what[1], engine.Options{}); err == nil {
-					s.Errorf("it destroys %q", what)
+					s.Errorf("the destroyed components include %q", what)
 				}
 			}
 			s.unchanged(with, "after that,")

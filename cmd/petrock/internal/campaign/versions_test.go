@@ -144,7 +144,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	_, err = e.Sync(t.Context(), engine.Options{})
 	w.says(err, changed)
 
-	// A new version also works after the edit, even if another command is broken.
+	// A new version can be generated after the edit, even if another command is broken.
 	w.replace("features/links/update.go", `json:"url,omitempty"`, `json:"href,omitempty"`)
 	_, err = w.version(e, object{"name": "links/create"})
 	w.says(err, "url: no such field now", "rename url=NEW", "href: new required field", "default href=VALUE")

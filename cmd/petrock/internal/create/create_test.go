@@ -12,8 +12,7 @@ import (
 	"github.com/petrock/petrock/cmd/petrock/internal/testenv"
 )
 
-// world is a folder to make projects in, without a network, and with a folder for what
-// is temporary.
+// world returns a folder for projects and a folder for temporary files. It disables the network.
 func world(t *testing.T) (base, temporary string) {
 	t.Helper()
 	base, temporary = t.TempDir(), t.TempDir()
@@ -40,7 +39,7 @@ func isEmpty(t *testing.T, dir string) {
 	}
 }
 
-// Whenever it is interrupted before the move, nothing is left, not even by Go.
+// A run that is interrupted before the move leaves no files, not even temporary ones of Go.
 func TestInterrupted(t *testing.T) {
 	base, temporary := world(t)
 	for _, at := range []string{"writing", "compiling", "creating the first commit"} {
@@ -63,7 +62,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// What comes too late changes nothing: what is made is made.
+// An interrupt after the move has no effect: the project exists.
 func TestInterruptedTooLate(t *testing.T) {
 	base, _ := world(t)
 	ctx := &late{Context: t.Context(), file: filepath.Join(base, "hello", "go.mod")}
@@ -74,11 +73,11 @@ func TestInterruptedTooLate(t *testing.T) {
 		t.Errorf("got %+v, %v; want no error, the folder %s and no git", result, err, filepath.Join(base, "hello"))
 	}
 	if ctx.Err() == nil {
-		t.Error("it was not interrupted: got no error, want one")
+		t.Error("after the move the context has not ended, want it interrupted")
 	}
 }
 
-// late is a context that ends when a file is there.
+// late is a context that ends when a file exists.
 type late struct {
 	context.Context
 	file string
@@ -91,8 +90,7 @@ func (l *late) Err() error {
 	return nil
 }
 
-// What an interrupted run had begun to move into a folder is finished, and told from another
-// project.
+// A run finishes the move of an interrupted run, and fails if that was another project.
 func TestFinished(t *testing.T) {
 	base, _ := world(t)
 	options := create.Options{Answers: scaffold.Answers{Name: "hello", Module: "hello"}, Dir: ".", Base: base, NoGit: true}
@@ -113,11 +111,11 @@ func TestFinished(t *testing.T) {
 	}
 
 	if _, err := create.Run(t.Context(), scaffold.Embedded(), other); err == nil || !strings.Contains(err.Error(), "holds the project hello, module hello, which an interrupted run left") {
-		t.Errorf(`of another project, got %v; want an error containing "holds the project hello, module hello, which an interrupted run left"`, err)
+		t.Errorf(`for another project: got %v, want an error containing "holds the project hello, module hello, which an interrupted run left"`, err)
 	}
 }
 
-// interruptMove leaves a folder as a run leaves it that is killed while it moves.
+// interruptMove creates a folder with the files of a run that was killed during the move.
 func interruptMove(t *testing.T, base string, o create.Options) {
 	t.Helper()
 	if _, err := create.Run(t.Context(), scaffold.Embedded(), o); err != nil {

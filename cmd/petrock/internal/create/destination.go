@@ -41,7 +41,7 @@ func (e *notEmptyError) Error() string {
 	return fmt.Sprintf("%s already exists and is not empty: it contains %s", e.Dir, strings.Join(e.Holds, ", "))
 }
 
-// checkDestination reports why a project cannot be created at dest. It changes nothing.
+// checkDestination returns an error if a project cannot be created at dest. It changes nothing.
 func checkDestination(dest string) error {
 	_, _, err := inspect(dest)
 	return err
@@ -94,8 +94,8 @@ func (p *destination) prepare() error {
 	return errors.Join(os.Mkdir(p.Dir(), 0o755), os.Mkdir(p.Scratch(), 0o755))
 }
 
-// inspect reports whether dest exists, and the names in it. The error says why no project can be
-// created there.
+// inspect reports whether dest exists, and the names in it. It returns an error if no project can
+// be created there.
 func inspect(dest string) (exists bool, names []string, err error) {
 	info, err := os.Stat(dest)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -194,8 +194,8 @@ const (
 )
 
 // hiddenFor returns the name of the hidden folder next to dest. Two runs with one destination use
-// the same name, so that one waits for the other. Runs of different users do not, because they
-// cannot remove each other's files.
+// the same name, so that the second finds the lock of the first. Runs of different users do not,
+// because they cannot remove each other's files.
 func hiddenFor(dest string) string {
 	sum := sha256.Sum256([]byte(strconv.Itoa(os.Getuid()) + " " + filepath.Base(dest)))
 	return hiddenName + "-" + hex.EncodeToString(sum[:4])
@@ -350,7 +350,7 @@ func (p *destination) mark() error {
 	return os.Rename(draft, filepath.Join(p.hidden, movingName))
 }
 
-// moveError explains why the move failed: most likely another run was faster.
+// moveError returns the reason why the move failed: most likely another run was faster.
 func (p *destination) moveError(err error) error {
 	if p.keep {
 		return &unfinishedError{Dir: p.dest, Err: err}

@@ -33,7 +33,7 @@ func writeFile(t *testing.T, file string) {
 	}
 }
 
-// holds fails the test unless a folder holds these names, all that are hidden among them.
+// holds fails the test unless a folder has exactly these entries, including hidden ones.
 func holds(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -45,7 +45,7 @@ func holds(t *testing.T, dir string, want ...string) {
 		got = append(got, entry.Name())
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("%s holds %q, not %q", dir, got, want)
+		t.Errorf("entries of %s = %q, want %q", dir, got, want)
 	}
 }
 
@@ -54,7 +54,7 @@ func TestMove(t *testing.T) {
 		parent := t.TempDir()
 		p := open(t, filepath.Join(parent, dest))
 		if _, err := os.Stat(p.Dest()); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("before the move it is there: got %v, want %v", err, os.ErrNotExist)
+			t.Errorf("before the move: os.Stat(p.Dest()): err = %v, want %v", err, os.ErrNotExist)
 		}
 		if err := errors.Join(p.Move(), p.Close()); err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// An empty folder stays the folder that it is: somebody may be in it.
+// An empty folder is not replaced, because it may be the working directory of another process.
 func TestMoveIntoEmptyFolder(t *testing.T) {
 	dest := t.TempDir()
 	before, err := os.Stat(dest)
@@ -112,17 +112,18 @@ func TestRefused(t *testing.T) {
 	} {
 		_, err := openDestination(filepath.Join(dir, dest))
 		if err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%s: %v, and not %q; want an error containing %q", dest, err, say, say)
+			t.Errorf("openDestination(%q): err = %v, want it to contain %q", dest, err, say)
 		}
 		if dest != "file/below/x" && checkDestination(filepath.Join(dir, dest)) == nil {
-			t.Errorf("%s: a look at it finds nothing wrong", dest)
+			t.Errorf("checkDestination(%q) = nil, want an error", dest)
 		}
 	}
 	holds(t, dir, "file", "full", "link")
 	holds(t, filepath.Join(dir, "full"), "README.md")
 }
 
-// Somebody else came first while this one was at work.
+// A move fails if another process has written to the destination in the meantime, and its files
+// stay.
 func TestTakenMeanwhile(t *testing.T) {
 	parent := t.TempDir()
 	dest := filepath.Join(parent, "hello")
@@ -155,7 +156,7 @@ func TestTwoAtOnePlace(t *testing.T) {
 	dest := filepath.Join(t.TempDir(), "hello")
 	first := open(t, dest)
 	if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "another petrock process is creating") {
-		t.Errorf(`the second gets %v; want an error containing "another petrock process is creating"`, err)
+		t.Errorf(`the second run: err = %v, want it to contain "another petrock process is creating"`, err)
 	}
 	if err := errors.Join(first.Move(), first.Close()); err != nil {
 		t.Fatal(err)
@@ -166,8 +167,8 @@ func TestTwoAtOnePlace(t *testing.T) {
 	}
 }
 
-// What a killed process leaves is removed by the next, for whatever it comes; what a living one
-// holds is not.
+// A run removes the hidden folders of killed runs, for any destination, but not those of running
+// ones.
 func TestLeftovers(t *testing.T) {
 	parent := t.TempDir()
 	for _, left := range []string{".petrock-new-00000001/project/go.mod", ".petrock-new-00000001/lock", ".petrock-new-00000002/scratch/overlay.json"} {
@@ -190,11 +191,11 @@ func TestLeftovers(t *testing.T) {
 	}
 	holds(t, parent)
 
-	// Also by one that is refused.
+	// Even a run that is refused removes them.
 	writeFile(t, filepath.Join(parent, ".petrock-new-00000004", "project", "go.mod"))
 	writeFile(t, filepath.Join(parent, "full", "file"))
 	if _, err := openDestination(filepath.Join(parent, "full")); err == nil {
-		t.Error("it is not refused: got no error, want one")
+		t.Error("openDestination of a full folder: err = nil, want an error")
 	}
 	holds(t, parent, "full")
 	if err := os.RemoveAll(filepath.Join(parent, "full")); err != nil {
@@ -209,10 +210,10 @@ func TestLeftovers(t *testing.T) {
 	holds(t, parent, "go.mod", "tools")
 }
 
-// A move into an empty folder that was cut short, after any number of names, is finished.
+// A move into an empty folder that was interrupted, after any number of entries, is finished.
 func TestFinished(t *testing.T) {
 	all := []string{".git", "cmd", "go.mod", "tools"}
-	for moved := range len(all) + 2 { // at the end, even the folder that they were in is gone
+	for moved := range len(all) + 2 { // in the last round, the folder of the entries is removed too
 		dest := t.TempDir()
 		mark(t, dest, all...)
 		writeFile(t, filepath.Join(dest, ".petrock-new", "lock"))
@@ -242,11 +243,11 @@ func TestFinished(t *testing.T) {
 	}
 }
 
-// If the rest cannot be moved, nothing is lost, and once it can be, it is.
+// If the rest cannot be moved, nothing is lost, and a later run moves it.
 func TestUnfinished(t *testing.T) {
 	dest := t.TempDir()
 	writeFile(t, filepath.Join(dest, "cmd", "main.go"))
-	writeFile(t, filepath.Join(dest, "go.mod")) // the user's own, made meanwhile
+	writeFile(t, filepath.Join(dest, "go.mod")) // written by the user in the meantime
 	mark(t, dest, "cmd", "go.mod", "tools")
 	writeFile(t, filepath.Join(dest, ".petrock-new", "project", "go.mod"))
 	writeFile(t, filepath.Join(dest, ".petrock-new", "project", "tools", "add.go"))
@@ -270,15 +271,15 @@ func TestUnfinished(t *testing.T) {
 	holds(t, dest, "cmd", "go.mod", "tools")
 }
 
-// Somebody has removed what had been moved before it was cut short: the rest is not taken for a
-// project, and nothing of theirs is touched.
+// If the user has removed the entries that an interrupted move had moved, the rest is not moved,
+// and the user's files stay.
 func TestGivenUp(t *testing.T) {
 	dest := t.TempDir()
 	mark(t, dest, "cmd", "go.mod")
 	writeFile(t, filepath.Join(dest, ".petrock-new", "project", "go.mod"))
 	writeFile(t, filepath.Join(dest, "theirs"))
 	if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "cmd no longer exists") {
-		t.Errorf(`beside something else, got %v; want an error containing "cmd no longer exists"`, err)
+		t.Errorf(`next to a file of the user: err = %v, want it to contain "cmd no longer exists"`, err)
 	}
 	holds(t, dest, ".petrock-new", "theirs")
 	if err := os.Remove(filepath.Join(dest, "theirs")); err != nil {
@@ -294,7 +295,7 @@ func TestGivenUp(t *testing.T) {
 	holds(t, dest, "go.mod", "tools")
 }
 
-// mark writes what a process leaves that is killed while it moves these names.
+// mark writes the file that a process leaves if it is killed while it moves these names.
 func mark(t *testing.T, dest string, names ...string) {
 	t.Helper()
 	file := filepath.Join(dest, ".petrock-new", "moving")
@@ -304,8 +305,8 @@ func mark(t *testing.T, dest string, names ...string) {
 	}
 }
 
-// What has the name of a hidden folder and is none of ours is left alone: a link, a file, a
-// folder with something of somebody else's in it.
+// A link, a file, or a folder with third-party files that has the name of a hidden folder is not
+// changed.
 func TestForeign(t *testing.T) {
 	precious := t.TempDir()
 	writeFile(t, filepath.Join(precious, "file"))
@@ -313,7 +314,7 @@ func TestForeign(t *testing.T) {
 	file := func(at string) error { return os.WriteFile(at, nil, 0o644) }
 	folder := func(at string) error { writeFile(t, filepath.Join(at, "diary")); return nil }
 
-	// Where the hidden folder would be, which this tells.
+	// The name of the hidden folder next to the destination.
 	parent := t.TempDir()
 	probe := open(t, filepath.Join(parent, "hello"))
 	beside := filepath.Base(filepath.Dir(probe.Dir()))

@@ -23,12 +23,12 @@ import (
 
 // verify compiles the user's packages with their tests and links the programs below cmd, as if the
 // project were at its destination. Go caches the results, so the first build there is fast. The
-// generators are petrock's own code: verify checks that all their packages and modules are there, and
+// generators are petrock's own code: verify checks that all their packages and modules exist, and
 // the first command of the project's petrock compiles them.
 //
 // If the build fails while modules are missing from Go's module cache, verify retries without them,
-// since some modules are for other systems. It also retries if another process has downloaded missing
-// ones meanwhile.
+// since some modules are for other systems. It retries too if another process has downloaded
+// missing modules in the meantime.
 func verify(ctx context.Context, to *destination, files []scaffold.File, result *Result) error {
 	without := unused(find(files, "go.sum"))
 	missing := missingModules(ctx, files)
@@ -81,8 +81,8 @@ func verifyWithout(ctx context.Context, to *destination, files []scaffold.File, 
 	return err
 }
 
-// packages returns the import paths of the packages in the files: the user's, programs below cmd, and
-// petrock's.
+// packages returns the import paths of the packages in the files: the user's, programs below cmd,
+// and petrock's.
 func packages(files []scaffold.File, module string) (own, programs, petrock []string) {
 	var dirs []string
 	for _, file := range files {
@@ -128,8 +128,8 @@ func explain(err error, missing []module.Version) error {
 	return fmt.Errorf("%w\nModules are missing from Go's module cache; with network access, run\n  go mod download %s\nand retry", err, strings.Join(names, " "))
 }
 
-// missingModules returns the required modules that are not in Go's module cache, or none if the cache
-// cannot be found.
+// missingModules returns the required modules that are not in Go's module cache, or none if the
+// cache cannot be found.
 func missingModules(ctx context.Context, files []scaffold.File) []module.Version {
 	out, _, err := process.Run(ctx, process.RunOptions{}, "go", "env", "GOMODCACHE")
 	cache := string(bytes.TrimSpace(out))
@@ -210,8 +210,8 @@ func unlinked(dir string) string {
 	return dir
 }
 
-// git runs git in dir, without the user's hooks, and without the environment variables that point to
-// another repository. On failure it also returns the last line of git's standard error.
+// git runs git in dir, without the user's hooks, and without the environment variables that point
+// to another repository. On failure it also returns the last line of git's standard error.
 func git(ctx context.Context, dir string, args ...string) (words string, err error) {
 	elsewhere := []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX", "GIT_NAMESPACE"}
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {

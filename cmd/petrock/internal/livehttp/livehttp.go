@@ -1,5 +1,5 @@
-// Package livehttp serves over streamable HTTP what speaks MCP over a stream of messages, such as
-// the supervisor of package live.
+// Package livehttp serves MCP over streamable HTTP for servers that speak it over a stream of
+// messages, such as the supervisor of package live.
 //
 // Each HTTP session has its own connection to the server. Requests of revision 2026-07-28, which
 // has no sessions, share one connection. Requests and results pass unchanged, except for ids and
@@ -52,8 +52,8 @@ const TokenVariable = "PETROCK_DEV_TOKEN"
 // Serve serves HTTP at /mcp until ctx ends, and returns when all connections to the server have
 // ended. An address without a host, such as :8181, means 127.0.0.1. Serve refuses addresses that
 // other machines can connect to. Callers must send the token, because petrock's tools run code:
-// other users of this machine and web pages must not call them. Without a token, Serve makes one,
-// and log gets it.
+// other users of this machine and web pages must not call them. Without a token, Serve generates
+// one and writes it to log.
 func Serve(ctx context.Context, addr, token string, connect Connect, log io.Writer) error {
 	shown := "$" + TokenVariable
 	if token == "" {

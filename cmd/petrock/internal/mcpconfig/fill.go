@@ -60,7 +60,7 @@ func buildServer(e *fileEntry, r *resolver, expandDisabled bool) *Server {
 	return b.server
 }
 
-// definition returns a hash of everything that the project's files say about a server, including
+// definition returns a hash of everything that the project's files define for a server, including
 // envFile, but not the values of other variables.
 func (b *builder) definition(value []byte) string {
 	h := sha256.New()

@@ -131,7 +131,7 @@ func TestTrusted(t *testing.T) {
 	}
 }
 
-// The definition changes with everything that the project's files say about a server, and with
+// The definition changes with everything that the project's files define for a server, and with
 // nothing else.
 func TestDefinition(t *testing.T) {
 	dir := t.TempDir()
@@ -215,7 +215,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// For other file names, the key tells the client.
+// For other file names, the key identifies the client.
 func TestReadByKey(t *testing.T) {
 	env := in(map[string]string{"X": "v"})
 	for text, want := range map[string]string{

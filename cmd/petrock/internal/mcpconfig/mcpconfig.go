@@ -12,7 +12,7 @@
 //	.crush.json           Crush        mcp         $VAR ${VAR} ${VAR:-default} ${VAR:?message} …
 //	crush.json            Crush        mcp         the same
 //	.cursor/mcp.json      Cursor       mcpServers  ${env:VAR} ${workspaceFolder} ${userHome} …
-//	.codex/config.toml    Codex        mcp_servers env_http_headers and bearer_token_env_var name variables
+//	.codex/config.toml    Codex        mcp_servers env_http_headers, bearer_token_env_var
 //	.gemini/settings.json Gemini CLI   mcpServers  $VAR ${VAR} ${VAR:-default}
 //	.vscode/mcp.json      VS Code      servers     the same as Cursor, and ${input:ID}
 //
@@ -140,6 +140,7 @@ func (c *Config) unknown(name string) error {
 // A Kind is the transport of a server.
 type Kind string
 
+// The transports.
 const (
 	Stdio Kind = "stdio" // a program
 	HTTP  Kind = "http"  // streamable HTTP
@@ -154,7 +155,7 @@ type Server struct {
 	Kind    Kind     // "" if it is invalid
 
 	Trusted    bool     // the file is in the home folder, and only the user can write it
-	Definition string   // a hash of the folder and of everything that the files say about the server
+	Definition string   // a hash of the folder and of everything that the files define for the server
 	Unexpanded []string // the command and its arguments, or the URL, before expansion
 	HasVars    bool     // a text with a $ was expanded
 
@@ -164,7 +165,7 @@ type Server struct {
 	// For Stdio. A command with a slash is an absolute path. One without is looked up in PATH.
 	Command string
 	Args    []string
-	Env     map[string]string // added to the environment of petrock
+	Env     map[string]string // added to petrock's environment
 	Dir     string            // working directory, absolute
 
 	// For HTTP and SSE.
@@ -256,6 +257,7 @@ type Problem struct {
 	Err    error
 }
 
+// Error returns the file, the position, the server and the field, followed by the error.
 func (p *Problem) Error() string {
 	var b strings.Builder
 	b.WriteString(p.File)
@@ -271,6 +273,7 @@ func (p *Problem) Error() string {
 	return b.String() + ": " + p.Err.Error()
 }
 
+// Unwrap returns Err.
 func (p *Problem) Unwrap() error { return p.Err }
 
 func syntaxProblem(file string, text []byte, err error) *Problem {

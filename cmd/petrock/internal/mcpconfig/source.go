@@ -169,7 +169,7 @@ type entry struct {
 	EnvFile       string
 	Cwd           string
 	HTTPURL       string
-	Timeout       int64 // in seconds, or milliseconds if the client says so
+	Timeout       int64 // in seconds, or in milliseconds if client.millis is set
 	Disabled      bool
 	DisabledTools []string
 	EnabledTools  []string

@@ -32,7 +32,7 @@ func folders() []string {
 	}
 }
 
-// CheckName reports why a name cannot be the name of a project, and suggests another.
+// CheckName returns an error if a name cannot be the name of a project. The error suggests another.
 func CheckName(name string) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("invalid project name %q: %s", gen.Shorten(name), fmt.Sprintf(format, args...))
@@ -63,7 +63,7 @@ func CheckName(name string) error {
 // repositoryURL matches the URL of a repository, and in it the path.
 var repositoryURL = regexp.MustCompile(`^(?:[a-z+]+://|git@)(.+?)(?:\.git)?/?$`)
 
-// CheckModule reports why a path cannot be a module path, and suggests another.
+// CheckModule returns an error if a path cannot be a module path. The error suggests another.
 func CheckModule(path string) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("invalid module path %q: %s", gen.Shorten(path), fmt.Sprintf(format, args...))
@@ -99,7 +99,7 @@ func CheckModule(path string) error {
 	return nil
 }
 
-// reserved returns why a word cannot be the name of a project, or "".
+// reserved returns the reason why a word cannot be the name of a project, or "".
 func reserved(word string) string {
 	lower := strings.ToLower(word) // some file systems ignore case
 	switch {

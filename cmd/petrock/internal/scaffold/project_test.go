@@ -78,8 +78,8 @@ func TestSameEveryTime(t *testing.T) {
 	}
 }
 
-// What a project gets is Go as gofmt writes it, in the project's own module, and says nothing of
-// the repository that it comes from.
+// The Go files of a project are formatted, import packages of the project's own module, and do not
+// mention petrock's repository.
 func TestGo(t *testing.T) {
 	home := ownModule(t).Module.Mod.Path
 	ours := regexp.MustCompile(regexp.QuoteMeta(home) + `|(?i)\bskeleton\b|\bscaffold\b`)
@@ -88,10 +88,10 @@ func TestGo(t *testing.T) {
 		for name, text := range files {
 			if strings.HasPrefix(name, "core/") || strings.HasPrefix(name, "generators/") {
 				if strings.HasSuffix(name, "_test.go") || path.Base(name) == "embed.go" {
-					t.Errorf("%s is petrock's alone", name)
+					t.Errorf("the project has %s, which must not be copied", name)
 				}
 				if found := ours.FindString(text); found != "" {
-					t.Errorf(`%s speaks: got %q, want ""`, name, found)
+					t.Errorf("%s names %q, want no words of petrock's own", name, found)
 				}
 			}
 			if strings.Contains(text, home) {
@@ -112,12 +112,12 @@ func TestGo(t *testing.T) {
 				imported, _ := strconv.Unquote(spec.Path.Value)
 				inside, ok := strings.CutPrefix(imported, module+"/")
 				if ok && !hasFolder(files, inside) {
-					t.Errorf("%s imports %s, which the project does not have", name, imported)
+					t.Errorf("%s imports %s, which does not exist", name, imported)
 				}
 			}
 		}
 		if text := files["cmd/my-hello/main.go"]; !strings.Contains(text, `Name: "my-hello",`) {
-			t.Errorf(`the program does not know its name: got %q, want it to contain "Name: \"my-hello\","`, text)
+			t.Errorf(`cmd/my-hello/main.go is %q, want it to contain "Name: \"my-hello\","`, text)
 		}
 	}
 }
@@ -173,8 +173,7 @@ func TestAllIsEmbedded(t *testing.T) {
 	}
 }
 
-// The project requires what petrock requires, at the same versions, and nothing is missing from
-// go.sum.
+// The project requires modules at the same versions as petrock, and go.sum is complete.
 func TestVersionsArePetrocks(t *testing.T) {
 	files := makeFiles(t, scaffold.Embedded(), allParts())
 	own := ownModule(t)
@@ -195,7 +194,7 @@ func TestVersionsArePetrocks(t *testing.T) {
 	}
 	for _, require := range parsed.Require {
 		if got, want := require.Mod.Version, versions[require.Mod.Path]; got != want {
-			t.Errorf("%s is at %s in the project, and at %q here", require.Mod.Path, got, want)
+			t.Errorf("version of %s in the project = %s, want %q", require.Mod.Path, got, want)
 		}
 		if !strings.Contains(files["go.sum"], require.Mod.Path+" "+require.Mod.Version+" h1:") {
 			t.Errorf("go.sum lacks: got %q, want it to contain %q (Mod %+v)", files["go.sum"], require.Mod.Path+" "+require.Mod.Version+" h1:", require.Mod)
@@ -205,13 +204,13 @@ func TestVersionsArePetrocks(t *testing.T) {
 		fields := strings.Fields(line)
 		required := slices.ContainsFunc(parsed.Require, func(r *modfile.Require) bool { return r.Mod.Path == fields[0] })
 		known := strings.Contains(string(ownSums), strings.Join(fields[:2], " ")+" ")
-		if (required || known) && !strings.Contains(string(ownSums), line) { // others are what tests of requirements need
-			t.Errorf("go.sum has a line that petrock's has not: %s", line)
+		if (required || known) && !strings.Contains(string(ownSums), line) { // only tests of required modules need the others
+			t.Errorf("petrock's go.sum lacks a line of the project's: %s", line)
 		}
 	}
 }
 
-// What clients and services read is in their formats, and starts programs that are there.
+// The configuration files of clients and services are valid, and start programs that exist.
 func TestConfigurations(t *testing.T) {
 	files := makeFiles(t, scaffold.Embedded(), scaffold.Answers{Name: "my-hello", Module: "example.com/hello"})
 	for name, key := range map[string]string{
@@ -259,12 +258,12 @@ func TestConfigurations(t *testing.T) {
 		line = strings.TrimSpace(line)
 		anchored := strings.HasPrefix(line, "/") && strings.HasSuffix(line, "/") && !strings.Contains(line, "*")
 		if !anchored && !strings.HasPrefix(line, "#") && line != ".DS_Store" && line != "/my-hello" && line != "!/my-hello/" {
-			t.Errorf(".gitignore has %s, which a component may be called", line)
+			t.Errorf(".gitignore has %s, which may be the name of a component", line)
 		}
 	}
 }
 
-// Each template becomes a file: without it, nothing can be made.
+// Each template is required to create a project.
 func TestTemplatesAreUsed(t *testing.T) {
 	sources := scaffold.Embedded()
 	all, err := fs.Glob(sources.Templates, "project/*")
@@ -284,7 +283,7 @@ func TestTemplatesAreUsed(t *testing.T) {
 		without := sources
 		without.Templates = less
 		if _, err := without.Make(scaffold.Answers{Name: "hello", Module: "hello"}); err == nil {
-			t.Errorf("%s becomes nothing: got no error, want one", missing)
+			t.Errorf("without %s: err = nil, want an error", missing)
 		}
 	}
 }
@@ -318,7 +317,7 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// An example is put over the plain project: it adds files and replaces some.
+// An example adds files to the default project and replaces some.
 func TestExample(t *testing.T) {
 	sources := scaffold.Embedded()
 	home := ownModule(t).Module.Mod.Path
@@ -365,10 +364,10 @@ func TestExample(t *testing.T) {
 		}
 	}
 	if _, err := sources.Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "sun"}); err == nil || !strings.Contains(err.Error(), "choose one of everything, moon, moonphase, plain") {
-		t.Errorf(`with an example that is none: %v; want an error containing "choose one of everything, moon, moonphase, plain"`, err)
+		t.Errorf(`with an unknown example: got %v, want an error containing "choose one of everything, moon, moonphase, plain"`, err)
 	}
 	if _, err := scaffold.Embedded().Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "../base"}); err == nil {
-		t.Error("a path is taken for an example: got no error, want one")
+		t.Error("with a path as example: err = nil, want an error")
 	}
 }
 
@@ -384,12 +383,12 @@ func TestEverything(t *testing.T) {
 	}
 	for _, name := range []string{"tools/add.go", "tools/add_test.go", "cmd/demo/main.go", "go.mod"} {
 		if files[name] != plain[name] {
-			t.Errorf("%s is not that of the plain project: got %q, want %q", name, files[name], plain[name])
+			t.Errorf("%s differs from the default project: got %q, want %q", name, files[name], plain[name])
 		}
 	}
 	for name, text := range files {
 		if strings.Contains(text, ownModule(t).Module.Mod.Path) || strings.Contains(text, "skeleton/") {
-			t.Errorf("%s names petrock's module or skeleton, want neither:\n%s", name, text)
+			t.Errorf(`%s mentions its origin; want text without ownModule(t).Module.Mod.Path and text without "skeleton/"`, name)
 		}
 	}
 	if !strings.Contains(files["README.md"], "conformance suite") {
@@ -404,8 +403,7 @@ func TestEverything(t *testing.T) {
 	}
 }
 
-// The example tasks is a whole project: its features and the tools that use them are wired, in its
-// own module.
+// The example tasks wires its features and the tools that use them, in the project's own module.
 func TestTasks(t *testing.T) {
 	sources := scaffold.Embedded()
 	files := makeFiles(t, sources, scaffold.Answers{Name: "jobs", Module: "example.com/jobs", Example: "tasks"})
@@ -416,14 +414,14 @@ func TestTasks(t *testing.T) {
 	}
 	for name, text := range files {
 		if strings.Contains(text, ownModule(t).Module.Mod.Path) || strings.Contains(text, "skeleton/") {
-			t.Errorf("%s names petrock's module or skeleton, want neither:\n%s", name, text)
+			t.Errorf(`%s mentions its origin; want text without ownModule(t).Module.Mod.Path and text without "skeleton/"`, name)
 		}
 	}
 	if files["tools/add.go"] != "" {
-		t.Errorf(`it has the tool of the plain project: got %q, want ""`, files["tools/add.go"])
+		t.Errorf(`tools/add.go of the default project: got %q, want none`, files["tools/add.go"])
 	}
 	if !strings.Contains(files["README.md"], "get_next_task") {
-		t.Errorf(`the project does not say what it began with: got %q, want it to contain "get_next_task"`, files["README.md"])
+		t.Errorf(`README.md is %q, want it to contain "get_next_task"`, files["README.md"])
 	}
 	long := scaffold.Answers{Name: strings.Repeat("a", 42), Module: "example.com/long", Example: "tasks"}
 	if _, err := sources.Make(long); err == nil || !strings.Contains(err.Error(), "with the tool report_task_done it is 1 characters too long") {
@@ -453,19 +451,19 @@ func TestMoonphase(t *testing.T) {
 		}
 		for file, text := range files {
 			if strings.Contains(text, ownModule(t).Module.Mod.Path) || strings.Contains(text, "skeleton/") {
-				t.Errorf("%s names petrock's module or skeleton, want neither:\n%s", file, text)
+				t.Errorf(`%s mentions its origin; want text without ownModule(t).Module.Mod.Path and text without "skeleton/"`, file)
 			}
 		}
 		variable := project.Variable(name, "api_key")
 		for _, file := range []string{"README.md", "AGENTS.md"} {
 			if text := files[file]; !strings.Contains(text, "not start without") || !strings.Contains(text, variable) || strings.Contains(text, "tools/add") || strings.Contains(text, `"add"`) {
-				t.Errorf("%s does not tell what the project is:\n%s; want text containing \"not start without\" and %q and text without \"tools/add\" or \"\\\"add\\\"\"", file, text, variable)
+				t.Errorf("%s does not describe the project:\n%s; want text containing \"not start without\" and text containing %q and text without \"tools/add\" and text without \"\\\"add\\\"\"", file, text, variable)
 			}
 		}
 	}
 }
 
-// What texts say of keys and tools is what the project has.
+// The facts about keys and tools are those of the project.
 func TestFacts(t *testing.T) {
 	for _, example := range append(scaffold.Embedded().Examples(), "") {
 		answers := scaffold.Answers{Name: "hello", Module: "hello", Example: example}
@@ -520,7 +518,7 @@ func TestOAuth(t *testing.T) {
 			}
 		} else if name == "README.md" {
 			if !strings.Contains(text, "HELLO_OAUTH_ISSUER`. Without an issuer, tokens are not checked") || strings.Contains(before, "tokens are not checked") {
-				t.Errorf("%s is\n%s\nwant it to say that tokens are not checked without an issuer, but without the part\n%s", name, text, before)
+				t.Errorf("%s lacks the section on tokens:\n%s; want text containing \"HELLO_OAUTH_ISSUER`. Without an issuer, tokens are not checked\" and before without \"tokens are not checked\"", name, text)
 			}
 		} else if oauth.Holds(name) || name == "go.mod" || name == "go.sum" || name == engine.SumFile {
 			if text == before {

@@ -80,7 +80,7 @@ func (s Sources) Make(a Answers) ([]File, error) {
 	return made, nil
 }
 
-// Check reports invalid answers.
+// Check returns an error for invalid answers.
 func (s Sources) Check(a Answers) error {
 	if err := CheckName(a.Name); err != nil {
 		return err

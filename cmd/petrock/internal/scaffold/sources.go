@@ -113,7 +113,7 @@ func (t tree) place(file, name string) string {
 	return path.Join(t.to, inside)
 }
 
-// moves returns how import paths of petrock's module change, longest first.
+// moves returns the changes of import paths of petrock's module, longest first.
 func moves(a Answers) []imports.Move {
 	all := []imports.Move{
 		{From: home() + "/skeleton/base/cmd/server", To: a.Module + "/cmd/" + a.Name},

@@ -20,8 +20,8 @@ import (
 )
 
 var (
-	long   = flag.Bool("long", false, "also run what takes long, or needs a network")
-	update = flag.Bool("update", false, "derive generators/parts/modules.txtar again; with -long")
+	long   = flag.Bool("long", false, "run tests that take long or need a network too")
+	update = flag.Bool("update", false, "regenerate generators/parts/modules.txtar; with -long")
 )
 
 // go mod tidy changes nothing in a project, whichever parts it has. It reads modules that no build
@@ -97,7 +97,7 @@ func writeFile(t *testing.T, dir, name string, text []byte) {
 	}
 }
 
-// runGo runs the go command, and returns what it prints.
+// runGo runs the go command, and returns its output.
 func runGo(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("go", args...)
@@ -112,7 +112,7 @@ func runGo(t *testing.T, dir string, args ...string) string {
 }
 
 // updateModules writes modules.txtar: the requirements that go mod tidy keeps in a project without
-// parts, and what each part adds to them.
+// parts, and those that each part adds.
 func updateModules(t *testing.T) {
 	t.Helper()
 	var own [2][]byte
@@ -154,7 +154,7 @@ func updateModules(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(repository, "generators", "parts", "modules.txtar"), txtar.Format(archive), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	t.Fatal("modules.txtar was derived again; run the test once more without -update")
+	t.Fatal("modules.txtar was regenerated; rerun the test without -update")
 }
 
 // requirements returns the requirements of a go.mod that are not known, and adds them to lines.

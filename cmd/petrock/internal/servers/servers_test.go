@@ -237,7 +237,7 @@ func TestWords(t *testing.T) {
 				}
 				if object := map[string]any{}; format == "--json" && !strings.Contains(test.args, "one two") {
 					if err := json.Unmarshal([]byte(got.out), &object); err != nil {
-						t.Errorf("it prints %s: %v", got.out, err)
+						t.Errorf("stdout %s: %v", got.out, err)
 					}
 				}
 			}
@@ -341,7 +341,7 @@ func TestAddress(t *testing.T) {
 		"in: ok (.mcp.json)\n  test 1 speaks 2026-07-28 and 2025-11-25", `Add "headers": {"Authorization"`, "The server rejects the Authorization header in .mcp.json", "is not running at this URL",
 	} {
 		if !strings.Contains(got.out, want) {
-			t.Errorf("it lacks %q:\n%s", want, got.out)
+			t.Errorf("the output lacks %q:\n%s", want, got.out)
 		}
 	}
 	if got.status != 1 {
@@ -393,7 +393,7 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 	if len(want) > 0 {
-		t.Errorf("nothing is said of %v", want)
+		t.Errorf("doctor does not report %v", want)
 	}
 
 	web := httptest.NewServer(mcphttp.NewHandler(newServer(), mcphttp.Options{}))
@@ -451,7 +451,7 @@ func TestCompletion(t *testing.T) {
 				}
 			}
 			if text := strings.Join(words, " "); text != want {
-				t.Errorf("it suggests %q, want %q; stderr: %s", text, want, got.err)
+				t.Errorf("suggestions = %q, want %q; stderr: %s", text, want, got.err)
 			}
 		})
 	}

@@ -46,8 +46,9 @@ func (d *Dir) SetCurrent(dir string) {
 	d.current = dir
 }
 
-// Find returns the project in dir, which is below the working directory. Without dir, it returns the
-// current project, the one that encloses the working directory, or the only one below it.
+// Find returns the project that contains dir, a folder in or below the working directory. Without
+// dir, it returns the current project, the project that encloses the working directory, or the only
+// project below it.
 func (d *Dir) Find(dir string) (*project.Project, error) {
 	if dir == "" {
 		d.mu.Lock()
@@ -91,8 +92,8 @@ func (d *Dir) Find(dir string) (*project.Project, error) {
 	return found, nil
 }
 
-// checkInside returns the path of an existing folder relative to the working directory. It refuses paths
-// and links that lead out of it.
+// checkInside returns the path of an existing folder relative to the working directory. It refuses
+// paths and links that lead out of it.
 func (d *Dir) checkInside(dir string) (string, error) {
 	refused := func(err error) error {
 		return terminal.Usagef("dir %q: %w; name a folder below %s, the working directory of petrock mcp", dir, err, d.path)
@@ -111,8 +112,8 @@ func (d *Dir) checkInside(dir string) (string, error) {
 	return path, opened.Close()
 }
 
-// relative returns a path relative to the working directory. It cleans the path lexically: a/../b is b
-// even if a is a symbolic link.
+// relative returns a path relative to the working directory. It cleans the path lexically: a/../b
+// is b even if a is a symbolic link.
 func (d *Dir) relative(dir string) (string, error) {
 	path := filepath.FromSlash(dir)
 	if !filepath.IsAbs(path) {
@@ -121,8 +122,8 @@ func (d *Dir) relative(dir string) (string, error) {
 	return filepath.Rel(d.path, path)
 }
 
-// Resolve returns the absolute path of a folder below the working directory, which may not exist yet. It
-// refuses paths and links that lead out of it.
+// Resolve returns the absolute path of a folder below the working directory, which may not exist
+// yet. It refuses paths and links that lead out of it.
 func (d *Dir) Resolve(dir string) (string, error) {
 	path, err := d.relative(dir)
 	if err != nil {
@@ -143,8 +144,8 @@ func (d *Dir) Resolve(dir string) (string, error) {
 	}
 }
 
-// noProjectError returns the error that dir is not in a project. It lists projects below the working
-// directory.
+// noProjectError returns the error that dir is not in a project. It lists projects below the
+// working directory.
 func (d *Dir) noProjectError(dir string) error {
 	remedy := "create one with new_project"
 	if below := d.projectsBelow(); len(below) > maxListed {
@@ -158,7 +159,8 @@ func (d *Dir) noProjectError(dir string) error {
 // maxListed is the number of projects that an error lists.
 const maxListed = 3
 
-// projectsBelow returns up to maxListed+1 projects below the working directory, up to three levels deep.
+// projectsBelow returns up to maxListed+1 projects below the working directory, up to three levels
+// deep.
 func (d *Dir) projectsBelow() []string {
 	const maxDepth = 3
 	var found []string

@@ -1,5 +1,5 @@
-// Late is a server that does not take standard output at the start of main. Output before ServeStdio
-// reaches the client; later output does not.
+// Late is a server that does not take standard output at the start of main. Output before
+// ServeStdio reaches the client; later output does not.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Petrock starts the project's own petrock. It runs dev itself, and builds generators/petrock for all
-// other commands. It is small, so that the first start is fast.
+// Petrock starts the project's own petrock. It runs dev itself, and builds generators/petrock for
+// all other commands. It is small, so that the first start is fast.
 package main
 
 import (

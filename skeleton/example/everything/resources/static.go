@@ -22,8 +22,8 @@ func StaticText(context.Context) (string, error) {
 //petrock:mime image/png
 func StaticBinary(context.Context) ([]byte, error) { return media.Pixel() }
 
-// WatchedResource returns the current time. Clients can subscribe to it, as to every resource; the tool
-// test_trigger_resource_change notifies them.
+// WatchedResource returns the current time. Clients can subscribe to it, as to every resource; the
+// tool test_trigger_resource_change notifies them.
 //
 //petrock:uri test://watched-resource
 func WatchedResource(context.Context) (string, error) {

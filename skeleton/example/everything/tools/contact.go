@@ -2,8 +2,8 @@ package tools
 
 import "context"
 
-// Schemas are derived from struct fields. A directive replaces the derived schema with any JSON Schema
-// 2020-12.
+// Schemas are derived from struct fields. A directive replaces the derived schema with any JSON
+// Schema 2020-12.
 
 // ContactInput is the input of json_schema_2020_12_tool.
 //

@@ -122,8 +122,8 @@ func askForm(ctx context.Context, form *mcp.Elicitation) (string, error) {
 	return fmt.Sprintf("action=%s, content=%s", form.Action, form.Content), nil
 }
 
-// askText asks for one text. It fails if the user declines or cancels; a tool that does not need the
-// answer would continue.
+// askText asks for one text. It fails if the user declines or cancels; a tool that does not need
+// the answer would continue.
 func askText(ctx context.Context, key, message, field string) (string, error) {
 	question := textQuestion(key, message, field)
 	if err := mcp.Ask(ctx, question); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 )
 
-// Slow tools: they report progress, stop when the call is cancelled, and let the client disconnect and
-// reconnect.
+// Slow tools: they report progress, stop when the call is cancelled, and let the client disconnect
+// and reconnect.
 
 // Progress reports progress while it works.
 //
@@ -26,7 +26,8 @@ func Progress(ctx context.Context, _ struct{}) (string, error) {
 	}
 }
 
-// Reconnection lets the client disconnect and reconnect while it works, in revisions that support it.
+// Reconnection lets the client disconnect and reconnect while it works, in revisions that support
+// it.
 //
 //petrock:name test_reconnection
 //petrock:hints read-only closed-world

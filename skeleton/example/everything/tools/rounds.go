@@ -12,8 +12,8 @@ import (
 
 // Several questions, in parallel or in sequence. In the stateless revision a call ends with the
 // questions, and the client repeats it with the answers. The tool runs from its start each time: do
-// nothing that must not happen twice before the last question. Earlier answers are in a state that the
-// client sends back. It is signed, but the client can read it, so keep secrets out of answers.
+// nothing that must not happen twice before the last question. Earlier answers are in a state that
+// the client sends back. It is signed, but the client can read it, so keep secrets out of answers.
 
 // ListRoots asks the client for its roots.
 //
@@ -92,8 +92,8 @@ func AskUserOrModel(ctx context.Context, _ struct{}) (string, error) {
 	return greeting, err
 }
 
-// confirm asks for a confirmation. Two tools use it, because the MCP conformance suite calls one with
-// the state that it received and the other with a modified one.
+// confirm asks for a confirmation. Two tools use it, because the MCP conformance suite calls one
+// with the state that it received and the other with a modified one.
 func confirm(ctx context.Context) (string, error) {
 	question := &mcp.Elicitation{
 		Key:     "confirm",

@@ -2,8 +2,9 @@ package moon
 
 import "time"
 
-// dynamicalTime converts t to days of dynamical time since noon of 1 January 2000. The theories of sun
-// and moon use dynamical time, which is uniform. Clocks follow the rotation of the earth, which is not.
+// dynamicalTime converts t to days of dynamical time since noon of 1 January 2000. The theories of
+// sun and moon use dynamical time, which is uniform. Clocks follow the rotation of the earth, which
+// is not.
 func dynamicalTime(t time.Time) float64 {
 	noon := time.Date(2000, time.January, 1, 12, 0, 0, 0, time.UTC)
 	seconds := float64(t.Unix()-noon.Unix()) + float64(t.Nanosecond())/1e9

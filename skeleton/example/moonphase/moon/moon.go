@@ -1,6 +1,6 @@
-// Package moon computes the age, the illumination and the phase of the moon. It computes the positions
-// of moon and sun from the main terms of their theories, as in Jean Meeus, Astronomical Algorithms
-// (chapters 25, 47 and 48), and searches for the last new moon.
+// Package moon computes the age, the illumination and the phase of the moon. It computes the
+// positions of moon and sun from the main terms of their theories, as in Jean Meeus, Astronomical
+// Algorithms (chapters 25, 47 and 48), and searches for the last new moon.
 //
 // New moons, full moons and quarters differ by less than a minute from those that the United States
 // Naval Observatory publishes for the years 1800 to 2100, and the illumination by less than 0.5 %.
@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The years for which the formulas hold. Earlier dates are mostly not Gregorian. Later ones depend on
-// the rotation of the earth, which cannot be predicted to the minute.
+// The years for which the formulas hold. Earlier dates are mostly not Gregorian. Later ones depend
+// on the rotation of the earth, which cannot be predicted to the minute.
 const (
 	FirstYear = 1600
 	LastYear  = 2400
@@ -63,8 +63,8 @@ func lastNew(now float64) float64 {
 	}
 }
 
-// lit returns the lit fraction of the disc of a moon that is angle degrees ahead of the sun. It depends
-// on the angle between sun and earth as seen from the moon.
+// lit returns the lit fraction of the disc of a moon that is angle degrees ahead of the sun. It
+// depends on the angle between sun and earth as seen from the moon.
 func lit(now, angle float64) float64 {
 	const distance = 385001.0 / 149597871 // from earth to moon, in distances from earth to sun
 	apart := math.Acos(cos(latitude(now)) * cos(angle))

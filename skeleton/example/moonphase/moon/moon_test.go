@@ -10,8 +10,8 @@ import (
 )
 
 // published returns phases of the moon as the United States Naval Observatory publishes them, in
-// universal time, rounded to the minute. Each row is a new moon with the first quarter, the full moon
-// and the last quarter after it.
+// universal time, rounded to the minute. Each row is a new moon with the first quarter, the full
+// moon and the last quarter after it.
 func published() [][4]string {
 	return [][4]string{
 		{"1800-01-25 03:21", "1800-02-01 20:40", "1800-02-09 17:26", "1800-02-16 15:49"},

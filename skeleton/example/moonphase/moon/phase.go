@@ -18,8 +18,8 @@ const (
 // halfDay is the mean gain of the moon on the sun in half a day, in degrees.
 const halfDay = meanSpeed / 2
 
-// phaseOf returns the phase of a moon that is angle degrees ahead of the sun. New moon, full moon and
-// the quarters are instants; phaseOf returns them for half a day before and after.
+// phaseOf returns the phase of a moon that is angle degrees ahead of the sun. New moon, full moon
+// and the quarters are instants; phaseOf returns them for half a day before and after.
 func phaseOf(angle float64) Phase {
 	switch {
 	case angle < halfDay || angle > 360-halfDay:

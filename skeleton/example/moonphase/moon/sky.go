@@ -24,8 +24,8 @@ func meanAnglesAt(t float64) meanAngles {
 	}
 }
 
-// elongation returns how far the moon is ahead of the sun along the ecliptic, from 0 to 360: the mean
-// elongation, plus the periodic terms of the moon, minus those of the sun.
+// elongation returns how far the moon is ahead of the sun along the ecliptic, from 0 to 360: the
+// mean elongation, plus the periodic terms of the moon, minus those of the sun.
 func elongation(instant float64) float64 {
 	t := centuries(instant)
 	mean := meanAnglesAt(t)
@@ -49,8 +49,8 @@ func sunTerms(mean meanAngles, t float64) float64 {
 		0.00196*sin(252.08+20.190*t)
 }
 
-// eccentricity returns the eccentricity of the earth's orbit relative to that of 2000. It scales the
-// terms that contain the sun's anomaly.
+// eccentricity returns the eccentricity of the earth's orbit relative to that of 2000. It scales
+// the terms that contain the sun's anomaly.
 func eccentricity(t float64) float64 { return 1 - t*(0.002516+t*0.0000074) }
 
 // venus is the largest planetary term in the longitude of the moon.

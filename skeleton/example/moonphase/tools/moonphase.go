@@ -32,8 +32,8 @@ type MoonphaseOutput struct {
 	Phase        moon.Phase `json:"phase"`                               // Name of the phase
 }
 
-// Moonphase returns the age of the moon in days, its illumination in percent and the name of its phase,
-// now or at another time from 1600 to 2400.
+// Moonphase returns the age of the moon in days, its illumination in percent and the name of its
+// phase, now or at another time from 1600 to 2400.
 //
 //petrock:title Phase of the moon
 //petrock:hints read-only closed-world

@@ -26,9 +26,9 @@ type AskQuestionOutput struct {
 	Next       string               `json:"next,omitempty"`   // How to get an answer, if the question is open
 }
 
-// AskQuestion asks the client's model a question. With chat_id, the model also gets the conversation
-// so far. If the client does not support sampling, or refuses, the question stays open for another
-// agent to answer.
+// AskQuestion asks the client's model a question. With chat_id, the model also gets the
+// conversation so far. If the client does not support sampling, or refuses, the question stays open
+// for another agent to answer.
 //
 //petrock:hints additive
 func AskQuestion(ctx context.Context, in AskQuestionInput) (AskQuestionOutput, error) {
@@ -36,8 +36,8 @@ func AskQuestion(ctx context.Context, in AskQuestionInput) (AskQuestionOutput, e
 	if err != nil {
 		return AskQuestionOutput{}, err
 	}
-	// In revision 2026-07-28 the call ends here, and the client calls again with the answer. The code
-	// above runs twice, so it must not change anything.
+	// In revision 2026-07-28 the call ends here, and the client calls again with the answer. The
+	// code above runs twice, so it must not change anything.
 	err = mcp.Ask(ctx, asked)
 	var cannot *mcp.CannotAskError
 	var refused *mcp.RefusedError

@@ -1,5 +1,5 @@
-// Package chats keeps the questions of agents, in conversations, with the answers of models and other
-// agents.
+// Package chats keeps the questions of agents, in conversations, with the answers of models and
+// other agents.
 package chats
 
 import (

@@ -18,7 +18,8 @@ func record(t *testing.T, client *apptest.Client, c chats.Record) chats.Question
 	return question
 }
 
-// When the test ends, apptest replays the log, also from a snapshot, and compares the states.
+// When the test ends, apptest replays the log from the start and from a snapshot, and compares the
+// states.
 func TestReplay(t *testing.T) {
 	client := apptest.Serve(t, chats.Feature())
 	record(t, client, chats.Record{Question: "Who?", Answer: "I.", AnsweredBy: "a model"})

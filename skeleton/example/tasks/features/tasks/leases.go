@@ -7,8 +7,8 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Leases returns tasks with an expired lease to the queue, up to one interval after the lease expires.
-// One process at a time runs the worker.
+// Leases returns tasks with an expired lease to the queue, up to one interval after the lease
+// expires. One process at a time runs the worker.
 type Leases struct{}
 
 // Every runs at the interval below. After an error, it runs again at the next interval.

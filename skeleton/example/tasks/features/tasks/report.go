@@ -7,8 +7,8 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Report reports that a task is done, or that it failed. It requires the lease from get_next_task. A
-// report after the lease has expired is accepted until another agent takes the task.
+// Report reports that a task is done, or that it failed. It requires the lease from get_next_task.
+// A report after the lease has expired is accepted until another agent takes the task.
 //
 //petrock:name report_task_done
 //petrock:hints additive
@@ -19,8 +19,8 @@ type Report struct {
 	Failed bool   `json:"failed,omitempty"`                // True if the task could not be done
 }
 
-// Check refuses a report without the current lease of the task. An expired lease stays the current one
-// until another agent takes the task.
+// Check refuses a report without the current lease of the task. An expired lease stays the current
+// one until another agent takes the task.
 func (c Report) Check(ctx context.Context, s *State) error {
 	if err := s.checkTask(c.ID); err != nil {
 		return err

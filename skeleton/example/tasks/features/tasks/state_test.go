@@ -19,7 +19,8 @@ func take(t *testing.T, client *apptest.Client, agent string) tasks.Task {
 	return task
 }
 
-// When the test ends, apptest replays the log, also from a snapshot, and compares the states.
+// When the test ends, apptest replays the log from the start and from a snapshot, and compares the
+// states.
 func TestReplay(t *testing.T) {
 	client := apptest.Serve(t, tasks.Feature())
 	client.Given("create_task", `{"title":"one"}`)

@@ -8,7 +8,7 @@ import (
 	"github.com/petrock/petrock/core/app"
 )
 
-// Take leases the oldest queued task to an agent. Commands run one after another, also across
+// Take leases the oldest queued task to an agent. Commands run one after another, even across
 // processes, so two agents never take the same task. The tool get_next_task executes it.
 //
 //petrock:internal
