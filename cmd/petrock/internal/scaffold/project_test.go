@@ -388,7 +388,7 @@ func TestEverything(t *testing.T) {
 	}
 	for name, text := range files {
 		if strings.Contains(text, ownModule(t).Module.Mod.Path) || strings.Contains(text, "skeleton/") {
-			t.Errorf(`%s mentions its origin; want text without ownModule(t).Module.Mod.Path and text without "skeleton/"`, name)
+			t.Errorf("%s names petrock's module or skeleton, want neither:\n%s", name, text)
 		}
 	}
 	if !strings.Contains(files["README.md"], "conformance suite") {
@@ -414,7 +414,7 @@ func TestTasks(t *testing.T) {
 	}
 	for name, text := range files {
 		if strings.Contains(text, ownModule(t).Module.Mod.Path) || strings.Contains(text, "skeleton/") {
-			t.Errorf(`%s mentions its origin; want text without ownModule(t).Module.Mod.Path and text without "skeleton/"`, name)
+			t.Errorf("%s names petrock's module or skeleton, want neither:\n%s", name, text)
 		}
 	}
 	if files["tools/add.go"] != "" {
@@ -451,7 +451,7 @@ func TestMoonphase(t *testing.T) {
 		}
 		for file, text := range files {
 			if strings.Contains(text, ownModule(t).Module.Mod.Path) || strings.Contains(text, "skeleton/") {
-				t.Errorf(`%s mentions its origin; want text without ownModule(t).Module.Mod.Path and text without "skeleton/"`, file)
+				t.Errorf("%s names petrock's module or skeleton, want neither:\n%s", file, text)
 			}
 		}
 		variable := project.Variable(name, "api_key")
