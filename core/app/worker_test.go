@@ -343,6 +343,13 @@ func TestWorkOnce(t *testing.T) {
 	if err := a.WorkOnce(t.Context()); err == nil || !strings.Contains(err.Error(), "items/mailer: no line") {
 		t.Errorf("got error %v, want \"items/mailer: no line\" in it", err)
 	}
+	world.fail = nil
+	if err := a.WorkOnce(t.Context(), "items/mailer"); err != nil {
+		t.Errorf("WorkOnce(items/mailer) = %v, want nil", err)
+	}
+	if err := a.WorkOnce(t.Context(), "items/other"); err == nil || !strings.Contains(err.Error(), `workers ["items/other"]`) {
+		t.Errorf("WorkOnce(items/other) = %v, want an error with its name", err)
+	}
 }
 
 // Watchers are notified of commits of any process.

@@ -199,8 +199,8 @@ func TestServeHelp(t *testing.T) {
 		out := create(t)
 		Run(t.Context(), c, []string{"serve", "--help"}, out, out)
 		help := read(t, out)
-		if got := strings.Contains(help, "must be set"); got != required {
-			t.Errorf("keys are required: %t; the help contains %q: %t, want %t\n%s", required, "must be set", got, required, help)
+		if got := strings.Contains(help, "--keys is required"); got != required {
+			t.Errorf("keys are required: %t; the help contains %q: %t, want %t\n%s", required, "--keys is required", got, required, help)
 		}
 		if got := strings.Contains(help, "every program on this machine may call"); got == required {
 			t.Errorf("keys are required: %t; the help says that every program may call: %t, want %t\n%s", required, got, !required, help)

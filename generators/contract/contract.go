@@ -43,11 +43,12 @@ type Command struct {
 	Retired  bool          `json:"retired,omitempty"` // its events are replayed, but it can no longer be executed
 	Mapped   bool          `json:"mapped,omitempty"`  // removed; a function reads its events as another command
 	Skipped  bool          `json:"skipped,omitempty"` // removed; its events are ignored
+	Removed  bool          `json:"removed,omitempty"` // removed without such a decision, by an older petrock
 	Versions map[int]Shape `json:"versions"`          // the shape of its events, by version
 }
 
 // IsGone reports whether the command was removed from the source.
-func (c Command) IsGone() bool { return c.Mapped || c.Skipped }
+func (c Command) IsGone() bool { return c.Mapped || c.Skipped || c.Removed }
 
 // Skipped returns the commands whose events are ignored, sorted.
 func (c *Contract) Skipped() []string {

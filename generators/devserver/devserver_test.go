@@ -156,6 +156,7 @@ func TestDescriptionIsRequired(t *testing.T) {
 		{"generate_query", `{"name":"posts/count"}`, "description: required but missing"},
 		{"generate_component", `{"kind":"tool","name":"greet"}`, "description is missing"},
 		{"generate_component", `{"kind":"query","name":"posts/count"}`, "models choose a query by it. Such as: Counts posts."},
+		{"generate_component", `{"kind":"prompt","name":"review"}`, "users choose a prompt by it. Such as: Asks for a review."},
 		{"plan", `{"kind":"tool","name":"greet"}`, "description is missing"},
 		{"generate_tool", `{"name":"greet","description":"Greets."}`, "no petrock.json"},
 		{"generate_tool", `{"from":"./store.Find"}`, "no petrock.json"},

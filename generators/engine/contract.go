@@ -328,6 +328,10 @@ func (e *Engine) updateRemoved(ctx context.Context, u *commandUpdate, command st
 		gone.Mapped = true
 	case recorded.Skipped || slices.Contains(u.skips, command):
 		gone.Skipped = true
+	case recorded.Removed: // by an older petrock, which did not ask
+		if gone.Removed = true; u.action == actionSync {
+			u.warnings = append(u.warnings, e.diagnose(u.plan, brokenCommand{command: command}))
+		}
 	case u.isMissing(command) && u.action != actionSync: // removed by hand, before this plan
 		u.warnings = append(u.warnings, e.diagnose(u.plan, brokenCommand{command: command}))
 		return nil

@@ -132,6 +132,8 @@ func TestUndoAndRedo(t *testing.T) {
 	if got, want := b.files("notes"), []string{"notes/a", "notes/b", "notes/c"}; !slices.Equal(got, want) {
 		t.Errorf("the files are %q, want %q", got, want)
 	}
+	ok(undo(""), "Undid "+second+", generate note b (") // redone after c was generated
+	ok(undo(""), "Undid "+third+", generate note c (")
 }
 
 // In a random sequence, undo and redo behave like those of an editor, with ids for exceptions.
@@ -139,7 +141,7 @@ func TestUndoAndRedoAtRandom(t *testing.T) {
 	const seed, steps = 7, 120
 	random := rand.New(rand.NewPCG(seed, 0))
 	b := openNotes(t)
-	var ids []string              // of the generated notes
+	var ids []string              // of the generated notes, in the order in which they were made or redone
 	name := map[string]string{}   // of the note of an operation
 	isUndone := map[string]bool{} // by operation
 	var redoable []string         // operations that redo restores, the last first
@@ -189,6 +191,8 @@ func TestUndoAndRedoAtRandom(t *testing.T) {
 			redoable = slices.DeleteFunc(redoable, func(id string) bool { return id == target })
 			if isUndone[target] {
 				redoable = append(redoable, target)
+			} else { // a redo makes it the newest
+				ids = append(slices.DeleteFunc(ids, func(id string) bool { return id == target }), target)
 			}
 		}
 		for _, id := range ids {

@@ -122,7 +122,7 @@ func TestAddedAndRemovedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if dirs := view(t, s).Dirs(); !slices.Equal(dirs, []string{"a", "c"}) {
-		t.Errorf("view(t, s).Dirs() = %q, want %q", dirs, []string{"a", "c"})
+		t.Errorf("Dirs() = %q, want %q", dirs, []string{"a", "c"})
 	}
 }
 
@@ -154,7 +154,7 @@ func TestPlannedFiles(t *testing.T) {
 		t.Errorf("the same plan was parsed twice: got %+v, want %+v", before.With(planned).File("a/a.go"), after.File("a/a.go"))
 	}
 	if again := after.With(map[string][]byte{"a/a.go": nil, "a/z.go": nil}); len(again.Files("a")) != 0 || slices.Contains(again.Dirs(), "a") {
-		t.Error(`a folder without files is still in the view; want no again.Files("a") and again.Dirs() without "a"`)
+		t.Errorf("a folder without files has %d files, and the folders are %q; want none, and no a", len(again.Files("a")), again.Dirs())
 	}
 	if view(t, s).File("a/a.go") != before.File("a/a.go") {
 		t.Errorf("a planned file is in the view of the disk: got %+v, want %+v", view(t, s).File("a/a.go"), before.File("a/a.go"))
@@ -167,7 +167,7 @@ func TestPlannedThenWritten(t *testing.T) {
 	planned := view(t, s).With(map[string][]byte{"c/c.go": []byte("package c\n")}).File("c/c.go")
 	writeAt(t, dir, "c/c.go", "package c\n", time.Now())
 	if view(t, s).File("c/c.go") != planned {
-		t.Errorf(`after writing the planned file: view(t, s).File("c/c.go") = %+v, want %+v`, view(t, s).File("c/c.go"), planned)
+		t.Errorf("after writing the planned file, c/c.go is %+v, want the planned %+v", view(t, s).File("c/c.go"), planned)
 	}
 }
 
@@ -195,7 +195,7 @@ module other
 package i
 `)
 	if dirs := view(t, s).Dirs(); !slices.Equal(dirs, []string{".", "deep/vendor"}) {
-		t.Errorf("view(t, s).Dirs() = %q, want %q", dirs, []string{".", "deep/vendor"})
+		t.Errorf("Dirs() = %q, want %q", dirs, []string{".", "deep/vendor"})
 	}
 	if files := view(t, s).Files("."); len(files) != 1 {
 		t.Errorf("the root: got %v, want 1", len(files))

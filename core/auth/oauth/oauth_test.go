@@ -105,8 +105,10 @@ func TestSaysNothing(t *testing.T) {
 		{[]string{"--oauth-issuer", " ,"}, "", "--oauth-issuer"},
 		{[]string{"--oauth-issuer", login, "--oauth-scopes", ""}, "", "--oauth-scopes"},
 		{[]string{"--oauth-issuer", login, "--oauth-audience", ""}, "", "--oauth-audience"},
+		{[]string{"--oauth-issuer", login, "--oauth-jwks", ""}, "", "--oauth-jwks"},
 		{nil, "MY_NOTES_OAUTH_ISSUER", "MY_NOTES_OAUTH_ISSUER"},
 		{[]string{"--oauth-issuer", login}, "MY_NOTES_OAUTH_SCOPES", "MY_NOTES_OAUTH_SCOPES"},
+		{[]string{"--oauth-issuer", login}, "MY_NOTES_OAUTH_JWKS", "MY_NOTES_OAUTH_JWKS"},
 	} {
 		t.Run(strings.Join(append(test.args, test.name), " "), func(t *testing.T) {
 			if test.name != "" {

@@ -54,7 +54,7 @@ func TestMove(t *testing.T) {
 		parent := t.TempDir()
 		p := open(t, filepath.Join(parent, dest))
 		if _, err := os.Stat(p.Dest()); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("before the move: os.Stat(p.Dest()): err = %v, want %v", err, os.ErrNotExist)
+			t.Errorf("Stat of the destination before the move = %v, want %v", err, os.ErrNotExist)
 		}
 		if err := errors.Join(p.Move(), p.Close()); err != nil {
 			t.Fatal(err)
