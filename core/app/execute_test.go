@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -473,6 +474,39 @@ func TestConflicts(t *testing.T) {
 	s.conflicts = 0
 	if got := execute(t, a, Count{1}); got != "2" {
 		t.Errorf("got %s, want \"2\"", got)
+	}
+}
+
+// Fickle can be decoded once, so not again after a conflict.
+type Fickle struct{ Text fickleText }
+
+type fickleText string
+
+// decodings counts how often a fickleText has been decoded, by its value.
+var decodings sync.Map
+
+func (f *fickleText) UnmarshalJSON(raw []byte) error {
+	if _, ok := decodings.LoadOrStore(string(raw), true); ok {
+		return errors.New("cannot be decoded twice")
+	}
+	return json.Unmarshal(raw, (*string)(f))
+}
+
+func (c Fickle) Check(context.Context, *State) error { return nil }
+func (c Fickle) Apply(s *State, _ app.Event) int     { s.Total++; return s.Total }
+
+// A command that cannot be decoded for a retry fails. It does not stop the others.
+func TestConflictOfCommandThatCannotBeDecodedAgain(t *testing.T) {
+	s := &lookups{Memory: app.NewMemory(), conflicts: 1}
+	f := items()
+	f.Commands = append(f.Commands, app.CommandTypeOf[Fickle]("fickle", 1))
+	a := open(t, s, f)
+	_, err := app.DoRaw(t.Context(), a, Fickle{Text: fickleText(t.Name())})
+	if want := "decode command items/fickle from its own JSON: Text: cannot be decoded twice"; err == nil || err.Error() != want {
+		t.Errorf("DoRaw(Fickle) returns the error %v, want %s", err, want)
+	}
+	if got := execute(t, a, Count{1}); got != "1" {
+		t.Errorf("DoRaw(Count{1}) = %s, want 1", got)
 	}
 }
 

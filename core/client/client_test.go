@@ -546,27 +546,46 @@ func TestClientOfNoServer(t *testing.T) {
 	}
 }
 
-// An error of this client is not reported as one of the server.
+// An error of this client is not reported as one of the server, but callers can find its cause.
 func TestClientCannotAnswer(t *testing.T) {
-	ours, theirs := jsonrpc.Pipe()
-	conn := jsonrpc.NewConn(theirs, jsonrpc.Options{Handle: func(_ context.Context, req *jsonrpc.Request) (any, error) {
-		switch req.Method {
-		case "server/discover":
-			return json.RawMessage(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`), nil
-		case "tools/call":
-			return json.RawMessage(`{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"}}}`), nil
+	cause := errors.New("no disk")
+	for _, test := range []struct {
+		roots func(context.Context) ([]mcp.Root, error)
+		want  string
+	}{
+		{nil, "this client does not support roots/list"},
+		{func(context.Context) ([]mcp.Root, error) { return nil, cause }, "no disk"},
+		{func(context.Context) ([]mcp.Root, error) {
+			return nil, errors.Join(jsonrpc.Errorf(jsonrpc.InternalError, "no roots"), cause)
+		}, "no roots\nno disk"},
+	} {
+		ours, theirs := jsonrpc.Pipe()
+		conn := jsonrpc.NewConn(theirs, jsonrpc.Options{Handle: func(_ context.Context, req *jsonrpc.Request) (any, error) {
+			switch req.Method {
+			case "server/discover":
+				return json.RawMessage(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`), nil
+			case "tools/call":
+				return json.RawMessage(`{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"}}}`), nil
+			}
+			return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "no method %s", req.Method)
+		}})
+		go conn.Run(t.Context())
+		c, err := client.Over(t.Context(), ours, client.Options{Roots: test.roots})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "no method %s", req.Method)
-	}})
-	go conn.Run(t.Context())
-	c, err := client.Over(t.Context(), ours, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	var answered *jsonrpc.Error
-	if _, err := c.CallTool(t.Context(), "any", nil); err == nil || errors.As(err, &answered) || !strings.Contains(err.Error(), "answer roots/list for tools/call: this client does not support roots/list") {
-		t.Errorf(`a call that asks gives %v (%T); want an error that is no answer of the server, containing "answer roots/list for tools/call: this client does not support roots/list"`, err, err)
+		_, err = c.CallTool(t.Context(), "any", nil)
+		if want := "answer roots/list for tools/call: " + test.want; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("CallTool returns the error %v, want one that contains %q", err, want)
+		}
+		var answered *jsonrpc.Error
+		if errors.As(err, &answered) || errors.Is(err, jsonrpc.InternalError) {
+			t.Errorf("CallTool returns %v, which matches a *jsonrpc.Error, want one that does not", err)
+		}
+		if got, want := errors.Is(err, cause), test.roots != nil; got != want {
+			t.Errorf("errors.Is(%v, cause) = %v, want %v", err, got, want)
+		}
+		c.Close()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petrock/petrock/core/internal/jsonscan"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -16,7 +17,7 @@ func parseFault(raw []byte) (f MessageError, ok bool) {
 			ids++
 		}
 		named = named || string(key) == "method" && value[0] == '"'
-		return e.member(key, value, strictjson.Ends{})
+		return e.member(key, value, jsonscan.Ends{})
 	})
 	if err != nil && !isDuplicate(err) {
 		return MessageError{}, false

@@ -291,11 +291,11 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 		}
 	}
 	all.Wait()
-	for h.callQuota.isUsed() { // responses are being written
+	if written := h.callQuota.busy(); written != nil { // responses are being written
 		select {
+		case <-written:
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(time.Millisecond):
 		}
 	}
 	return nil

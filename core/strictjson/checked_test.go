@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+
+	"github.com/petrock/petrock/core/internal/jsonscan"
 )
 
 // walked are inputs in which the end of a value is hard to find.
@@ -46,8 +48,8 @@ func agreeOnParts(t testing.TB, data []byte) {
 			t.Fatalf("%s of %s\n got %q, %v\nwant %q, %v", name, data, got, err, want, wantErr)
 		}
 	}
-	if end := skip(data, skipSpace(data, 0)); len(bytes.TrimSpace(data[end:])) > 0 {
-		t.Fatalf("skip(%s) = %d, which leaves %q; want it to reach the end", data, end, bytes.TrimSpace(data[end:]))
+	if end := jsonscan.Skip(data, jsonscan.SkipSpace(data, 0)); len(bytes.TrimSpace(data[end:])) > 0 {
+		t.Fatalf("Skip(%s) = %d, which leaves %q; want it to reach the end", data, end, bytes.TrimSpace(data[end:]))
 	}
 }
 
@@ -115,26 +117,4 @@ func FuzzParts(f *testing.F) {
 		agreeOnParts(t, data)
 		agreeOnDecoding(t, data)
 	})
-}
-
-// MembersAt finds the members of a nested object with the ends that ObjectEnds has found.
-func TestMembersAt(t *testing.T) {
-	for _, inner := range append(walked(), `{"a":{"b":[1,"}"]},"c":"\"","d":3,"e":[],"f":{}}`, ` { "a" : 1 , "b" : { } } `) {
-		if First([]byte(inner)) != '{' {
-			continue
-		}
-		var got, want []string
-		err := ObjectEnds([]byte(`{"x":[{"y":1}],"params": `+inner+`,"z":2}`), func(key, value []byte, ends Ends) error {
-			if string(key) != "params" {
-				return nil
-			}
-			var err error
-			want, _ = parts(value, Members)
-			got, err = parts(value, func(data []byte, member func(key, value []byte) error) error { return MembersAt(data, &ends, member) })
-			return err
-		})
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("MembersAt(%s) = %q, %v, want %q", inner, got, err, want)
-		}
-	}
 }
