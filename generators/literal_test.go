@@ -252,7 +252,7 @@ func TestExamplesCallOtherComponents(t *testing.T) {
 		}
 	}
 	if asked != 2 {
-		t.Errorf("it asks: got %v, want 2", asked)
+		t.Errorf("asked %d times, want 2", asked)
 	}
 	if slices.Contains(strings.Fields(test), "client.Create{Title:") {
 		t.Errorf(`a variable is in the way of a package: got %q, want it without "client.Create{Title:"`, strings.Fields(test))
