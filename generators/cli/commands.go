@@ -391,7 +391,7 @@ something is reported; 2 usage error.`,
 			if err != nil {
 				return err
 			}
-			err = reported(nil, len(result.Refused) > 0, env.Program+" sync would refuse the project")
+			err = reported(nil, len(result.Refused) > 0, "sync --check found errors")
 			err = reported(err, len(result.Files) > 0, "derived files are stale; run "+env.Program+" sync")
 			return reported(err, len(result.Impure) > 0, "replay would not rebuild the same state")
 		},
