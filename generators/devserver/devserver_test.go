@@ -74,7 +74,7 @@ func TestProjectStatus(t *testing.T) {
 
 	// The version is that of the code. Unreadable files are a failure even if the project compiles.
 	write(t, filepath.Join(root, "generators", "generators.go"), "package generators\n\nconst Version = \"0.1.9\"\n")
-	if other := status(t, client); !sound.OK || !other.OK || !strings.Contains(other.String(), "petrock.json says petrock 0.3.0-dev, but the code in generators is petrock 0.1.9. Correct the version in petrock.json.\n") {
+	if other := status(t, client); !sound.OK || !other.OK || !strings.Contains(other.String(), "petrock.json names petrock 0.3.0-dev, but the code in generators is petrock 0.1.9. Correct the version in petrock.json.\n") {
 		t.Errorf("with other code, it returned (OK: %t, before: %t):\n%s\nwant true twice, and the advice to correct the version in petrock.json", other.OK, sound.OK, other)
 	}
 	for _, file := range []string{engine.SumFile, "contract.json"} {

@@ -103,7 +103,7 @@ func listedSchema(schema json.RawMessage, described bool) (json.RawMessage, erro
 }
 
 // shortenSchema returns a schema without format and additionalProperties, which the engine checks.
-// Of a list of objects, the description names the keys, unless it refers to another tool.
+// Of a list of objects, it keeps the keys only, in the description.
 func shortenSchema(schema json.RawMessage) (json.RawMessage, error) {
 	short := []byte("{")
 	description, _ := strictjson.Unquote(strictjson.Member(schema, "description"))
@@ -114,9 +114,7 @@ func shortenSchema(schema json.RawMessage) (json.RawMessage, error) {
 		case "items":
 			if keys := propertyNames(value); keys != nil {
 				value = []byte(`{"type":"object"}`)
-				if !strings.Contains(strings.ToLower(description), "as for a ") {
-					description = strings.TrimPrefix(strings.TrimSuffix(description, ".")+". Keys: "+strings.Join(keys, ", "), ". ")
-				}
+				description = strings.TrimPrefix(strings.TrimSuffix(description, ".")+". Keys: "+strings.Join(keys, ", "), ". ")
 			}
 		}
 		short = strictjson.AppendMember(short, string(key), value)
