@@ -126,7 +126,7 @@ func (j *Journal) rollBack(op Operation) (skipped []string, err error) {
 // Any other content, or an obstacle, is [ErrChanged].
 func (j *Journal) setContent(record Record, from, to string) error {
 	now, _, err := j.readFile(record.Path)
-	_, isObstacle := errors.AsType[*obstacleError](err)
+	_, isObstacle := errors.AsType[*PathError](err)
 	switch hash := Hash(now); {
 	case isObstacle, err == nil && hash != from && hash != to:
 		return changedError(record.Path)

@@ -388,6 +388,9 @@ func TestDoctor(t *testing.T) {
 		if s.Name == "good" && (s.State != "ok" || s.Stateless != "2026-07-28" || s.Handshake != "2025-11-25" || s.Tools != 3 || s.Resources != 1 || s.Prompts != 1 || len(s.Files) != 2) {
 			t.Errorf("good is %+v", s)
 		}
+		if hint := "run it in a shell"; strings.Contains(strings.Join(s.Wrong, "\n"), hint) != (s.Name == "garbage") {
+			t.Errorf("%s: got %q, want %q only if the server starts, fails, and its standard error is empty", s.Name, s.Wrong, hint)
+		}
 		if s.Name == "off" && s.State != "disabled" {
 			t.Errorf("off is %+v", s)
 		}
