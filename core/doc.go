@@ -1,6 +1,7 @@
 // Package core holds the packages that a server runs on. It has no code of its own.
 //
 //   - internal/decimal: exact decimal numbers
+//   - internal/jsonscan: scan JSON; the implementation of strictjson
 //   - strictjson/jsonfield: plumbing: the JSON keys of struct fields
 //   - strictjson: read and write JSON exactly
 //   - internal/pace: measures which functions are quick

@@ -157,8 +157,8 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 			return nil, fmt.Errorf("execute %s: %w", t.eventType, err)
 		}
 	}
-	if p.command, err = t.decodeWritten(p.data); err != nil {
-		return nil, fmt.Errorf("decode command %s from its own JSON: %w", t.eventType, err)
+	if err := p.decode(); err != nil {
+		return nil, err
 	}
 	if p.cause, err = a.cause(ctx, in); err != nil {
 		return nil, fmt.Errorf("encode the cause of %s: %w", t.eventType, err)
@@ -220,7 +220,9 @@ func (q *queue) abandon(p *pending) bool {
 }
 
 // gather yields to callers that were just answered, so that their next commands can share this
-// commit. It does not block.
+// commit. It does not block: it yields at most eight times, and not at all if the queue is as long
+// as recent batches. In petrock's own benchmark, 64 callers execute an eighth more commands per
+// second with it.
 func (q *queue) gather() {
 	for range 8 {
 		q.mu.Lock()
@@ -251,17 +253,29 @@ func (q *queue) take() []*pending {
 }
 
 // putBack returns commands to the front of the queue. It decodes them again, because Apply may have
-// changed them.
+// changed them. If that fails, it answers the command.
 func (q *queue) putBack(batch []*pending) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	var again []*pending
 	for _, p := range batch {
-		if p.result, p.err = nil, nil; p.save == nil {
-			p.command, p.err = p.cmdType.decodeWritten(p.data)
+		p.result, p.err = nil, nil
+		if p.save == nil && p.decode() != nil {
+			p.answer()
+			continue
 		}
 		p.progress.Store(waiting)
+		again = append(again, p)
 	}
-	q.list = append(batch, q.list...)
+	q.list = append(again, q.list...)
+}
+
+// decode sets command from data, or else err, which it returns.
+func (p *pending) decode() error {
+	if p.command, p.err = p.cmdType.decodeWritten(p.data); p.err != nil {
+		p.err = fmt.Errorf("decode command %s from its own JSON: %w", p.cmdType.eventType, p.err)
+	}
+	return p.err
 }
 
 // maxTries limits the tries of a command that loses its connection to the store each time, for
@@ -280,42 +294,66 @@ func (a *App) executeBatch(ctx context.Context) {
 		}
 		return
 	}
-	var batch []*pending
-	locked, grown, before := false, false, int64(0)
+	var c *commit // nil until the transaction begins
 	err := a.store.Write(ctx, func(tx Tx) error {
 		if a.rebuilding.Load() {
 			return errRetry
 		}
 		a.queue.gather()
-		batch = a.queue.take()
-		a.mu.Lock() // until the commit: no reader may see changes that could be lost
-		locked, before = true, a.seq
-		records, err := a.executeAll(tx, batch)
-		if err != nil || len(records) == 0 {
-			return err
-		}
-		grown = true
-		return tx.Append(records...)
+		c = a.beginCommit(a.queue.take())
+		return c.execute(tx)
 	})
-	if locked {
-		a.stale = a.stale || grown && err != nil
-		if a.seq > before { // with events of this process, or of others
-			defer a.signalGrowth()
-		}
-		a.mu.Unlock()
-	}
 	switch {
-	case errors.Is(err, errRetry), errors.Is(err, ErrConflict):
-		a.queue.putBack(retryable(batch, err))
-	case err != nil && !locked && ctx.Err() != nil:
-		// The caller has given up.
-	case err != nil && !locked:
-		a.answer(a.queue.take(), fmt.Errorf("write to the log: %w", err))
+	case c != nil:
+		c.end(err)
+	case err == nil, errors.Is(err, errRetry), errors.Is(err, ErrConflict), ctx.Err() != nil:
+		// Nothing has been taken from the queue. The caller tries again, or has given up.
 	default:
-		if err != nil {
-			err = fmt.Errorf("write to the log: %w", err)
-		}
-		a.answer(batch, err)
+		a.answer(a.queue.take(), fmt.Errorf("write to the log: %w", err))
+	}
+}
+
+// A commit is a transaction of commands. From beginCommit to end, it holds the lock of the app, so
+// that no reader sees changes that could be lost.
+type commit struct {
+	app     *App
+	batch   []*pending
+	before  int64 // the last event before the transaction
+	appends bool  // the transaction has new events
+}
+
+// beginCommit locks a.mu. The caller must call end.
+func (a *App) beginCommit(batch []*pending) *commit {
+	a.mu.Lock()
+	return &commit{app: a, batch: batch, before: a.seq}
+}
+
+// execute executes the commands and appends their events.
+func (c *commit) execute(tx Tx) error {
+	records, err := c.app.executeAll(tx, c.batch)
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	c.appends = true
+	return tx.Append(records...)
+}
+
+// end unlocks a.mu after the transaction, which failed if err is not nil. It answers the commands,
+// or returns them to the queue.
+func (c *commit) end(err error) {
+	a := c.app
+	a.stale = a.stale || c.appends && err != nil
+	if a.seq > c.before { // with events of this process, or of others
+		defer a.signalGrowth()
+	}
+	a.mu.Unlock()
+	switch {
+	case err == nil:
+		a.answer(c.batch, nil)
+	case errors.Is(err, errRetry), errors.Is(err, ErrConflict):
+		a.queue.putBack(retryable(c.batch, err))
+	default:
+		a.answer(c.batch, fmt.Errorf("write to the log: %w", err))
 		if errors.Is(err, ErrUnavailable) { // the queued commands have waited for that long
 			a.answer(a.queue.take(), &StoreError{fmt.Errorf("write to the log: %w", ErrUnavailable)})
 		}

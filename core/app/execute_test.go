@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -34,7 +35,7 @@ func TestExecute(t *testing.T) {
 	}
 	item, err := app.Query(app.With(t.Context(), a), Get{"first"})
 	if err != nil || item.Seq != 1 || item.Made.Location() != time.UTC || item.Made.Nanosecond()%1000 != 0 {
-		t.Errorf("%+v, %v, want item.Seq = 1, item.Made.Location() = %v, item.Made.Nanosecond()%%1000 = 0", item, err, time.UTC)
+		t.Errorf("got %+v, %v; want Seq 1, and Made in UTC without a fraction of a microsecond", item, err)
 	}
 	if _, err := app.Do(t.Context(), Add{Name: "x"}); err == nil || !strings.Contains(err.Error(), "no app") {
 		t.Errorf("without an app: %v, want \"no app\" in it", err)
@@ -149,7 +150,7 @@ func TestKeys(t *testing.T) {
 	a, other := open(t, m), open(t, m.Share())
 	first := execute(t, a, Add{Name: "one", Key: "k1"})
 	if again := execute(t, other, Add{Name: "one", Key: "k1"}); again != first {
-		t.Errorf("again: %s, first: %s, want them equal", again, first)
+		t.Errorf("the repeated command returns %s, want %s as at first", again, first)
 	}
 	if _, err := app.DoRaw(t.Context(), a, Add{Name: "two", Key: "k1"}); err == nil || !strings.Contains(err.Error(), "use a new key") {
 		t.Errorf("another command with the key: %v, want \"use a new key\" in it", err)
@@ -168,7 +169,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("the log has %d events, want 2", n)
 	}
 	if _, err := app.DoRaw(app.WithKey(t.Context(), strings.Repeat("k", 300)), a, Count{1}); err == nil {
-		t.Error("a key may have any length: err = nil, want an error")
+		t.Error("a key may have any length: got no error, want one")
 	}
 }
 
@@ -204,7 +205,7 @@ func TestEventsAndTheClock(t *testing.T) {
 	first := execute(t, a, Add{Name: "one", Key: "k"})
 	now = now.AddDate(-1, 0, 0)
 	if again := execute(t, a, Add{Name: "one", Key: "k"}); again != first {
-		t.Errorf("again: %s, first: %s, want them equal", again, first)
+		t.Errorf("the repeated command returns %s, want %s as at first", again, first)
 	}
 	if second := execute(t, a, Add{Name: "two"}); !strings.Contains(second, `"made":"2025-01-02T03:04:05Z","seq":2`) {
 		t.Errorf("the second event: got %s, want %q in it", second, `"made":"2025-01-02T03:04:05Z","seq":2`)
@@ -473,6 +474,39 @@ func TestConflicts(t *testing.T) {
 	s.conflicts = 0
 	if got := execute(t, a, Count{1}); got != "2" {
 		t.Errorf("got %s, want \"2\"", got)
+	}
+}
+
+// Fickle can be decoded once, so not again after a conflict.
+type Fickle struct{ Text fickleText }
+
+type fickleText string
+
+// decodings counts how often a fickleText has been decoded, by its value.
+var decodings sync.Map
+
+func (f *fickleText) UnmarshalJSON(raw []byte) error {
+	if _, ok := decodings.LoadOrStore(string(raw), true); ok {
+		return errors.New("cannot be decoded twice")
+	}
+	return json.Unmarshal(raw, (*string)(f))
+}
+
+func (c Fickle) Check(context.Context, *State) error { return nil }
+func (c Fickle) Apply(s *State, _ app.Event) int     { s.Total++; return s.Total }
+
+// A command that cannot be decoded for a retry fails. It does not stop the others.
+func TestConflictOfCommandThatCannotBeDecodedAgain(t *testing.T) {
+	s := &lookups{Memory: app.NewMemory(), conflicts: 1}
+	f := items()
+	f.Commands = append(f.Commands, app.CommandTypeOf[Fickle]("fickle", 1))
+	a := open(t, s, f)
+	_, err := app.DoRaw(t.Context(), a, Fickle{Text: fickleText(t.Name())})
+	if want := "decode command items/fickle from its own JSON: Text: cannot be decoded twice"; err == nil || err.Error() != want {
+		t.Errorf("DoRaw(Fickle) returns the error %v, want %s", err, want)
+	}
+	if got := execute(t, a, Count{1}); got != "1" {
+		t.Errorf("DoRaw(Count{1}) = %s, want 1", got)
 	}
 }
 

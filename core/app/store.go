@@ -134,8 +134,8 @@ func (e *StoreError) Error() string { return e.Err.Error() }
 // Unwrap returns the error of the store.
 func (e *StoreError) Unwrap() error { return e.Err }
 
-// ForClient returns the text for the client of a request. It names the request, under which the log
-// has the whole error.
+// ForClient returns the text for a remote client. It names the request, under which the log has the
+// whole error. Package mcp calls it, see OperatorError there.
 func (e *StoreError) ForClient(request string) string {
 	text, remedy := "the data is not available right now", "retry later"
 	switch {

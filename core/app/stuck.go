@@ -59,7 +59,8 @@ func (e *StuckError) state() string {
 // Unwrap returns the cause.
 func (e *StuckError) Unwrap() error { return e.Err }
 
-// ForClient returns the text for the client of a request. It contains no data of the event.
+// ForClient returns the text for a remote client, see [StoreError.ForClient]. It contains no data
+// of the event.
 func (e *StuckError) ForClient(request string) string {
 	effect := "it refuses commands of this feature"
 	if e.Stopped {

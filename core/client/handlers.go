@@ -122,10 +122,7 @@ func (c *Client) answerAll(ctx context.Context, r *request, raw json.RawMessage)
 	for key, q := range result.Requests {
 		answer, err := c.answer(ctx, q.Method, q.Params)
 		if err != nil {
-			if _, ok := errors.AsType[*jsonrpc.Error](err); ok {
-				err = errors.New(err.Error()) // a *jsonrpc.Error would mean that the server answered with it
-			}
-			return fmt.Errorf("answer %s for %s: %w", short(q.Method), r.method, err)
+			return fmt.Errorf("answer %s for %s: %w", short(q.Method), r.method, handlerError{err})
 		}
 		if answers[key], err = strictjson.Marshal(answer); err != nil {
 			return fmt.Errorf("encode the answer to %s: %w", q.Method, err)
@@ -134,6 +131,26 @@ func (c *Client) answerAll(ctx context.Context, r *request, raw json.RawMessage)
 	var err error
 	r.inputResponses, err = strictjson.Marshal(answers)
 	return err
+}
+
+// A handlerError is an error of a handler of this client. It does not match a [*jsonrpc.Error] or a
+// [jsonrpc.Code], because these mean that the server answered with an error.
+type handlerError struct{ error }
+
+func (e handlerError) Is(target error) bool {
+	switch target.(type) {
+	case *jsonrpc.Error, jsonrpc.Code:
+		return false
+	}
+	return errors.Is(e.error, target)
+}
+
+func (e handlerError) As(target any) bool {
+	switch target.(type) {
+	case **jsonrpc.Error, *jsonrpc.Code:
+		return false
+	}
+	return errors.As(e.error, target)
 }
 
 func (c *Client) handle(ctx context.Context, req *jsonrpc.Request) (any, error) {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/petrock/petrock/core/internal/jsonscan"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -19,7 +20,7 @@ type message struct {
 	method string // empty in a response
 	params json.RawMessage
 
-	paramEnds strictjson.Ends
+	paramEnds jsonscan.Ends
 
 	result  json.RawMessage
 	err     *Error // of a response
@@ -33,10 +34,10 @@ func (m *message) IsRequest() bool { return m.method != "" && !m.id.IsZero() }
 type envelope struct {
 	version, id, method, params, result, err []byte
 
-	paramEnds strictjson.Ends
+	paramEnds jsonscan.Ends
 }
 
-func (e *envelope) member(key, value []byte, ends strictjson.Ends) error {
+func (e *envelope) member(key, value []byte, ends jsonscan.Ends) error {
 	switch string(key) {
 	case "jsonrpc":
 		e.version = value
@@ -63,7 +64,7 @@ func parse(raw []byte) (message, *MessageError) {
 		return message{}, &MessageError{Err: Errorf(InvalidRequest, "a message must be an object, got %s", strictjson.Describe(raw))}
 	}
 	var e envelope
-	if err := strictjson.ObjectEnds(raw, e.member); err != nil {
+	if err := jsonscan.Object(raw, e.member); err != nil {
 		var s envelopeScanner
 		s.feed(raw)
 		f := s.fault()

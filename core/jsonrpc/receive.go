@@ -8,9 +8,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/petrock/petrock/core/internal/pace"
+	"github.com/petrock/petrock/core/internal/jsonscan"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -37,7 +36,7 @@ func (c *Conn) read() {
 			c.deliver(in.message, true)
 			continue
 		}
-		r := &Request{ID: in.id, Method: in.method, Params: in.params, ParamEnds: in.paramEnds, conn: c, batch: in.batch, slot: in.slot}
+		r := &Request{ID: in.id, Method: in.method, Params: in.params, paramEnds: in.paramEnds, conn: c, batch: in.batch, slot: in.slot}
 		if buf = c.serve(r, in.fault, buf[:0]); cap(buf) > maxKept {
 			buf = nil
 		}
@@ -167,9 +166,8 @@ func (m *Message) ID() ID {
 
 // WithID returns the JSON of a valid request or response with another id.
 func (m *Message) WithID(id ID) []byte {
-	own := strictjson.Member(m.raw, "id")
-	start := cap(m.raw) - cap(own) // own is a part of raw
-	return slices.Concat(m.raw[:start], []byte(id.raw), m.raw[start+len(own):])
+	start, end := jsonscan.Member(m.raw, "id")
+	return slices.Concat(m.raw[:start], []byte(id.raw), m.raw[end:])
 }
 
 // AppendResult appends a successful response. result must be valid JSON.
@@ -251,7 +249,7 @@ func (c *Conn) Deliver(m *Message) {
 // receive handles one message of [Conn.Receive]. r is the request to fill in, so that a single
 // message needs no allocation for it. The request never has the turn.
 func (c *Conn) receive(ctx context.Context, r *Request, in *incoming, responder Responder) {
-	r.ID, r.Method, r.Params, r.ParamEnds, r.conn = in.id, in.method, in.params, in.paramEnds, c
+	r.ID, r.Method, r.Params, r.paramEnds, r.conn = in.id, in.method, in.params, in.paramEnds, c
 	r.batch, r.slot, r.parent, r.responder = in.batch, in.slot, ctx, responder
 	r.turn.Store(passedTurn)
 	r.concurrent.Store(true)
@@ -286,9 +284,7 @@ type Request struct {
 	Method string
 	Params json.RawMessage // a valid object or array; nil if the request has no params
 
-	// ParamEnds is where the members of Params end, for [strictjson.MembersAt].
-	ParamEnds strictjson.Ends
-
+	paramEnds jsonscan.Ends
 	conn      *Conn
 	batch     *batch // nil if the request is not part of a batch
 	slot      int    // of the answer in the batch
@@ -298,9 +294,6 @@ type Request struct {
 	parent    context.Context // the context given to Conn.Receive, else nil
 	responder Responder       // the one given to Conn.Receive, else nil
 	failure   error           // why the request failed
-
-	pace  *pace.Pace // measures the handler; nil if it is not measured
-	began time.Time  // see pace
 
 	turn       atomic.Int32 // keepsTurn, passedTurn or servedTurn
 	concurrent atomic.Bool  // the request may run concurrently with later ones
@@ -312,6 +305,13 @@ func (r *Request) IsNotification() bool { return r.ID.IsZero() }
 
 // InBatch reports whether the request is part of a batch.
 func (r *Request) InBatch() bool { return r.batch != nil }
+
+// Members calls member for each member of Params, which must be an object, with the unescaped key
+// and the raw value. member must not modify them. If member returns an error, Members stops and
+// returns it. Members does not look into the values, because reading the request has found them.
+func (r *Request) Members(member func(key, value []byte) error) error {
+	return jsonscan.Members(r.Params, &r.paramEnds, member)
+}
 
 // Responder returns the responder given to [Conn.Receive], or nil if the request came over the
 // transport.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petrock/petrock/core/internal/jsonscan"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -16,7 +17,7 @@ func parseFault(raw []byte) (f MessageError, ok bool) {
 			ids++
 		}
 		named = named || string(key) == "method" && value[0] == '"'
-		return e.member(key, value, strictjson.Ends{})
+		return e.member(key, value, jsonscan.Ends{})
 	})
 	if err != nil && !isDuplicate(err) {
 		return MessageError{}, false
@@ -94,7 +95,7 @@ func FuzzScanner(f *testing.F) {
 		}
 		got := s.fault()
 		if cap(s.id) > 2*longestID || cap(s.value) > 2*longestID || cap(s.key) > 2*longestKey {
-			t.Fatalf("the scanner keeps %d, %d and %d bytes; want cap(s.id) <= 2*longestID and cap(s.value) <= 2*longestID and cap(s.key) <= 2*longestKey", cap(s.id), cap(s.value), cap(s.key))
+			t.Fatalf("the scanner keeps %d bytes of an id, %d of a value and %d of a key; want at most %d, %d and %d", cap(s.id), cap(s.value), cap(s.key), 2*longestID, 2*longestID, 2*longestKey)
 		}
 		if strictjson.First(raw) != '{' {
 			return

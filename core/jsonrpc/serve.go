@@ -72,9 +72,6 @@ func (c *Conn) untrack() {
 func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 	c.protect(r, func() {
 		result, err := c.o.Handle((*requestContext)(r), r)
-		if r.pace != nil {
-			r.pace.End(r.began, r.turn.Load() == passedTurn)
-		}
 		if err == nil && !r.IsNotification() {
 			if reply, err = appendJSON(appendResultStart(buf, r.ID), result); err != nil {
 				c.o.Logger.Error("encode result", "method", r.Method, "error", err)

@@ -4,8 +4,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/petrock/petrock/core/internal/pace"
 )
 
 // Requests are scheduled as follows.
@@ -21,7 +19,7 @@ import (
 //
 // A handler that takes long must not keep the turn. Another goroutine continues to read if
 //
-//   - the handler calls [Request.Release], or [Request.ReleaseUnlessQuick] and has not been quick;
+//   - the handler calls [Request.Release], for example because it has not been quick so far;
 //   - the request may run concurrently with later ones (see [Options].Ordered), and the handler calls
 //     Done or Err of its context, or [Conn.Do]: it is about to wait;
 //   - the request may run concurrently, and keeps the turn for longer than maxTurn.
@@ -52,18 +50,9 @@ func (r *Request) Release() {
 	}
 }
 
-// ReleaseUnlessQuick is [Request.Release] unless the function that p measures has been quick so
-// far. Call it right before that function. p also measures this call, until the handler returns.
-func (r *Request) ReleaseUnlessQuick(p *pace.Pace) {
-	if r.responder != nil {
-		return // other requests do not wait for this one
-	}
-	isQuick, began := p.Begin()
-	r.pace, r.began = p, began
-	if !isQuick {
-		r.Release()
-	}
-}
+// IsReleased reports whether other messages are read while this one is being handled: it has been
+// released, or came through [Conn.Receive].
+func (r *Request) IsReleased() bool { return r.turn.Load() == passedTurn }
 
 // allowConcurrent lets turnTimer release the request.
 func (r *Request) allowConcurrent() {

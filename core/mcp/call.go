@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/internal/pace"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp/transport"
 	"github.com/petrock/petrock/core/strictjson"
@@ -189,7 +190,7 @@ func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statele
 	case '[':
 		return c, jsonrpc.Errorf(jsonrpc.InvalidParams, "params must be an object, got an array")
 	}
-	err := strictjson.MembersAt(req.Params, &req.ParamEnds, func(key, value []byte) error {
+	err := req.Members(func(key, value []byte) error {
 		switch {
 		case string(key) == c.method.target && len(key) > 0:
 			c.target = value
@@ -314,14 +315,9 @@ func unsupportedError(version string) error {
 	return &jsonrpc.Error{Code: UnsupportedVersion, Message: msg, Data: data}
 }
 
-// forClient returns the error for the client. If err has a method ForClient, it is for operators:
-// it goes to the log, and remote clients get the text of that method, which has the id of the
-// request.
+// forClient returns the error for the client, and keeps an [OperatorError] for the log.
 func (c *Call) forClient(err error) error {
-	e, ok := errors.AsType[interface {
-		error
-		ForClient(request string) string
-	}](err)
+	e, ok := errors.AsType[OperatorError](err)
 	if !ok || !c.IsRemote() {
 		return err
 	}
@@ -365,8 +361,24 @@ func (c *Call) notify(method string, params any) bool {
 	return true
 }
 
+// releaseUnlessQuick lets the next message be read, unless the handler that p measures has been
+// quick so far. Call it right before the handler. p also measures this call, until it ends.
+func (c *Call) releaseUnlessQuick(p *pace.Pace) {
+	if c.req.IsReleased() {
+		return // no message waits for this one
+	}
+	isQuick, began := p.Begin()
+	c.pace, c.began = p, began
+	if !isQuick {
+		c.req.Release()
+	}
+}
+
 // end marks the call as ended; notify then sends nothing.
 func (c *Call) end() {
+	if c.pace != nil {
+		c.pace.End(c.began, c.req.IsReleased())
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = true

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/url"
 	"slices"
 	"sync"
@@ -261,15 +262,16 @@ func (r *registry[T]) get(name string) (T, bool) {
 	return item, ok
 }
 
-// find returns the first item, in the order of names, that match accepts. match must not use the
-// registry, whose lock is held.
-func (r *registry[T]) find(match func(T) bool) (item T, ok bool) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	for _, name := range r.names {
-		if item := r.items[name]; match(item) {
-			return item, true
+// all iterates over the components in the order of their names. The loop must not use the registry,
+// whose lock is held.
+func (r *registry[T]) all() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		r.mu.RLock()
+		defer r.mu.RUnlock()
+		for _, name := range r.names {
+			if !yield(r.items[name]) {
+				return
+			}
 		}
 	}
-	return item, false
 }

@@ -27,7 +27,7 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 	if err := found.check(p.Arguments); err != nil {
 		return nil, err
 	}
-	c.req.ReleaseUnlessQuick(&found.pace)
+	c.releaseUnlessQuick(&found.pace)
 	result, err := found.handler(ctx, p.Arguments)
 	if result == nil {
 		result = &PromptResult{}

@@ -72,15 +72,16 @@ type Registrar interface {
 func (s *Server) derived() *Derived { return &Derived{server: s} }
 
 // Derived registers components whose schemas were derived from Go types by petrock. It makes sure
-// that the schemas still match the types exactly. Only *_gen.go files need it.
+// that the schemas still match the types exactly. It is for derived code: only *_gen.go files need
+// it.
 type Derived struct {
 	server *Server
 	file   string // "" if the schemas are not derived
 }
 
-// Derived returns a registrar for the derived code in file, such as tools_gen.go. Components that
-// are added to it must have schemas that match their Go types exactly. Otherwise the file is stale,
-// and the functions that add them return an error that says so.
+// Derived is for derived code: it returns a registrar for the components in file, such as
+// tools_gen.go. Their schemas must match their Go types exactly. Otherwise the file is stale, and
+// the functions that add the components return an error that says so.
 func (s *Server) Derived(file string) *Derived { return &Derived{s, file} }
 
 func (d *Derived) derived() *Derived { return d }
@@ -208,30 +209,35 @@ func (s *Server) Provide(with func(context.Context) context.Context) {
 	s.provided.Store(new(with(*s.provided.Load())))
 }
 
-// ToolScopes returns the scopes of all tools, by name, for programs that document or check them. Do
-// not modify the slices.
+// ToolScopes returns the scopes of all tools, by name. It is for packages that add components to a
+// server, such as appmcp; the code of a server knows its scopes. Do not modify the slices.
 func (s *Server) ToolScopes() map[string][]string {
 	all := map[string][]string{}
-	s.tools.find(func(t *tool) bool {
+	for t := range s.tools.all() {
 		all[t.Name] = t.Scopes
-		return false
-	})
+	}
 	return all
 }
 
 // RemoteScopes returns the scopes of all tools, resources, resource templates and prompts that
-// remote clients can see, by name, for programs that document or check them.
+// remote clients can see, by name. It is for packages that run a server, such as serve, which
+// prints them.
 func (s *Server) RemoteScopes() map[string][]string {
 	all := s.ToolScopes()
-	add := func(name string, local bool, scopes []string) bool {
-		if !local {
-			all[name] = slices.Concat(all[name], scopes)
+	add := func(name string, scopes []string) { all[name] = slices.Concat(all[name], scopes) }
+	for r := range s.resources.all() {
+		if !r.Local {
+			add(r.Name, r.Scopes)
 		}
-		return false
 	}
-	s.resources.find(func(r *resource) bool { return add(r.Name, r.Local, r.Scopes) })
-	s.templates.find(func(t *template) bool { return add(t.Name, t.Local, t.Scopes) })
-	s.prompts.find(func(p *prompt) bool { return add(p.Name, false, p.Scopes) })
+	for t := range s.templates.all() {
+		if !t.Local {
+			add(t.Name, t.Scopes)
+		}
+	}
+	for p := range s.prompts.all() {
+		add(p.Name, p.Scopes)
+	}
 	return all
 }
 

@@ -14,7 +14,7 @@ func (s *Server) readResource(ctx context.Context, c *Call) (any, error) {
 		return nil, err
 	}
 	c.cache = Cache{found.cache.TTL, found.cache.Public && len(found.scopes) == 0}
-	c.req.ReleaseUnlessQuick(&found.pace)
+	c.releaseUnlessQuick(&found.pace)
 	contents, err := found.handler(ctx, c.Target, variables)
 	if err == nil && len(contents) == 0 {
 		err = NotFound(c.Target)
@@ -42,18 +42,17 @@ func (s *Server) lookUp(ctx context.Context, c *Call, uri string) (*reader, map[
 	if r, ok := s.resources.get(uri); ok && c.canSee(r) {
 		return &r.reader, nil, checkScopes(ctx, r.Scopes)
 	}
-	var variables map[string]string
-	t, ok := s.templates.find(func(t *template) (matches bool) {
-		variables, matches = t.uri.match(uri)
-		return matches && c.canSee(t)
-	})
-	if !ok {
-		return nil, nil, NotFound(uri)
+	for t := range s.templates.all() {
+		variables, matches := t.uri.match(uri)
+		if !matches || !c.canSee(t) {
+			continue
+		}
+		if err := checkScopes(ctx, t.Scopes); err != nil {
+			return nil, nil, err
+		}
+		return &t.reader, variables, t.input.check("variables for the resource template", t.Name, variables)
 	}
-	if err := checkScopes(ctx, t.Scopes); err != nil {
-		return nil, nil, err
-	}
-	return &t.reader, variables, t.input.check("variables for the resource template", t.Name, variables)
+	return nil, nil, NotFound(uri)
 }
 
 // subscribe notifies the session of changes of a resource from now on.

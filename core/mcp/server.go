@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/petrock/petrock/core/internal/pace"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp/transport"
 )
@@ -164,6 +165,8 @@ type Call struct {
 	result    *ToolResult     // of the tool, as the client gets it; nil before it is rendered
 	validated bool            // the structured content of the tool matches its schema
 	hidden    error           // the error that the client sees only a part of
+	pace      *pace.Pace      // measures the handler; nil if it is not measured
+	began     time.Time       // see pace
 
 	rawInfo, rawCapabilities json.RawMessage // of the client in the stateless era
 

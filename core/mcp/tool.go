@@ -177,6 +177,17 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
+// An OperatorError is an error whose text is for operators, because it may name hosts, users or
+// files. If a handler returns one, even wrapped, the log gets its text, and remote clients get that
+// of ForClient. Clients on stdio get the whole error. The errors of package app for its event log
+// are OperatorErrors.
+type OperatorError interface {
+	error
+	// ForClient returns the text for a remote client. request is [Call.RequestID], with which
+	// operators find the whole error in the log, so the text should have it.
+	ForClient(request string) string
+}
+
 // A ScopeError means that the caller's token does not have the scopes that a call needs. A handler
 // may return one too, for scopes that depend on the arguments. Over HTTP, the client gets status
 // 403 and a challenge that names the scopes.

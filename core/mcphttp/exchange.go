@@ -129,7 +129,9 @@ func (e *exchange) releaseSession() {
 	}
 }
 
-// hangUp ends a response before its handler returns.
+// hangUp ends a response before its handler returns. It writes the last chunk itself: net/http does
+// so only when the handler returns, which waits for the call, and without that chunk clients report
+// an unexpected end of the response instead of reconnecting.
 func hangUp(w http.ResponseWriter, r *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -10,7 +10,7 @@
 //
 // [Serve] is such a server, with authentication, health checks, limits for connections and an
 // orderly shutdown. It checks each request before the handler gets it, in this order: Host and
-// Origin (403), path (404), credentials (401).
+// Origin (403), the limit of connections (503), path (404), credentials (401).
 //
 // # Hosts and origins
 //
@@ -291,11 +291,11 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 		}
 	}
 	all.Wait()
-	for h.callQuota.isUsed() { // responses are being written
+	if written := h.callQuota.busy(); written != nil { // responses are being written
 		select {
+		case <-written:
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(time.Millisecond):
 		}
 	}
 	return nil

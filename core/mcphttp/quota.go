@@ -17,6 +17,7 @@ type quota struct {
 	mu     sync.Mutex
 	used   int64
 	usedBy map[string]int64 // by client
+	unused chan struct{}    // see busy; nil if no goroutine waits
 }
 
 // newQuota returns a quota of which each client may use a share, in percent, but at least minimum.
@@ -39,15 +40,24 @@ func (q *quota) take(client string, n, room int64) error {
 	if q.usedBy[client] += n; q.usedBy[client] == 0 {
 		delete(q.usedBy, client)
 	}
+	if q.used == 0 && q.unused != nil {
+		close(q.unused)
+		q.unused = nil
+	}
 	return nil
 }
 
 func (q *quota) release(client string, n int64) { _ = q.take(client, -n, 0) }
 
-func (q *quota) isUsed() bool {
+// busy returns a channel that is closed once nothing is used, or nil if nothing is used now. Only
+// one goroutine may wait.
+func (q *quota) busy() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.used > 0
+	if q.used > 0 {
+		q.unused = make(chan struct{})
+	}
+	return q.unused
 }
 
 // An account is what a session or a request uses of a quota until it ends.

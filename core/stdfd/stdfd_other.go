@@ -7,8 +7,10 @@ import (
 	"os"
 )
 
-// These functions replace the files behind os.Stdin and os.Stdout, which also redirects packages
-// that have saved the pointers. Code that is not Go still uses the original ones.
+// These systems have no dup2. The functions therefore swap the contents of os.Stdin and os.Stdout,
+// not the variables, because packages may have saved the pointers, for example in a logger. An
+// os.File consists of one pointer to the file itself, so that programs can overwrite an os.File
+// without closing a wrong file. Code that is not Go still uses the original files.
 
 // TakeStdout returns a file for standard output, and redirects os.Stdout to standard error from
 // then on.

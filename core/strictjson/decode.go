@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/petrock/petrock/core/internal/jsonscan"
 	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
@@ -46,7 +47,7 @@ func (d *Decoder) Decode(data []byte, v any) error {
 // DecodeChecked is a faster [Decoder.Decode] for data that [Check] accepts. It may panic on other
 // input.
 func (d *Decoder) DecodeChecked(data []byte, pointer reflect.Value) error {
-	_, err := d.value(data, skipSpace(data, 0), pointer.Elem())
+	_, err := d.value(data, jsonscan.SkipSpace(data, 0), pointer.Elem())
 	return err
 }
 
@@ -65,14 +66,14 @@ func (d *Decoder) value(data []byte, at int, v reflect.Value) (end int, err erro
 	if kind == reflect.Struct || v.Type().PkgPath() != "" { // other types have no methods
 		switch u := v.Addr().Interface().(type) {
 		case json.Unmarshaler:
-			end = skip(data, at)
+			end = jsonscan.Skip(data, at)
 			return end, asTypeError(u.UnmarshalJSON(data[at:end]))
 		case encoding.TextUnmarshaler:
 			_, marshalsJSON := u.(json.Marshaler)
 			if isNull && (marshalsJSON || !d.Exact) {
 				return afterNull, nil
 			}
-			end = skip(data, at)
+			end = jsonscan.Skip(data, at)
 			text, ok := Unquote(data[at:end])
 			if !ok {
 				return end, typeMismatch("a string", data[at:end])
@@ -107,7 +108,7 @@ func (d *Decoder) value(data []byte, at int, v reflect.Value) (end int, err erro
 			return d.list(data, at, v)
 		}
 	}
-	end = skip(data, at)
+	end = jsonscan.Skip(data, at)
 	return end, decodeScalar(data[at:end], v)
 }
 
@@ -124,14 +125,14 @@ func (d *Decoder) structure(data []byte, at int, v reflect.Value) (int, error) {
 	s := d.structType(v.Type())
 	next := 0  // keys are usually in the order of the fields
 	found := 0 // number of required keys
-	end, err := walk(data, at, func(key []byte, i int) (int, error) {
+	end, err := jsonscan.Walk(data, at, func(key []byte, i int) (int, error) {
 		if next >= len(s.fields) || s.fields[next].Key != string(key) {
 			known, ok := s.byKey[string(key)]
 			if !ok && d.Exact {
 				return i, s.keyError(data, at)
 			}
 			if !ok {
-				return skip(data, i), nil
+				return jsonscan.Skip(data, i), nil
 			}
 			next = known
 		}
@@ -165,7 +166,7 @@ func (d *Decoder) mapping(data []byte, at int, v reflect.Value) (int, error) {
 		v.Set(reflect.MakeMap(t))
 	}
 	k, e := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
-	return walk(data, at, func(key []byte, at int) (int, error) {
+	return jsonscan.Walk(data, at, func(key []byte, at int) (int, error) {
 		k.SetZero()
 		e.SetZero()
 		err := decodeKey(string(key), k)
@@ -205,14 +206,14 @@ func (d *Decoder) list(data []byte, at int, v reflect.Value) (int, error) {
 		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 	}
 	n := 0
-	end, err := walk(data, at, func(_ []byte, at int) (int, error) {
+	end, err := jsonscan.Walk(data, at, func(_ []byte, at int) (int, error) {
 		n++
 		if isSlice {
 			v.Grow(1)
 			v.SetLen(n)
 		}
 		if n > v.Len() {
-			return skip(data, at), nil
+			return jsonscan.Skip(data, at), nil
 		}
 		end, err := d.value(data, at, v.Index(n-1))
 		if err != nil {
@@ -234,7 +235,7 @@ func (d *Decoder) quoted(data []byte, at int, v reflect.Value) (int, error) {
 	if data[at] == 'n' {
 		return d.value(data, at, v)
 	}
-	end := skip(data, at)
+	end := jsonscan.Skip(data, at)
 	unquoted, ok := Unquote(data[at:end])
 	if !ok {
 		return at, typeMismatch("a string", data[at:])
@@ -243,7 +244,7 @@ func (d *Decoder) quoted(data []byte, at int, v reflect.Value) (int, error) {
 	if err := Check(text); err != nil {
 		return end, &TypeError{Msg: "must contain a JSON value: " + err.Error()}
 	}
-	if isSpace(text[0]) || isSpace(text[len(text)-1]) {
+	if jsonscan.IsSpace(text[0]) || jsonscan.IsSpace(text[len(text)-1]) {
 		return end, &TypeError{Msg: "must contain a JSON value without space around it"}
 	}
 	_, err := d.value(text, 0, v)
@@ -411,14 +412,14 @@ func (s *structType) keyError(data []byte, at int) error {
 	e := &TypeError{}
 	present := map[string]bool{}
 	var parts []string
-	_, _ = walk(data, at, func(key []byte, i int) (int, error) {
+	_, _ = jsonscan.Walk(data, at, func(key []byte, i int) (int, error) {
 		name := string(key)
 		present[name] = true
 		if _, known := s.byKey[name]; !known {
 			e.Unknown = append(e.Unknown, name)
 			parts = append(parts, strconv.Quote(name)+" is unknown")
 		}
-		return skip(data, i), nil
+		return jsonscan.Skip(data, i), nil
 	})
 	for _, f := range s.fields {
 		if isRequired(&f) && !present[f.Key] {

@@ -16,37 +16,26 @@ package strictjson
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/petrock/petrock/core/internal/decimal"
+	"github.com/petrock/petrock/core/internal/jsonscan"
 )
 
 // A Kind is a kind of invalid input.
-type Kind int
+type Kind = jsonscan.Kind
 
 const (
-	// Syntax is input that is not valid JSON or not valid UTF-8.
-	Syntax Kind = iota + 1
-	// Depth is a value nested deeper than [MaxDepth].
-	Depth
-	// Duplicate is a duplicate key in an object.
-	Duplicate
+	Syntax    = jsonscan.Syntax    // input that is not valid JSON or not valid UTF-8
+	Depth     = jsonscan.Depth     // a value nested deeper than [MaxDepth]
+	Duplicate = jsonscan.Duplicate // a duplicate key in an object
 )
 
-// An Error means that the input is invalid for any Go type.
-type Error struct {
-	Kind   Kind
-	Offset int // in bytes
-	Msg    string
-}
-
-func (e *Error) Error() string {
-	return fmt.Sprintf("%s at byte %d", e.Msg, e.Offset)
-}
+// An Error means that the input is invalid for any Go type. It has the Kind of the problem, its
+// Offset in bytes and a text without the offset, Msg.
+type Error = jsonscan.Error
 
 // A TypeError means that valid JSON does not match the Go type.
 type TypeError struct {
@@ -121,60 +110,7 @@ func Append(dst []byte, v any) ([]byte, error) {
 
 // Unquote decodes raw, a JSON string with its quotes. It reports false if raw is not a string. An
 // unpaired surrogate becomes U+FFFD.
-func Unquote(raw []byte) (string, bool) {
-	if len(raw) == 0 || raw[0] != '"' {
-		return "", false
-	}
-	end, escaped, problem := scanString(raw, 0)
-	if problem != "" || end != len(raw) {
-		return "", false
-	}
-	if !escaped {
-		return string(raw[1 : len(raw)-1]), true
-	}
-	return string(appendUnescaped(nil, raw[1:len(raw)-1])), true
-}
-
-// appendUnescaped appends in, the inside of a valid JSON string, without its escapes.
-func appendUnescaped(dst, in []byte) []byte {
-	for {
-		i := bytes.IndexByte(in, '\\')
-		if i < 0 {
-			return append(dst, in...)
-		}
-		dst = append(dst, in[:i]...)
-		in = in[i:]
-		if in[1] != 'u' {
-			dst = append(dst, unescapeByte(in[1]))
-			in = in[2:]
-			continue
-		}
-		r, _ := parseHex4(in[2:6])
-		in = in[6:]
-		if utf16.IsSurrogate(r) {
-			low := rune(-1)
-			if len(in) >= 6 && in[0] == '\\' && in[1] == 'u' {
-				low, _ = parseHex4(in[2:6])
-			}
-			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-				in = in[6:]
-			}
-		}
-		dst = utf8.AppendRune(dst, r)
-	}
-}
-
-func unescapeByte(c byte) byte {
-	if i := strings.IndexByte("bfnrt", c); i >= 0 {
-		return "\b\f\n\r\t"[i]
-	}
-	return c
-}
-
-func parseHex4(b []byte) (rune, bool) {
-	r, err := strconv.ParseUint(string(b), 16, 16)
-	return rune(r), err == nil
-}
+func Unquote(raw []byte) (string, bool) { return jsonscan.Unquote(raw) }
 
 // AppendString appends s to dst as a JSON string. It escapes only what JSON requires, and U+2028
 // and U+2029, which break JavaScript. Invalid UTF-8 becomes U+FFFD.
@@ -220,15 +156,7 @@ func AppendMember(dst []byte, key string, value []byte) []byte {
 }
 
 // Clip returns text, or its first limit bytes and "…" if it is longer.
-func Clip(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "…"
-}
-
-// clipQuoted quotes and shortens a text for an error message.
-func clipQuoted(text []byte) string { return strconv.Quote(Clip(string(text), 40)) }
+func Clip(text string, limit int) string { return jsonscan.Clip(text, limit) }
 
 // integerText returns a JSON number without point and exponent: 300 for 3e2, -7 for -7.0. It
 // returns "" if the number is not an integer, or has too many digits for 64 bits.

@@ -162,7 +162,7 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 	}
 	for _, g := range t.options.Generators {
 		if example, missing := g.MissingDescription(rest); missing && g.Name == kind {
-			return Answer(ctx, nil, terminal.Usagef("description is missing; models choose a %s by it. %s", kind, example))
+			return Answer(ctx, nil, terminal.Usagef("description is missing; %s choose a %s by it. %s", gen.ChosenBy(kind), kind, example))
 		}
 	}
 	o.NoExec, o.NoData = t.options.NoExec, common.NoData

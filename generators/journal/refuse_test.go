@@ -202,7 +202,7 @@ func TestForeignState(t *testing.T) {
 		link(t, filepath.Join(outside, "x"), filepath.Join(dir, name))
 		for range 2 {
 			if _, err := journal.Open(t.Context(), dir, journal.Options{}); err == nil {
-				t.Errorf("%s may be a link: err = nil, want an error", name)
+				t.Errorf("%s may be a link: got no error, want one", name)
 			}
 			if names, err := os.ReadDir(outside); err != nil || len(names) > 0 {
 				t.Errorf("outside, there are %v (%v); want no error and no names", names, err)
@@ -217,6 +217,6 @@ func TestForeignState(t *testing.T) {
 	}
 	dir := tree{".petrock": " a file"}.write(t)
 	if _, err := journal.Open(t.Context(), dir, journal.Options{}); err == nil || !strings.Contains(err.Error(), ".petrock is not a folder; move it away") {
-		t.Errorf(`a file in its place: %v; want err containing ".petrock is not a folder; move it away"`, err)
+		t.Errorf(`a file in its place: %v; want an error containing ".petrock is not a folder; move it away"`, err)
 	}
 }
