@@ -46,10 +46,10 @@ func FuzzBody(f *testing.F) {
 			}
 		}
 		if len(names) != 3 || names[0] != "XInput" || names[1] != "XOutput" || names[2] != "X" {
-			t.Fatalf("%q: the file declares %v:\n%s; want len(names) == 3 and names[0] == \"XInput\" and names[1] == \"XOutput\" and names[2] == \"X\"", body, names, draft.Files[0].Text)
+			t.Fatalf("%q: the file declares %v, want XInput, XOutput and X:\n%s", body, names, draft.Files[0].Text)
 		}
 		if len(file.Imports) != 1 || file.Imports[0].Path.Value != `"context"` {
-			t.Fatalf("%q: the file imports %v:\n%s; want len(file.Imports) == 1 and file.Imports[0].Path.Value == \"\\\"context\\\"\"", body, file.Imports, draft.Files[0].Text)
+			t.Fatalf("%q: the file imports %v, want only context:\n%s", body, file.Imports, draft.Files[0].Text)
 		}
 	})
 }

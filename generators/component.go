@@ -138,10 +138,22 @@ func (n component) isReserved() bool {
 	return slices.Contains([]string{"New", "Register", "Tools", "Resources", "Prompts"}, n.goName)
 }
 
+// file returns the empty file of the component. If its package is new, it has a package comment,
+// except in a feature, where state.go has it.
 func (n component) file() gen.GoFile {
 	file := gen.NewGoFile(n.project.Import(n.dir), n.project.Package(n.dir))
 	file.ImportName(n.project.Import("core/app"), "app")
+	if about := packageComments[n.kind]; about != "" && n.project.Packages[n.dir] == "" {
+		file.PackageComment("// Package " + n.project.Package(n.dir) + " " + about)
+	}
 	return file
+}
+
+var packageComments = map[string]string{
+	"tool":      "holds the functions that models call as tools.",
+	"resource":  "holds the data that clients read by URI.",
+	"prompt":    "holds the message templates that users choose in their client.",
+	"generator": "holds the project's own generators.",
 }
 
 // toolFile returns the file of a tool, command or query, with its types.
@@ -200,7 +212,7 @@ func (n component) draft(file, test gen.GoFile, err error) (gen.Draft, error) {
 		draft.Next = append(draft.Next, fmt.Sprintf("Write the test of %s in %s.", n.wire, n.testPath()))
 	}
 	if len(n.undescribed) > 0 {
-		draft.Next = append(draft.Next, fmt.Sprintf("Models read the comments of fields. These fields have none in %s: %s.", n.path(), strings.Join(n.undescribed, ", ")))
+		draft.Next = append(draft.Next, fmt.Sprintf("%s read the comments of fields. These fields have none in %s: %s.", gen.Capitalize(gen.ChosenBy(n.kind)), n.path(), strings.Join(n.undescribed, ", ")))
 	}
 	if n.feature == "" || n.project.Packages[n.dir] != "" {
 		return draft, nil

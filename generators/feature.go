@@ -3,6 +3,8 @@ package generators
 import (
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"maps"
@@ -57,6 +59,7 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 func plainFeature(p gen.Project, feature string) ([]gen.File, error) {
 	dir := featureDir(feature)
 	file := gen.NewGoFile(p.Import(dir), feature)
+	file.PackageComment("// Package " + feature + " is a feature: commands change its state, and queries read it.")
 	file.Text(`// State is the state of ` + feature + `, rebuilt from the event log. Only commands change it. Export its
 // fields: snapshots are JSON.
 type State struct{}
@@ -67,11 +70,9 @@ func NewState() *State {
 }`)
 	test := featureTest(p, feature)
 	test.Text(`// At the end of each test, apptest replays the event log twice from the start and once from a
-// snapshot, and compares the states.
+// snapshot, and compares the states. To fill the log here, execute commands with Given of the client.
 func TestReplay(t *testing.T) {
-	`+serveFeature(p, test, feature)+`// Execute commands with client.Given.
-	client.Work(t.Context())
-}`, "testing")
+	`+strings.TrimPrefix(serveFeature(p, test, feature), "client := ")+`}`, "testing")
 	return renderFiles(dir, source{"state.go", file}, source{"state_test.go", test})
 }
 
@@ -111,11 +112,7 @@ func renderFiles(dir string, sources ...source) ([]gen.File, error) {
 	return files, nil
 }
 
-var (
-	featureName     = regexp.MustCompile(`^[a-z][a-z0-9]+$`)
-	qualifiedName   = regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`) // posts.Get
-	contextVariable = regexp.MustCompile(`\bctx\b`)
-)
+var featureName = regexp.MustCompile(`^[a-z][a-z0-9]+$`)
 
 func featureDir(feature string) string { return path.Join(derive.Features, feature) }
 
@@ -178,7 +175,7 @@ func (n component) label() string {
 // name.
 func importFeature(p gen.Project, file gen.GoFile, feature string) {
 	switch imported := p.Import(featureDir(feature)); feature {
-	case "client", "example", "step", "result", "wrong", "offered", "first", "second", "changed":
+	case "client", "example", "step", "result", "wrong", "offered", "first", "second", "changed", "unchanged", "ctx", "worker":
 		file.ImportAlias(imported, feature+"feature")
 	default:
 		file.ImportName(imported, feature)
@@ -231,19 +228,29 @@ func (b *body) features(p gen.Project, dir string) []string {
 			all = addFeatures(all, p.Uses(dir)...)
 		}
 	}
-	for _, name := range qualifiedName.FindAllStringSubmatch(b.text, -1) {
-		if p.Packages[featureDir(name[1])] != "" {
-			all = addFeatures(all, name[1])
-			continue
-		}
-		for other, pkg := range p.Packages {
-			if first, _, _ := strings.Cut(other, "/"); pkg == name[1] && first != "core" && first != "generators" {
-				addUsed(other)
+	// It has no errors: parseBody has parsed it before.
+	file, _ := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc _() {\n"+b.text+"\n}", parser.SkipObjectResolution)
+	for node := range ast.Preorder(file) {
+		switch node := node.(type) {
+		case *ast.Ident:
+			if node.Name == "ctx" {
+				addUsed(dir)
+			}
+		case *ast.SelectorExpr: // posts.Get
+			name, ok := node.X.(*ast.Ident)
+			if !ok || !node.Sel.IsExported() {
+				continue
+			}
+			if p.Packages[featureDir(name.Name)] != "" {
+				all = addFeatures(all, name.Name)
+				continue
+			}
+			for other, pkg := range p.Packages {
+				if first, _, _ := strings.Cut(other, "/"); pkg == name.Name && first != "core" && first != "generators" {
+					addUsed(other)
+				}
 			}
 		}
-	}
-	if contextVariable.MatchString(b.text) {
-		addUsed(dir)
 	}
 	slices.Sort(all)
 	return all

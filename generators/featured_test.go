@@ -74,7 +74,7 @@ func TestFeatureNames(t *testing.T) {
 			}
 		}
 		if _, err := generators.Command(withPosts(), generators.CommandInput{Name: name + "/publish"}); err == nil {
-			t.Errorf("a command of the feature %q is accepted: err = nil, want an error", name)
+			t.Errorf("a command of the feature %q is accepted: got no error, want one", name)
 		}
 	}
 }
@@ -176,10 +176,10 @@ func TestNamesInFeatures(t *testing.T) {
 			}
 			file := "features/posts/" + strings.ReplaceAll(test.file, "KIND", kind)
 			if draft.Name != tool || len(draft.Files) != 2 || draft.Files[0].Path != file+".go" || draft.Files[1].Path != file+"_test.go" {
-				t.Errorf(`%s %s is %s in %s and %d more; want draft.Name == %q and len(draft.Files) == 2 and draft.Files[0].Path == file+".go" and draft.Files[1].Path == file+"_test.go"`, kind, test.name, draft.Name, draft.Files[0].Path, len(draft.Files)-1, tool)
+				t.Errorf("%[1]s %[2]s is %[3]s in %[4]s and %[7]d more; want %[5]s in %[6]s.go and %[6]s_test.go", kind, test.name, draft.Name, draft.Files[0].Path, tool, file, len(draft.Files)-1)
 			}
 			if !bytes.Contains(draft.Files[0].Text, []byte("\ntype "+test.typ+" struct")) {
-				t.Errorf("%s %s: draft.Files[0].Text = %s, want it to contain %s", kind, test.name, draft.Files[0].Text, []byte("\ntype "+test.typ+" struct"))
+				t.Errorf("%s %s: got %s, want it to contain %s", kind, test.name, draft.Files[0].Text, []byte("\ntype "+test.typ+" struct"))
 			}
 		}
 	}
@@ -199,7 +199,7 @@ func TestFeaturesAreTheSameEachTime(t *testing.T) {
 				draft := generate(t, module, kind, input)
 				for at, file := range draft.Files {
 					if i > 0 && !bytes.Equal(file.Text, before.Files[at].Text) {
-						t.Fatalf("%s of %s differs:\n%s\n%s", kind, module, file.Text, before.Files[at].Text)
+						t.Fatalf("%s of %s has another text than in the first module:\n%s\nwant\n%s", kind, module, file.Text, before.Files[at].Text)
 					}
 					if i == 0 {
 						checkFile(t, module, file)
@@ -233,14 +233,14 @@ func checkFile(t *testing.T, module string, file gen.File) {
 	t.Helper()
 	syntax, err := parser.ParseFile(token.NewFileSet(), file.Path, file.Text, parser.SkipObjectResolution)
 	if err != nil || path.Dir(file.Path) != "features/posts" || strings.TrimSuffix(syntax.Name.Name, "_test") != "posts" {
-		t.Errorf("%s of %s: %v\n%s; want no error and path.Dir(file.Path) == \"features/posts\" and strings.TrimSuffix(syntax.Name.Name, \"_test\") == \"posts\"", file.Path, module, err, file.Text)
+		t.Errorf("%s of %s is in the package %v, %v\n%s; want features/posts and the package posts", file.Path, module, syntax.Name, err, file.Text)
 		return
 	}
 	for _, spec := range syntax.Imports {
 		imported := strings.Trim(spec.Path.Value, `"`)
 		rest, ours := strings.CutPrefix(imported, module+"/")
 		if spec.Name != nil || ours && !strings.HasPrefix(rest, "core/") && rest != "features/posts" || !ours && strings.Contains(imported, ".") {
-			t.Errorf("%s of %s imports %s", file.Path, module, imported)
+			t.Errorf("%s of %s imports %s (named %v); want no name, and only the standard library, core and features/posts", file.Path, module, imported, spec.Name)
 		}
 	}
 }
@@ -262,7 +262,7 @@ func TestNoFeatureIsNamedAsTheProgramsOwn(t *testing.T) {
 					continue
 				}
 				if _, err := generators.Feature(withPosts(), generators.FeatureInput{Name: declared}); err == nil {
-					t.Errorf("%s declares %s, which is accepted as the name of a feature: err = nil, want an error", filepath.Base(name), declared)
+					t.Errorf("%s declares %s, which is accepted as the name of a feature: got no error, want one", filepath.Base(name), declared)
 				}
 			}
 		}

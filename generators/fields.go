@@ -33,45 +33,43 @@ type structure struct {
 }
 
 func (s structure) write(file gen.GoFile) {
-	s.writeType(file)
-	s.writeEnums(file)
-}
-
-func (s structure) writeType(file gen.GoFile) {
-	members := ""
-	for _, f := range s.fields {
-		members += s.member(file, f) + "\n"
-	}
-	writeDoc(file, s.name, s.about, s.directives)
+	members := s.members(file)
 	if members != "" {
 		members = "\n" + members
 	}
+	writeDoc(file, s.name, s.about, s.directives)
 	file.Text("type " + s.name + " struct {" + members + "}")
+	file.Text(s.enums())
 }
 
-// member returns the declaration of a field with its comment, and imports the package of its type.
-func (s structure) member(file gen.GoFile, f gen.Field) string {
-	typ := s.code().Type(f)
-	if inner, _ := f.Type.Enum(); inner.Kind == gen.KindTime || inner.Kind == gen.KindDuration {
-		file.Use("time")
-	} else if inner.Kind == gen.KindAny && s.logged {
-		file.Use("encoding/json")
+// members returns the declarations of the fields with their comments, one a line, and imports the
+// packages of their types.
+func (s structure) members(file gen.GoFile) (text string) {
+	for _, f := range s.fields {
+		if inner, _ := f.Type.Enum(); inner.Kind == gen.KindTime || inner.Kind == gen.KindDuration {
+			file.Use("time")
+		} else if inner.Kind == gen.KindAny && s.logged {
+			file.Use("encoding/json")
+		}
+		text += f.Go + " " + s.code().Type(f) + " `" + s.code().Tag(f) + "`" + f.Comment() + "\n"
 	}
-	return f.Go + " " + typ + " `" + s.code().Tag(f) + "`" + f.Comment()
+	return text
 }
 
-func (s structure) writeEnums(file gen.GoFile) {
+// enums returns the declarations of the types of its enumerations.
+func (s structure) enums() (text string) {
 	for _, f := range s.fields {
 		enum, ok := f.Type.Enum()
 		if !ok {
 			continue
 		}
-		text := fmt.Sprintf("// %s is one of the values of %s.\ntype %[1]s string\n\n// The values of %[2]s.\nconst (\n", s.prefix+f.Go, f.Name)
+		text += fmt.Sprintf("\n// %s is one of the values of %s.\ntype %[1]s string\n\n// The values of %[2]s.\nconst (\n", s.prefix+f.Go, f.Name)
 		for _, value := range enum.Values {
 			text += fmt.Sprintf("%s%s %[1]s = %[3]q\n", s.prefix+f.Go, value.Go, value.Text)
 		}
-		file.Text(text + ")")
+		text += ")\n"
 	}
+	return text
 }
 
 // writeDoc adds a doc comment. about follows the name; if it is empty, there are only directives.
@@ -118,14 +116,12 @@ func requiredSample(f gen.Field) (any, bool) { return f.Sample(), !f.Optional }
 
 func anySample(f gen.Field) (any, bool) { return f.Sample(), true }
 
-// samplesExcept returns requiredSample with another value for one field.
-func samplesExcept(other gen.Field, value any) func(gen.Field) (any, bool) {
-	return func(f gen.Field) (any, bool) {
-		if f.Name == other.Name {
-			return value, true
-		}
-		return requiredSample(f)
+// otherSample returns another value than the samples if the field has one.
+func otherSample(f gen.Field) (any, bool) {
+	if value, ok := f.OtherSample(); ok {
+		return value, true
 	}
+	return f.Sample(), true
 }
 
 // A shape is a struct type of the project. Tests contain literals of it: posts.Create{Title: "a"}.

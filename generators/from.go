@@ -110,7 +110,7 @@ func (w *wrapper) setParams(module string) error {
 		}
 		schema, err := f.Input(typ)
 		if err != nil {
-			return f.Errorf("%s cannot be decoded from JSON: %s", f.Parameter(i), reason(err))
+			return f.Errorf("%s cannot be decoded from JSON: %v", f.Parameter(i), err)
 		}
 		if count == 1 && isInput(typ, schema, module) {
 			w.inputType = typ
@@ -159,7 +159,7 @@ func (w *wrapper) setResults() error {
 		}
 		schema, err := f.Output(v.Type())
 		if err != nil {
-			return f.Errorf("%s cannot be encoded as JSON: %s", f.Result(i), reason(err))
+			return f.Errorf("%s cannot be encoded as JSON: %v", f.Result(i), err)
 		}
 		structure, isPointer := structOf(v.Type())
 		_, isNamed := structure.(interface{ Obj() *types.TypeName })
@@ -177,12 +177,6 @@ func (w *wrapper) setResults() error {
 		w.output.fields = append(w.output.fields, w.field(w.output.fields, v.Name(), fallback, v.Type()))
 	}
 	return nil
-}
-
-// reason returns an error message without its remedy, which does not apply here.
-func reason(err error) string {
-	why, _, _ := strings.Cut(err.Error(), "; ")
-	return why
 }
 
 // structOf returns the struct type that t is or points to, and whether t is a pointer. It returns

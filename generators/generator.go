@@ -167,16 +167,11 @@ func (g *generator) file() gen.GoFile {
 	file := g.component.file()
 	gens := g.project.Import("generators/gen")
 	file.ImportName(gens, "gen")
-	fields := ""
-	for _, f := range g.input.fields {
-		fields += g.input.member(file, f) + "\n"
-	}
-	file.Text(strings.NewReplacer("$what", g.name.Human(), "$name", g.goName, "$fields", fields, "'", "`").Replace(`// $nameInput is the input of $name, from the command line or from its tool.
-type $nameInput struct {
-	Name        string 'json:"name"'                  // Name of the $what, such as first
-	Description string 'json:"description,omitempty"' // What it is for, such as: Greets the user.
-$fields}`))
-	g.input.writeEnums(file)
+	file.Text(fmt.Sprintf("// %[1]sInput is the input of %[1]s, from the command line or from its tool.\ntype %[1]sInput struct {\n"+
+		"Name string `json:\"name\"` // Name of the %[2]s, such as first\n"+
+		"Description string `json:\"description,omitempty\"` // What it is for, such as: Greets the user.\n%[3]s}",
+		g.goName, g.name.Human(), g.input.members(file)))
+	file.Text(g.input.enums())
 	g.writeFunction(file, "p gen.Project, in "+g.goName+"Input", "gen.Draft", "")
 	file.Use(gens)
 	return file

@@ -98,12 +98,12 @@ func TestLiteral(t *testing.T) {
 		s := shape{path: "example.com/notes", name: "Note", fields: []gen.StructField{odd}}
 		for _, object := range []string{`{}`, `{"A":1}`, `{"A":[1,2,3,4]}`} {
 			if made, ok := s.literal(json.RawMessage(object)); ok {
-				t.Errorf("%+v: %s is %#v: ok = true, want false", odd, object, made)
+				t.Errorf("%+v: %s is %#v, want no literal", odd, object, made)
 			}
 		}
 	}
 	if _, ok := (shape{path: "example.com/notes", name: "note"}).literal(json.RawMessage(`{}`)); ok {
-		t.Error("a test writes a value of a type that it cannot name: ok = true, want false")
+		t.Error("a value of a type that the test cannot name has a literal, want none")
 	}
 }
 
@@ -122,7 +122,7 @@ func FuzzLiteral(f *testing.F) {
 		}
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(object), &members); err != nil || len(expr.(*ast.CompositeLit).Elts) != len(members) {
-			t.Errorf("%s is %#v (%v); want no error and len(expr.(*ast.CompositeLit).Elts) == len(members)", object, made, err)
+			t.Errorf("%s is %#v (%v); want %d elements and no error", object, made, err, len(members))
 		}
 	})
 }
@@ -151,7 +151,7 @@ func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 			made, ok := s.shape("example.com/literals").literal(object)
 			if !ok {
 				if s.logged {
-					t.Errorf("s.logged = true, want false (s.fields: %+v) (object: %s)", s.fields, object)
+					t.Errorf("the literal of %[2]s needs logging, want it not to (fields %+[1]v)", s.fields, object)
 				}
 				continue // omitempty leaves out empty lists
 			}
@@ -187,7 +187,7 @@ func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 	for i, line := range lines {
 		got, failed := strings.CutSuffix(line, " <nil>")
 		if !failed || !equalJSON(t, got, want[i]) {
-			t.Errorf("value %d encodes to %s, not %s", i, line, want[i])
+			t.Errorf("value %d encodes to %s, want %s <nil>", i, line, want[i])
 		}
 	}
 }
@@ -252,10 +252,10 @@ func TestExamplesCallOtherComponents(t *testing.T) {
 		}
 	}
 	if asked != 2 {
-		t.Errorf("asked = %v, want 2", asked)
+		t.Errorf("asked %d times, want 2", asked)
 	}
 	if slices.Contains(strings.Fields(test), "client.Create{Title:") {
-		t.Errorf(`a variable is in the way of a package: strings.Fields(test) = %q, want it without "client.Create{Title:"`, strings.Fields(test))
+		t.Errorf(`a variable is in the way of a package: got %q, want it without "client.Create{Title:"`, strings.Fields(test))
 	}
 }
 

@@ -32,7 +32,7 @@ func TestNewFeatureIsTold(t *testing.T) {
 		}
 		for _, notices := range [][]string{command.Notices, query.Notices} {
 			if got := strings.Join(notices, "\n"); got != c.says {
-				t.Errorf(`of %s: strings.Join(notices, "\n") = %q, want %q`, c.name, got, c.says)
+				t.Errorf("of %s: got %q, want %q", c.name, got, c.says)
 			}
 		}
 	}

@@ -114,28 +114,32 @@ func (n component) writeMethod(file gen.GoFile, t trigger, isFirst bool) {
 		}
 		params += ", c " + command + ", e " + file.Ref(n.project.Import("core/app"), "Event")
 	}
-	body := "return nil"
+	body := ""
 	switch {
 	case n.isWritten():
 		body = n.body.text
 	case isFirst:
-		body += " // app.Do(ctx, …) executes a command, app.Query(ctx, …) runs a query"
+		body = "// app.Do(ctx, …) executes a command, app.Query(ctx, …) runs a query.\n"
+		fallthrough
+	default:
+		body += "return " + n.unwrittenError(file)
 	}
 	file.Text("func (w *"+n.goName+") "+t.method+"("+params+") error {\n"+body+"\n}", "context")
 }
 
-// workerTest returns the test of a worker. Without examples the test does not run a body, which may
-// have side effects.
+// workerTest returns the test of a worker. If the worker is not written yet, the test calls its
+// methods and expects that error. Without examples the test does not run a body, which may have side
+// effects.
 func (n component) workerTest(triggers []trigger) (gen.GoFile, error) {
 	for _, t := range triggers {
 		n.others = addFeatures(n.others, t.feature)
 	}
 	err := n.encode(nil)
-	const work = "client.Work(t.Context())"
+	work := fmt.Sprintf("client.Work(t.Context(), %q)", n.wire)
 	return n.test(func(file gen.GoFile) string {
 		switch {
 		case !n.isWritten():
-			return "// When " + n.wire + " is written, execute commands with client.Given first, and check its effects.\n" + work
+			return n.callUnwritten(file, triggers)
 		case len(n.given)+len(n.steps) == 0:
 			file.Use("strings")
 			return fmt.Sprintf(`// The worker may have side effects, so this test does not run it. To do so, execute commands
@@ -148,4 +152,28 @@ func (n component) workerTest(triggers []trigger) (gen.GoFile, error) {
 		}
 		return work
 	}), err
+}
+
+// callUnwritten returns statements that call each method of the worker.
+func (n component) callUnwritten(file gen.GoFile, triggers []trigger) string {
+	file.Use("strings")
+	app := n.project.Import("core/app")
+	file.ImportName(app, "app")
+	calls := ""
+	for _, t := range triggers {
+		arguments := "ctx"
+		if t.feature != "" {
+			arguments += ", " + file.Ref(n.project.Import(featureDir(t.feature)), t.command) + "{}, " + file.Ref(app, "Event") + "{}"
+		}
+		calls += fmt.Sprintf("%q: worker.%[1]s(%s),\n", t.method, arguments)
+	}
+	return fmt.Sprintf(`ctx, worker := %s(t.Context(), client.App), new(%s)
+		// When the worker is written, execute commands with client.Given instead, call
+		// client.Work(t.Context(), %q), and check the effects.
+		for method, err := range map[string]error{
+			%s} {
+			if err == nil || !strings.Contains(err.Error(), "not written yet") {
+				t.Errorf("%%s() = %%v, want an error with %%q", method, err, "not written yet")
+			}
+		}`, file.Ref(app, "With"), file.Ref(n.project.Import(n.dir), n.goName), n.wire, calls)
 }

@@ -34,10 +34,10 @@ func TestFullDisk(t *testing.T) {
 				return
 			}
 			if !strings.Contains(string(out), "no space left on device") {
-				t.Errorf(`got %v: string(out) = %q, want it to contain "no space left on device"`, err, string(out))
+				t.Errorf(`got %v: %q, want it to contain "no space left on device"`, err, string(out))
 			}
 			if left := names(t, disk); len(left) > 0 {
-				t.Errorf("left on the disk: names(t, disk) = %q, want it empty", left)
+				t.Errorf("the disk still has %q, want nothing left", left)
 			}
 		})
 	}
@@ -48,10 +48,10 @@ func TestReadOnlyDisk(t *testing.T) {
 	mount(t, disk, "", syscall.MS_RDONLY)
 	out, err := petrockCommand(disk, "hello").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "read-only file system") {
-		t.Errorf("got %v\n%s; want an error and string(out) containing \"read-only file system\"", err, out)
+		t.Errorf("got %v\n%s; want an error and out containing \"read-only file system\"", err, out)
 	}
 	out, err = petrockCommand(disk, "hello", "--dir", ".").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "read-only file system") {
-		t.Errorf("in the folder itself: got %v\n%s; want an error and string(out) containing \"read-only file system\"", err, out)
+		t.Errorf("in the folder itself: got %v\n%s; want an error and out containing \"read-only file system\"", err, out)
 	}
 }

@@ -163,9 +163,9 @@ func runConsole(t *testing.T, dir string, entries []entry) {
 	printed := strings.Split(string(out), mark)[1:]
 	for i, e := range entries {
 		if i >= len(printed) {
-			t.Errorf("$ %s\nwas not run", e.command)
+			t.Errorf("$ %s\nwas not run: the script has %d commands, the session printed %d results", e.command, i+1, len(printed))
 		} else if !e.matches(printed[i]) {
-			t.Errorf("$: e.matches(printed[i]) = false, want true (e.command: %q) (e.output: %q) (printed[i]: %q)", e.command, e.output, printed[i])
+			t.Errorf("$ %s\nprints\n%s\nwant\n%s", e.command, printed[i], e.output)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func codeIn(t *testing.T, document, from, to string) (all []string) {
 	_, rest, ok := strings.Cut(document, from)
 	part, _, ended := strings.Cut(rest, to)
 	if !ok || !ended {
-		t.Fatalf("the document has no text between %q and %q; want ok and ended", from, to)
+		t.Fatalf("the document has no text between %q and %q, want some", from, to)
 	}
 	for _, match := range code.FindAllStringSubmatch(part, -1) {
 		all = append(all, match[1])
@@ -41,7 +41,7 @@ func compareSets(t *testing.T, what string, got, want []string) {
 	}
 	for _, name := range got {
 		if !slices.Contains(want, name) {
-			t.Errorf("%s: %s does not exist: want = %q, want it to contain %q", what, name, want, name)
+			t.Errorf("%s: %s does not exist: got %q, want it to contain %q", what, name, want, name)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func TestReadmeNamesCommands(t *testing.T) {
 	for _, text := range named {
 		words := strings.Fields(strings.TrimPrefix(text, "petrock "))
 		if cmd, _, err := root.Find(words[:1]); (err != nil || cmd == root) && words[0] != "help" && !isFlagOrKind(root, words[0]) {
-			t.Errorf("README.md, commands: %s does not exist", words[0])
+			t.Errorf("README.md, commands: %s does not exist: %v", words[0], err)
 		}
 	}
 	for _, cmd := range root.Commands() {
@@ -121,7 +121,7 @@ func TestDocumentsListTopics(t *testing.T) {
 		_, rest, ok := strings.Cut(string(text), ends[0])
 		list, _, _ := strings.Cut(rest, ends[1])
 		if !ok {
-			t.Fatalf("%s does not list the topics after %q: ok = false, want true", name, ends[0])
+			t.Fatalf("%s does not list the topics after %q, want them", name, ends[0])
 		}
 		compareSets(t, name, strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", \n", r) }), topics)
 	}

@@ -26,7 +26,7 @@ func TestInstall(t *testing.T) {
 	commands := blocks(readFile(t, "../../README.md"), "sh")
 	install := slices.IndexFunc(commands, func(c string) bool { return strings.HasPrefix(c, "go install ") })
 	if install < 0 {
-		t.Fatalf("the README has no go install command: install = %v, want at least 0", install)
+		t.Fatalf("the README has no go install command: got %v, want at least 0", install)
 	}
 
 	work := t.TempDir()
@@ -41,7 +41,7 @@ func TestInstall(t *testing.T) {
 	environment := "export GOFLAGS=\"$GOFLAGS -modcacherw\" GOSUMDB=off GOPROXY=file://" + proxy + ",file://" + modules + "/cache/download\n"
 	shell(t, work, environment+commands[install], "")
 	if got := shell(t, work, "petrock version", ""); !strings.Contains(got, generators.Version) {
-		t.Errorf(`the installed petrock is of version: shell(t, work, "petrock version", "") = %q, want it to contain %q`, got, generators.Version)
+		t.Errorf("the installed petrock is of version: got %q, want it to contain %q", got, generators.Version)
 	}
 	shell(t, work, environment+"petrock new hello", "")
 	if got := shell(t, filepath.Join(work, "hello"), environment+"go run ./cmd/hello call add a=2 b=3", ""); !strings.Contains(got, `"sum": 5`) {

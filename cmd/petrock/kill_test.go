@@ -31,7 +31,7 @@ func TestKilled(t *testing.T) {
 		outcome := killOnce(t, after, group, inside, noGit)
 		outcomes[outcome]++
 		if t.Failed() {
-			t.Fatalf("killed after %v (the whole group: %t, in an empty folder: %t, without git: %t): t.Failed() = true, want false", after, group, inside, noGit)
+			t.Fatalf("killed after %v (the whole group: %t, in an empty folder: %t, without git: %t)", after, group, inside, noGit)
 		}
 	}
 	t.Logf("no project: %d times, a complete project: %d times, exited before the kill: %d times", outcomes[0], outcomes[1], outcomes[2])
@@ -81,20 +81,20 @@ func killOnce(t *testing.T, after time.Duration, group, inside, noGit bool) (out
 		checkWhole(t, dest)
 		outcome = max(outcome, 1)
 	} else if outcome == 2 {
-		t.Errorf("petrock reports success, but the project does not exist: outcome = %v, want not 2", outcome)
+		t.Errorf("petrock reports success, but the project does not exist: got %v, want not 2", outcome)
 	}
 
 	// The next run is not killed. It finishes an interrupted move.
 	out, err := petrockCommand(dir, args...).CombinedOutput()
 	if refused := strings.Contains(string(out), "is not empty"); refused != (outcome > 0) || refused != (err != nil) {
-		t.Errorf("the next run returned: %v\n%s; want refused == (outcome > 0) and refused == (err != nil)", err, out)
+		t.Errorf("the next run returned %v\n%s; want it refused as not empty only if the killed one was complete (outcome %v)", err, out, outcome)
 	}
 	checkWhole(t, dest)
 	if got := names(t, parent); len(got) != 1 {
-		t.Errorf("next to the project: len(got) = %v, want 1 (%q)", len(got), got)
+		t.Errorf("next to the project: got %v, want 1 (%q)", len(got), got)
 	}
 	if slices.Contains(names(t, dest), ".petrock-new") {
-		t.Errorf(`in the project there is a hidden folder: names(t, dest) = %q, want it without ".petrock-new"`, names(t, dest))
+		t.Errorf(`in the project there is a hidden folder: got %q, want it without ".petrock-new"`, names(t, dest))
 	}
 	return outcome
 }

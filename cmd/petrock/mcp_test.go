@@ -34,17 +34,17 @@ func TestToolsAreCheap(t *testing.T) {
 	const maxBytes = 18800
 	t.Logf("%d tools, %d bytes", len(client.Tools()), len(listed))
 	if len(listed) > maxBytes {
-		t.Errorf("tools/list: len(listed) = %v, want at most %v", len(listed), maxBytes)
+		t.Errorf("tools/list: got %v, want at most %v", len(listed), maxBytes)
 	}
 	seen := map[string]string{}
 	for _, tool := range client.Tools() {
 		beginning := tool.Description[:min(40, len(tool.Description))]
 		if other := seen[beginning]; other != "" || len(beginning) < 20 {
-			t.Errorf(`%s and %s start with %q; want other == "" and len(beginning) >= 20`, tool.Name, other, beginning)
+			t.Errorf("%s and %s start with %q; want a beginning of their own of at least 20 characters", tool.Name, other, beginning)
 		}
 		seen[beginning] = tool.Name
 		if !strings.HasPrefix(tool.Name, "petrock_") {
-			t.Errorf(`tool.Name = %q, want the prefix "petrock_"`, tool.Name)
+			t.Errorf(`the tool %q lacks the prefix "petrock_"`, tool.Name)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestNewProjectIsRooted(t *testing.T) {
 	for _, folder := range []string{dir, filepath.Join(base, "elsewhere")} {
 		entries, err := os.ReadDir(folder)
 		if err != nil || len(entries) > 1 {
-			t.Errorf("in %s there is %v, %v; want no error and len(entries) <= 1", folder, entries, err)
+			t.Errorf("in %s there is %v, %v; want no error and at most 1 entry", folder, entries, err)
 		}
 	}
 }

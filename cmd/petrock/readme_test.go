@@ -21,11 +21,11 @@ func TestReadme(t *testing.T) {
 	}
 	readme := readFile(t, "../../README.md")
 	if lines := strings.Count(readme, "\n"); lines > 200 || len(readme) > 10_000 {
-		t.Errorf("the README has %d lines, %d bytes; want lines <= 200 and len(readme) <= 10_000", lines, len(readme))
+		t.Errorf("the README has %d lines and %d bytes, want at most 200 and 10000", lines, len(readme))
 	}
 	consoles, commands := blocks(readme, "console"), blocks(readme, "sh")
 	if len(consoles) != 2 || len(commands) != 3 {
-		t.Fatalf("the README has %d examples and %d commands, not 2 and 3; want len(consoles) == 2 and len(commands) == 3", len(consoles), len(commands))
+		t.Fatalf("the README has %d examples and %d commands, want 2 and 3", len(consoles), len(commands))
 	}
 	warm(t)
 	parent := t.TempDir()
@@ -39,7 +39,7 @@ func TestReadme(t *testing.T) {
 		printed := shell(t, clone, commands[1], "")
 		_, next, ok := strings.Cut(printed, "\nNext:\n")
 		if !ok {
-			t.Fatalf("petrock new prints\n%s: ok = false, want true", printed)
+			t.Fatalf("petrock new prints\n%s\nwithout the commands to run next", printed)
 		}
 		shell(t, clone, next, "")
 	}
@@ -47,7 +47,7 @@ func TestReadme(t *testing.T) {
 	ci := readFile(t, "../../.ci/run") + readFile(t, "../../.ci/long")
 	for _, command := range []string{strings.TrimSpace(commands[2]), ".peers/run", "-C .bench run ."} {
 		if !strings.Contains(ci, command) {
-			t.Errorf("neither .ci/run nor .ci/long runs: ci = %q, want it to contain %q", ci, command)
+			t.Errorf("neither .ci/run nor .ci/long runs: got %q, want it to contain %q", ci, command)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func testDocuments(t *testing.T, project string) {
 		text := readFile(t, filepath.Join(project, name))
 		commands := blocks(text, "sh")
 		if len(commands) == 0 {
-			t.Errorf("%s of the project has no commands: commands is empty", name)
+			t.Errorf("%s of the project has no commands, want some", name)
 		}
 		for _, command := range commands {
 			shell(t, project, command, "")

@@ -30,7 +30,7 @@ func checkWhole(t *testing.T, dir string) {
 	t.Helper()
 	found, err := project.Find(dir)
 	if err != nil || found.Root != dir {
-		t.Fatalf("%s holds no project: %v; want no error and found.Root == %q", dir, err, dir)
+		t.Fatalf("%s: got %+v, %v; want the project in it", dir, found, err)
 	}
 	wanted, err := scaffold.Embedded().Make(scaffold.Answers{Name: found.Name, Module: found.Module, Example: found.Example})
 	if err != nil {
@@ -43,7 +43,7 @@ func checkWhole(t *testing.T, dir string) {
 			continue
 		}
 		if !bytes.Equal(data, file.Data) {
-			t.Errorf("data = %s, want %s (file.Path: %q)", data, file.Data, file.Path)
+			t.Errorf("data = %s, want %s (Path %q)", data, file.Data, file.Path)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {

@@ -81,12 +81,12 @@ func TestReadOnly(t *testing.T) {
 			t.Errorf("got error %v, want %s", err, want)
 		}
 		if err := reader.Snapshot(t.Context()); err == nil {
-			t.Error("it takes a snapshot: reader.Snapshot(t.Context()) = nil, want an error")
+			t.Error("it takes a snapshot: got no error, want one")
 		}
 		end()
 		<-ended
 		if names, err := m.Names(t.Context(), ""); err != nil || len(names) > 0 || world.list() != "" {
-			t.Errorf("documents %v, %v; sent %q, want no names, world.list() = %q", names, err, world.list(), "")
+			t.Errorf("documents %v, %v; sent %q; want no documents and nothing sent", names, err, world.list())
 		}
 	})
 }
@@ -102,7 +102,7 @@ func TestRefused(t *testing.T) {
 	execute(t, a, Add{Name: "a"})
 	_, err := app.Do(app.With(t.Context(), a), Add{Name: "a"})
 	if !errors.Is(err, app.ErrRefused) || err.Error() != `there is an item "a"` {
-		t.Errorf("got error %v, want app.ErrRefused, err.Error() = %q", err, `there is an item "a"`)
+		t.Errorf("got error %v, want app.ErrRefused with the text %s", err, `there is an item "a"`)
 	}
 	for _, how := range []string{"check", "apply"} {
 		if _, err := app.Do(app.With(t.Context(), a), Break{how}); err == nil || errors.Is(err, app.ErrRefused) {

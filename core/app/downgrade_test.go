@@ -38,11 +38,14 @@ func TestDowngrade(t *testing.T) {
 	}
 	before := whole(t, m)
 	report, err := downgrade(t, m, app.Downgrade{To: 1, DryRun: true}, summingBack())
-	if err != nil || report.Events != 2 || report.Stored != 2 || report.First != 2 || string(report.After.Data) != `{"by":10}` || whole(t, m) != before {
-		t.Errorf("a dry run reports %+v, %v, want two events from event 2 on, and an unchanged log", report, err)
+	if err != nil || report.Events != 2 || report.Stored != 2 || report.First != 2 || string(report.After.Data) != `{"by":10}` {
+		t.Errorf(`a dry run reports %+v, %v; want two events, two stored, from event 2 on, and {"by":10}`, report, err)
+	}
+	if got := whole(t, m); got != before {
+		t.Errorf("a dry run changed the log to\n%s\nfrom\n%s", got, before)
 	}
 	if report, err = downgrade(t, m, app.Downgrade{To: 1, Reason: "back"}, summingBack()); err != nil || report.Stored != 2 {
-		t.Fatalf("%+v, %v, want report.Stored = 2", report, err)
+		t.Fatalf("%+v, %v, want Stored 2", report, err)
 	}
 	counted := &counting{Memory: m.Share()}
 	again, err := app.Open(t.Context(), counted, quiet(), summingBack())
@@ -59,34 +62,40 @@ func TestDowngrade(t *testing.T) {
 	}
 	r, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), 5)
 	if err != nil || r.Type != "app/amended" || !strings.Contains(string(r.Data), `"fallback":true`) || !strings.Contains(string(r.Data), `"reason":"back"`) {
-		t.Errorf("it is recorded as %s, want r.Type = \"app/amended\", %q in it, %q in it: %v", r.Data, `"fallback":true`, `"reason":"back"`, err)
+		t.Errorf(`it is recorded as %s, want Type "app/amended", %q in it, %q in it: %v`, r.Data, `"fallback":true`, `"reason":"back"`, err)
 	}
 	if value, err := older.Command(app.Record{Event: app.Event{Seq: 3}, Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":100,"unit":"kg"}}`)}); err != nil || value != (Count{100}) {
 		t.Errorf("the command of event 3 is %#v, want no error: %v", value, err)
 	}
 
 	before = whole(t, m)
-	if report, err = downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || report.Stored != 0 || report.Events != 2 || whole(t, m) != before {
-		t.Errorf("once more: %+v, %v, want report.Stored = 0, report.Events = 2, and an unchanged log", report, err)
+	if report, err = downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || report.Stored != 0 || report.Events != 2 {
+		t.Errorf("once more: %+v, %v; want two events and none stored", report, err)
+	}
+	if got := whole(t, m); got != before {
+		t.Errorf("the second downgrade changed the log to\n%s\nfrom\n%s", got, before)
 	}
 	execute(t, older, Count{1000})
 	execute(t, fresh, Sum{Amount{10000, "kg"}})
 	if _, err := app.DoRaw(t.Context(), older, Count{1}); err == nil {
-		t.Error("the older build has read an event that it does not know: err = nil, want an error")
+		t.Error("the older build has read an event that it does not know: got no error, want one")
 	}
 	counted.read = 0
 	if report, err = downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || report.Stored != 1 || report.Events != 3 {
-		t.Errorf("for a new event: %+v, %v, want report.Stored = 1, report.Events = 3", report, err)
+		t.Errorf("for a new event: %+v, %v, want Stored 1, Events 3", report, err)
 	}
 	if total(t, older) != 11111 || total(t, again) != 11111 || counted.read > 5 {
-		t.Errorf("the totals are %d and %d; the newer build has read %d events, want total(t, older) = 11111, total(t, again) = 11111, counted.read at most 5", total(t, older), total(t, again), counted.read)
+		t.Errorf("the totals are %d and %d, and the newer build has read %d events; want 11111 twice, and at most 5", total(t, older), total(t, again), counted.read)
 	}
 
 	if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 3, Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":200,"unit":"kg"}}`), Reason: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := app.DoRaw(t.Context(), older, Count{1}); err == nil || total(t, fresh) != 11211 {
-		t.Errorf("an amendment keeps the version that was made before it: %v, want total(t, fresh) = 11211", err)
+	if result, err := app.DoRaw(t.Context(), older, Count{1}); err == nil {
+		t.Errorf("after an amendment, the older build returns %s, want an error: the event has no older version", result)
+	}
+	if got := total(t, fresh); got != 11211 {
+		t.Errorf("the total with the amendment is %d, want 11211", got)
 	}
 	if _, err = downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || total(t, older) != 11211 {
 		t.Errorf("the total is %d, want 11211: %v", total(t, older), err)
@@ -95,7 +104,7 @@ func TestDowngrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	if value, err := m.Get(t.Context(), "fallback/0000000000000000003"); value != nil || err != nil || total(t, older) != 11011 || total(t, fresh) != 11011 {
-		t.Errorf("after an erasure there is %s, want value = nil, total(t, older) = 11011, total(t, fresh) = 11011: %v", value, err)
+		t.Errorf("after an erasure the fallback is %s, %v, and the totals are %d and %d; want none, no error, and 11011 twice", value, err, total(t, older), total(t, fresh))
 	}
 }
 
@@ -112,7 +121,7 @@ func TestDowngradeChanges(t *testing.T) {
 	}
 	other := summing(app.OlderOf[SumV1](1, func(SumV2) SumV1 { return SumV1{7} }), app.OlderOf[SumV2](2, Sum.Downgrade))
 	if report, err := downgrade(t, m, app.Downgrade{To: 1}, other); err != nil || report.Stored != 1 {
-		t.Fatalf("%+v, %v, want report.Stored = 1", report, err)
+		t.Fatalf("%+v, %v, want Stored 1", report, err)
 	}
 	if n := total(t, older); n != 7 {
 		t.Errorf("a running process has %d, want 7", n)
@@ -182,7 +191,7 @@ func TestDowngradeMany(t *testing.T) {
 			t.Fatal(err)
 		}
 		if report, err := downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || report.Stored != n {
-			t.Fatalf("%+v, %v, want report.Stored = %v", report, err, n)
+			t.Fatalf("%+v, %v, want Stored %v", report, err, n)
 		}
 		if got := last(t, m); got != n+1 {
 			t.Errorf("the log has %d events, want %v", got, n+1)

@@ -65,16 +65,16 @@ func TestErase(t *testing.T) {
 	}
 	record, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), 6)
 	if err != nil || record.Type != "app/amended" || !strings.Contains(string(record.Data), `"reason":"a request"`) || !strings.Contains(string(record.Data), `"by":"ada"`) {
-		t.Errorf("the erasure is recorded as %+v, %v, want record.Type = \"app/amended\", %q in it, %q in it", record, err, `"reason":"a request"`, `"by":"ada"`)
+		t.Errorf(`the erasure is recorded as %+v, %v, want Type "app/amended", %q in it, %q in it`, record, err, `"reason":"a request"`, `"by":"ada"`)
 	}
 	if got := dump(t, running); strings.Contains(got, "secret") || total(t, running) != 5 || got != replayed(t, m) {
-		t.Errorf("a process that runs has %s, and a new one %s, want no \"secret\", total(t, running) = 5", got, replayed(t, m))
+		t.Errorf(`a running process has %s with the total %d, and a new one %s; want the same, the total 5 and no "secret"`, got, total(t, running), replayed(t, m))
 	}
 	if err := running.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if fresh, read := withFingerprint(t, m, "same"); dump(t, fresh) != dump(t, running) || read > 2 {
-		t.Errorf("a snapshot after the erasure: read %d events, want at most 2", read)
+		t.Errorf("after the erasure, a new process read %d events and has %s; want at most 2 and %s", read, dump(t, fresh), dump(t, running))
 	}
 	for _, seq := range []int64{2, 4, 6, 7} { // erased, amendments, none
 		if err := erase(t.Context(), m.Share(), seq, ""); !errors.Is(err, app.ErrNoEvents) {
@@ -108,7 +108,7 @@ func TestEraseDuringSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if names, err := m.Names(t.Context(), "snapshot/"); len(names) != 2 || err != nil {
-		t.Errorf("the next snapshot: %v, %v, want len(names) = 2", names, err)
+		t.Errorf("the next snapshot: %v, %v; want two documents", names, err)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestEraseForWorkers(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if w := worker(t, m); len(w.Aside) != 1 || w.Trying != seqOf("bad2") {
-			t.Fatalf("%+v, want len(w.Aside) = 1", w)
+			t.Fatalf("the worker is %+v, want one event set aside, and event %d being tried", w, seqOf("bad2"))
 		}
 		if err := app.NewAdmin(m.Share(), app.Options{}).Retry(t.Context(), "items/mailer", 1); err != nil {
 			t.Fatal(err)
@@ -166,10 +166,10 @@ func TestEraseForWorkers(t *testing.T) {
 		execute(t, p.App, Add{Name: "good"})
 		time.Sleep(9 * time.Minute)
 		if got := world.list(); strings.Count(got, "bad2") > tries || strings.Contains(got, "bad3") || !strings.Contains(got, " good") {
-			t.Errorf("sent %s, want strings.Count(got, \"bad2\") at most %v, no \"bad3\", \" good\" in it", got, tries)
+			t.Errorf("sent %s, want bad2 at most %d times, no bad3, and good", got, tries)
 		}
 		if w := worker(t, m); len(w.Aside) != 0 || w.Trying != 0 || w.Behind != 0 || w.Error != "" {
-			t.Errorf("%+v, want len(w.Aside) = 0, w.Trying = 0, w.Behind = 0, w.Error = %q", w, "")
+			t.Errorf("the worker is %+v, want nothing set aside, tried, behind or failed", w)
 		}
 		if all := everything(t, m); regexp.MustCompile(`\bbad[123]`).MatchString(all) {
 			t.Errorf("the store has %s, want none of bad1, bad2, bad3", all)
@@ -216,7 +216,7 @@ func TestEraseMany(t *testing.T) {
 			t.Fatal(err)
 		}
 		if total(t, running) != n {
-			t.Fatalf("the total is: total(t, running) = %v, want %v", total(t, running), n)
+			t.Fatalf("the total is %v, want %v", total(t, running), n)
 		}
 		if _, err := app.NewAdmin(m.Share(), app.Options{}).Amend(t.Context(), skipping(1, 10)); err != nil {
 			t.Fatal(err)
@@ -241,13 +241,13 @@ func TestEraseMany(t *testing.T) {
 			t.Errorf("%d writes: once more: %d events, %d times rewritten, want %v: %v", writes, done, s.scrubs, scrubs+1, err)
 		}
 		if all := everything(t, m); strings.Contains(all, "secret") || !strings.Contains(all, "kept") || strings.Count(all, `"count":2000`) != 1 {
-			t.Errorf("%d writes: the store still has the content, want no \"secret\", \"kept\" in it, strings.Count(all, `\"count\":2000`) = 1", writes)
+			t.Errorf(`%d writes: the store has %q; want no "secret", "kept" in it, and "count":2000 once`, writes, all)
 		}
 		if got := total(t, running); got != n/5-2 || dump(t, running) != replayed(t, m) {
-			t.Errorf("%d writes: a running process has %d, want %v", writes, got, n/5-2)
+			t.Errorf("%d writes: a running process has the total %d and %s; want %d and, as a new process, %s", writes, got, dump(t, running), n/5-2, replayed(t, m))
 		}
 		if _, err := app.NewAdmin(s, app.Options{}).Erase(t.Context(), e); !errors.Is(err, app.ErrNoEvents) || s.scrubs != scrubs+1 {
-			t.Errorf("%d writes: after the end, want app.ErrNoEvents, s.scrubs = %v: %v", writes, scrubs+1, err)
+			t.Errorf("%d writes: after the end got %v and %d scrubs, want app.ErrNoEvents and %d", writes, err, s.scrubs, scrubs+1)
 		}
 	}
 }

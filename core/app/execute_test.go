@@ -35,7 +35,7 @@ func TestExecute(t *testing.T) {
 	}
 	item, err := app.Query(app.With(t.Context(), a), Get{"first"})
 	if err != nil || item.Seq != 1 || item.Made.Location() != time.UTC || item.Made.Nanosecond()%1000 != 0 {
-		t.Errorf("%+v, %v, want item.Seq = 1, item.Made.Location() = %v, item.Made.Nanosecond()%%1000 = 0", item, err, time.UTC)
+		t.Errorf("got %+v, %v; want Seq 1, and Made in UTC without a fraction of a microsecond", item, err)
 	}
 	if _, err := app.Do(t.Context(), Add{Name: "x"}); err == nil || !strings.Contains(err.Error(), "no app") {
 		t.Errorf("without an app: %v, want \"no app\" in it", err)
@@ -150,7 +150,7 @@ func TestKeys(t *testing.T) {
 	a, other := open(t, m), open(t, m.Share())
 	first := execute(t, a, Add{Name: "one", Key: "k1"})
 	if again := execute(t, other, Add{Name: "one", Key: "k1"}); again != first {
-		t.Errorf("again: %s, first: %s, want them equal", again, first)
+		t.Errorf("the repeated command returns %s, want %s as at first", again, first)
 	}
 	if _, err := app.DoRaw(t.Context(), a, Add{Name: "two", Key: "k1"}); err == nil || !strings.Contains(err.Error(), "use a new key") {
 		t.Errorf("another command with the key: %v, want \"use a new key\" in it", err)
@@ -169,7 +169,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("the log has %d events, want 2", n)
 	}
 	if _, err := app.DoRaw(app.WithKey(t.Context(), strings.Repeat("k", 300)), a, Count{1}); err == nil {
-		t.Error("a key may have any length: err = nil, want an error")
+		t.Error("a key may have any length: got no error, want one")
 	}
 }
 
@@ -205,7 +205,7 @@ func TestEventsAndTheClock(t *testing.T) {
 	first := execute(t, a, Add{Name: "one", Key: "k"})
 	now = now.AddDate(-1, 0, 0)
 	if again := execute(t, a, Add{Name: "one", Key: "k"}); again != first {
-		t.Errorf("again: %s, first: %s, want them equal", again, first)
+		t.Errorf("the repeated command returns %s, want %s as at first", again, first)
 	}
 	if second := execute(t, a, Add{Name: "two"}); !strings.Contains(second, `"made":"2025-01-02T03:04:05Z","seq":2`) {
 		t.Errorf("the second event: got %s, want %q in it", second, `"made":"2025-01-02T03:04:05Z","seq":2`)

@@ -66,7 +66,7 @@ func TestSavedFieldsAreExact(t *testing.T) {
 				}
 				if (err == nil) != (test.says == "") || err != nil && (!strings.Contains(err.Error(), test.says) ||
 					!strings.Contains(err.Error(), "saved fields of worker items/mailer") || !strings.Contains(err.Error(), "hello workers reset items/mailer")) {
-					t.Errorf("noWorkers %v, want (err == nil) = %v: %v", noWorkers, test.says == "", err)
+					t.Errorf("noWorkers %t: got error %v; want %q, if not empty with the worker items/mailer and the command that resets it", noWorkers, err, test.says)
 				}
 			}
 			discarded, err := app.NewAdmin(m.Share(), app.Options{}).ResetWorker(t.Context(), "items/mailer")
@@ -77,7 +77,7 @@ func TestSavedFieldsAreExact(t *testing.T) {
 				t.Error(err)
 			}
 			if w := worker(t, m); w.Position != 1 {
-				t.Errorf("%+v, want w.Position = 1", w)
+				t.Errorf("%+v, want Position 1", w)
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func TestSavedFieldsAreExact(t *testing.T) {
 func TestResetWorkerRefuses(t *testing.T) {
 	m := app.NewMemory()
 	if _, err := app.NewAdmin(m, app.Options{}).ResetWorker(t.Context(), "items/mailer"); err == nil || err.Error() != "reset worker items/mailer: the worker has never run on this data" {
-		t.Errorf("got error %v, want err.Error() = %q", err, "reset worker items/mailer: the worker has never run on this data")
+		t.Errorf("got error %v, want %s", err, "reset worker items/mailer: the worker has never run on this data")
 	}
 	synctest.Test(t, func(t *testing.T) {
 		m := app.NewMemory()

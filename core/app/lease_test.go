@@ -61,7 +61,7 @@ func TestLeaseWhileBusy(t *testing.T) {
 			}
 		}
 		if got := worlds[0].list() + worlds[1].list(); strings.Count(got, "total") != 1 {
-			t.Errorf("they have done %q and %q, want strings.Count(got, \"total\") = 1", worlds[0].list(), worlds[1].list())
+			t.Errorf("they have done %q and %q, want one total", worlds[0].list(), worlds[1].list())
 		}
 	})
 }
@@ -126,7 +126,7 @@ func TestRetryKills(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if w := worker(t, m); len(w.Aside) != 1 || w.Aside[0].Tries != 7 || !strings.Contains(w.Aside[0].Error, "the process ended") {
-			t.Errorf("%+v, want len(w.Aside) = 1, w.Aside[0].Tries = 7, \"the process ended\" in it", w)
+			t.Errorf(`the worker is %+v, want one event set aside after 7 tries with "the process ended"`, w)
 		}
 	})
 }
@@ -146,13 +146,13 @@ func TestRetryIsStopped(t *testing.T) {
 		time.Sleep(time.Second)
 		p.end()
 		if w := worker(t, m); len(w.Aside) != 1 || w.Aside[0].Tries != 6 {
-			t.Errorf("%+v, want len(w.Aside) = 1, w.Aside[0].Tries = 6", w)
+			t.Errorf("the worker is %+v, want one event set aside after 6 tries", w)
 		}
 		p = start(t, m, mailing(&outside{}))
 		time.Sleep(time.Second)
 		p.end()
 		if w := worker(t, m); len(w.Aside) != 0 {
-			t.Errorf("%+v, want len(w.Aside) = 0", w)
+			t.Errorf("the worker is %+v, want nothing set aside", w)
 		}
 	})
 }
@@ -170,13 +170,13 @@ func TestWatchWorker(t *testing.T) {
 		before := told.Load()
 		time.Sleep(time.Minute)
 		if told.Load() != before {
-			t.Errorf("they are told %d times of nothing, want told.Load() = %v", told.Load()-before, before)
+			t.Errorf("the watchers were notified %d times without a change, want 0", told.Load()-before)
 		}
 		before = told.Load()
 		close(world.held)
 		time.Sleep(5 * time.Minute)
 		if len(worker(t, m).Aside) != 1 || told.Load() == before {
-			t.Errorf("%+v, and they were told %d times, want len(worker(t, m).Aside) = 1", worker(t, m), told.Load()-before)
+			t.Errorf("the worker is %+v, and the watchers were notified %d times; want one event set aside, and a notification", worker(t, m), told.Load()-before)
 		}
 	})
 }
@@ -200,7 +200,7 @@ func TestWatchLease(t *testing.T) {
 		execute(t, p.App, Add{Name: "a"})
 		time.Sleep(time.Second)
 		if told.Load() == 0 {
-			t.Errorf("watchers were not notified of an event: told.Load() = %v, want not 0", told.Load())
+			t.Errorf("the watchers were notified of an event %d times, want at least once", told.Load())
 		}
 	})
 }
@@ -237,7 +237,7 @@ func TestWorkerDoesOtherwise(t *testing.T) {
 		execute(t, p.App, Add{Name: "start"})
 		time.Sleep(5 * time.Minute)
 		if w := worker(t, m); len(w.Aside) != 0 || total(t, p.App) != 4 {
-			t.Errorf("%+v, and the total is %d, want len(w.Aside) = 0, total(t, p.App) = 4", w, total(t, p.App))
+			t.Errorf("the worker is %+v, and the total is %d; want nothing set aside, and 4", w, total(t, p.App))
 		}
 		var types []string
 		for r, err := range m.Records(t.Context(), 0) {
@@ -328,7 +328,7 @@ func TestTakeover(t *testing.T) {
 		owner := worker(t, h.Memory).Process
 		h.mu.Lock()
 		if h.asked < 100 || h.asked > 130 {
-			t.Errorf("asked %d times in a minute, want h.asked at least 100, h.asked at most 130", h.asked)
+			t.Errorf("asked %d times in a minute, want 100 to 130", h.asked)
 		}
 		h.ended["first"] = true
 		h.mu.Unlock()

@@ -95,7 +95,7 @@ func TestRetiredFollowed(t *testing.T) {
 	}
 	all, err := app.NewAdmin(m.Share(), app.Options{}).Workers(t.Context())
 	if err != nil || len(all) != 1 || all[0].Position != 3 || len(all[0].Aside) > 0 || w.Seen != 7 {
-		t.Errorf("got %+v, %d, want len(all) = 1, all[0].Position = 3, len(all[0].Aside) at most 0, w.Seen = 7: %v", all, w.Seen, err)
+		t.Errorf("the workers are %+v, %v, and one has seen %d events; want one at position 3 with nothing set aside, and 7", all, err, w.Seen)
 	}
 }
 

@@ -130,7 +130,7 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 	}
 	am, err := app.NewAdmin(m, app.Options{}).FindAmendment(t.Context(), 3)
 	if err != nil || am == nil || am.Reason != "never mind" || am.Time.IsZero() {
-		t.Errorf("%+v, %v, want am not nil, am.Reason = \"never mind\"", am, err)
+		t.Errorf(`%+v, %v, want am not nil, Reason "never mind"`, am, err)
 	}
 	for _, am := range []app.Amendment{{Seq: 99, Skip: true, Reason: "x"}, {Seq: 1, Skip: true}, {Skip: true, Reason: "x"}} {
 		if err := amend(t.Context(), m.Share(), am); err == nil {
@@ -260,7 +260,7 @@ func TestFeaturesAreChecked(t *testing.T) {
 		partial.Partial = true // allows only unknown commands
 		_, err := app.Open(t.Context(), app.NewMemory(), partial, features...)
 		if allowed := name == "follows no command"; (err == nil) != allowed {
-			t.Errorf("%s, partial: error %v, want (err == nil) = %v", name, err, allowed)
+			t.Errorf("%s, partial: error %v, want success: %t", name, err, allowed)
 		}
 	}
 }

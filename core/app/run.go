@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"time"
 
@@ -455,20 +456,26 @@ func (r *runner) encodeFields() (err error) {
 	return nil
 }
 
-// WorkOnce makes all workers call their periodic methods once, due or not, and handle all events.
-// It is for tests: it returns the first error instead of retrying, and no other process may run the
-// workers.
-func (a *App) WorkOnce(ctx context.Context) error {
+// WorkOnce makes the workers with the given names, such as posts/digest, call their periodic methods
+// once, due or not, and handle all events. Without names, all workers do so. It is for tests: it
+// returns the first error instead of retrying, and no other process may run the workers.
+func (a *App) WorkOnce(ctx context.Context, names ...string) error {
 	var runners []*runner
 	for _, f := range a.features {
 		for _, w := range f.Workers {
 			r := &runner{app: a, worker: w, name: f.Name + "/" + w.name}
+			if len(names) > 0 && !slices.Contains(names, r.name) {
+				continue
+			}
 			if ok, err := r.start(ctx); !ok {
 				return fmt.Errorf("worker %s: %w", r.name, cmp.Or(err, errLost))
 			}
 			defer r.stop(ctx)
 			runners = append(runners, r)
 		}
+	}
+	if len(runners) < len(names) {
+		return fmt.Errorf("workers %q: the app has only %d of them", names, len(runners))
 	}
 	for _, r := range runners {
 		for i := range r.worker.periodic {

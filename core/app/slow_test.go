@@ -45,7 +45,7 @@ func TestSlowSnapshot(t *testing.T) {
 				t.Fatal(err)
 			}
 			if a.features[0].tried != 1 || a.features[0].snapshot != test.want || a.features[0].locked == 0 {
-				t.Errorf("got %+v, want a.features[0].tried = 1, a.features[0].snapshot = %v", a.features[0], test.want)
+				t.Errorf("got %+v, want one try, a snapshot of event %d, and a time under lock", a.features[0], test.want)
 			}
 			again, err := Open(t.Context(), m.Share(), o, f)
 			if err != nil || again.features[0].from != test.want {

@@ -77,17 +77,17 @@ func TestSnapshot(t *testing.T) {
 	}
 	amended, read := withFingerprint(t, m, "same")
 	if n := total(t, amended); read < 100 || n != 101 || total(t, a) != n {
-		t.Errorf("read %d events, and the total is %d, want read at least 100, n = 101, total(t, a) = %v", read, n, n)
+		t.Errorf("read %d events, and the totals are %d and %d; want at least 100, and 101 twice", read, n, total(t, a))
 	}
 	if err := a.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if again, read := withFingerprint(t, m, "same"); read > 2 || dump(t, again) != dump(t, a) {
-		t.Errorf("read %d events, want at most 2", read)
+		t.Errorf("a new process read %d events and has %s; want at most 2 and %s", read, dump(t, again), dump(t, a))
 	}
 	status, err := a.Status(t.Context())
 	if err != nil || status.Features[0].Snapshot != 104 || status.Seq != 104 {
-		t.Errorf("%+v, %v, want status.Features[0].Snapshot = 104, status.Seq = 104", status, err)
+		t.Errorf("%+v, %v, want Features[0].Snapshot 104, Seq 104", status, err)
 	}
 }
 
@@ -169,7 +169,7 @@ func rewrite(t *testing.T, m *app.Memory, name string, sealed bool, change func(
 			changed = fmt.Sprintf("%x\n%s", sha256.Sum256([]byte(name+"\n"+content)), content)
 		}
 		if changed == string(text) {
-			t.Fatalf("nothing was changed: changed = %q, want not %q", changed, string(text))
+			t.Fatalf("nothing was changed: got %q, want not %q", changed, string(text))
 		}
 		if changed == "" {
 			return tx.Put(name, nil)
@@ -239,7 +239,7 @@ func TestBadSnapshot(t *testing.T) {
 			}
 			_, checks, err := app.NewAdmin(m.Share(), quiet(), items()).Replay(t.Context())
 			if err != nil || len(checks) != 1 || checks[0].Result == app.SnapshotMatches {
-				t.Errorf("replay: got %+v, %v, want len(checks) = 1", checks, err)
+				t.Errorf("replay: got %+v, %v; want one check, which fails", checks, err)
 			}
 		})
 	}
@@ -276,7 +276,7 @@ func TestReplayComparesSnapshots(t *testing.T) {
 	fresh := check(app.SnapshotCheck{Feature: "items", Seq: 10, Result: app.SnapshotDiffers}, matches[1])
 	execute(t, fresh, Count{1})
 	if n := total(t, fresh); n != 12 || total(t, a) != 12 {
-		t.Errorf("the total is %d, want n = 12, total(t, a) = 12", n)
+		t.Errorf("the totals are %d and %d, want 12 and 12", n, total(t, a))
 	}
 	if err := fresh.Snapshot(t.Context()); err != nil { // the way out
 		t.Fatal(err)
@@ -370,7 +370,7 @@ func TestSnapshotInterrupted(t *testing.T) {
 		b, read := withFingerprint(t, m, "same")
 		status, statusErr := b.Status(t.Context())
 		if statusErr != nil || status.Features[0].Snapshot != stored || read > 15 || total(t, b) != total(t, a) {
-			t.Errorf("after %v: snapshot of event %d, want %d, and %d events read; %v", err, status.Features[0].Snapshot, stored, read, statusErr)
+			t.Errorf("after %v: snapshot of event %d, %d events read, total %d; %v; want event %d, at most 15 and %d", err, status.Features[0].Snapshot, read, total(t, b), statusErr, stored, total(t, a))
 		}
 		return err
 	}
@@ -507,7 +507,7 @@ func TestSnapshotsWhenDue(t *testing.T) {
 				a.SnapshotDue(t.Context())
 				check("replaced", 21_000)
 				if _, checks, err := app.NewAdmin(m.Share(), o, feature).Replay(t.Context()); err != nil || checks[0].Result != app.SnapshotMatches {
-					t.Errorf("%+v, %v, want checks[0].Result = %v", checks, err, app.SnapshotMatches)
+					t.Errorf("%+v, %v, want Result %v", checks, err, app.SnapshotMatches)
 				}
 			})
 		})

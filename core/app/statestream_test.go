@@ -197,7 +197,7 @@ func checkStream(t *testing.T, state *everyKind, limit int) []byte {
 	}
 	var second bytes.Buffer
 	if err := newStateWriter(&second, limit).value(reflect.ValueOf(again), 0); err != nil || !bytes.Equal(stream.Bytes(), second.Bytes()) {
-		t.Fatalf("the second stream differs: %v, want no error", err)
+		t.Fatalf("limit %d: the second stream is\n%s\n%v, want\n%s", limit, second.Bytes(), err, stream.Bytes())
 	}
 	return stream.Bytes()
 }
@@ -211,8 +211,11 @@ func TestStateStream(t *testing.T) {
 		whole, _ := strictjson.Marshal(state)
 		for _, limit := range []int{17, 200, 5000, 1 << 30} {
 			stream := checkStream(t, state, limit)
-			if lines := bytes.Count(stream, []byte("\n")); limit == 1<<30 && string(stream) != string(whole)+"\n" || limit == 17 && lines < 30 {
-				t.Fatalf("limit %d: got %d lines, want 1 without a limit, and at least 30 with 17", limit, lines)
+			if limit == 1<<30 && string(stream) != string(whole)+"\n" {
+				t.Fatalf("without a limit: got\n%swant\n%s", stream, whole)
+			}
+			if lines := bytes.Count(stream, []byte("\n")); limit == 17 && lines < 30 {
+				t.Fatalf("limit %d: got %d lines, want at least 30", limit, lines)
 			}
 		}
 	}
@@ -271,7 +274,7 @@ func TestStateStreamCycle(t *testing.T) {
 	l := &list{}
 	l.Next = l
 	if err := writeState(new(bytes.Buffer), l); err == nil {
-		t.Error("no error: writeState(new(bytes.Buffer), l) = nil, want an error")
+		t.Error("no error: got no error, want one")
 	}
 }
 
@@ -339,7 +342,7 @@ func TestStateStreamIsExact(t *testing.T) {
 	} {
 		changed := strings.Replace(want, test.old, test.new, 1)
 		if changed == want {
-			t.Fatalf("the stream lacks %s, want it once", test.old)
+			t.Fatalf("the stream is\n%s\nwant %s in it", want, test.old)
 		}
 		if err := readState(strings.NewReader(changed), new(state)); err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%q for %q: got error %v, want %s", test.new, test.old, err, test.says)

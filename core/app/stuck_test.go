@@ -115,7 +115,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 				t.Errorf("the total is %d, marked as stale %d times, want n = 5, marked = 1", n, marked)
 			}
 			if h := a.Health(); len(h.Features) != 1 || h.Features["items"] != state {
-				t.Errorf("the health is %+v, want len(h.Features) = 1, h.Features[\"items\"] = %v", h, state)
+				t.Errorf(`the health is %+v, want only items: %v`, h, state)
 			}
 			marked = 0
 			_, err = app.DoRaw(t.Context(), a, Count{1})
@@ -136,17 +136,17 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 			record(t, m, "others/make", 1, `{}`)         // of a feature that this build does not have
 			execute(t, a, Raise{})
 			if got, err := app.Query(app.With(t.Context(), a), Tags{}); err != nil || len(got) != 2 || got[0] != 2 {
-				t.Errorf("the other feature has %v, %v, want len(got) = 2, got[0] = 2", got, err)
+				t.Errorf("the other feature has %v, %v; want two tags, the first 2", got, err)
 			}
 			status, err := a.Status(t.Context())
 			if err != nil || !strings.HasPrefix(status.Features[0].Stuck, begins) || status.Features[0].Stale == stopped || status.Features[1].Stuck != "" || status.Seq != 6 {
-				t.Errorf("%+v, %v, want %q first, status.Features[1].Stuck = %q, status.Seq = 6", status, err, begins, "")
+				t.Errorf("%+v, %v, want %q first, Features[1].Stuck %q, Seq 6", status, err, begins, "")
 			}
 			if err := a.Snapshot(t.Context()); err != nil {
 				t.Error(err)
 			}
 			if names, err := m.Names(t.Context(), "snapshot/"); err != nil || len(names) != 2 || !strings.HasPrefix(names[0], "snapshot/tags/same/") {
-				t.Errorf("there are the snapshots %v, %v, want len(names) = 2, \"snapshot/tags/same/\" first", names, err)
+				t.Errorf("there are the snapshots %v, %v; want two, the first below snapshot/tags/same/", names, err)
 			}
 			if _, err := app.Open(t.Context(), m.Share(), quiet(), builds()...); err == nil || !strings.HasPrefix(err.Error(), "event 2 of the log (") {
 				t.Errorf("at the start: %v, want \"event 2 of the log (\" first", err)
@@ -160,7 +160,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 			}
 			execute(t, a, Count{1})
 			if got, err := app.Query(app.With(t.Context(), a), Tags{}); err != nil || len(got) != 2 || got[0] != 2 {
-				t.Errorf("then the other feature has %v, %v, want len(got) = 2, got[0] = 2", got, err)
+				t.Errorf("then the other feature has %v, %v; want two tags, the first 2", got, err)
 			}
 		})
 	}
@@ -258,11 +258,11 @@ func TestWorkersWaitForAStuckFeature(t *testing.T) {
 		}
 		all, err := app.NewAdmin(m.Share(), app.Options{}).Workers(t.Context())
 		if err != nil || len(all) != 2 {
-			t.Fatalf("%+v, %v, want len(all) = 2", all, err)
+			t.Fatalf("the workers are %+v, %v; want two", all, err)
 		}
 		for i, seq := range []int64{2, 4} {
 			if w := all[i]; w.Position != seq-1 || w.Trying != seq || len(w.Aside) != 0 || !strings.HasPrefix(w.Error, "the event log is newer than this process; restart it") {
-				t.Errorf("%+v, want w.Position = %v, w.Trying = %v, len(w.Aside) = 0, %q first", w, seq-1, seq, "the event log is newer than this process; restart it")
+				t.Errorf("the worker is %+v, want position %d, trying %d, nothing set aside and the error %q", w, seq-1, seq, "the event log is newer than this process; restart it")
 			}
 		}
 		world.mu.Lock()
@@ -280,7 +280,7 @@ func TestWorkersWaitForAStuckFeature(t *testing.T) {
 		<-done
 		all, err = app.NewAdmin(m.Share(), app.Options{}).Workers(t.Context())
 		if err != nil || all[0].Error+all[1].Error != "" || all[0].Behind+all[1].Behind != 0 {
-			t.Errorf("%+v, %v, want all[0].Error+all[1].Error = %q, all[0].Behind+all[1].Behind = 0", all, err, "")
+			t.Errorf("%+v, %v, want all[0].Error+Error %q, all[0].Behind+Behind 0", all, err, "")
 		}
 	})
 }

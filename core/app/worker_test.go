@@ -108,7 +108,7 @@ func worker(t *testing.T, m *app.Memory) app.WorkerStatus {
 	t.Helper()
 	all, err := app.NewAdmin(m.Share(), app.Options{}).Workers(t.Context())
 	if err != nil || len(all) != 1 {
-		t.Fatalf("%+v, %v, want len(all) = 1", all, err)
+		t.Fatalf("the workers are %+v, %v; want one", all, err)
 	}
 	return all[0]
 }
@@ -126,11 +126,11 @@ func TestWorker(t *testing.T) {
 			t.Errorf("sent %s, want \"a b\"", got)
 		}
 		if w := worker(t, m); w.Process == "" || w.Position < 2 || w.Error != "" {
-			t.Errorf("%+v, want w.Position at least 2, w.Error = %q", w, "")
+			t.Errorf("%+v, want Position at least 2, Error %q", w, "")
 		}
 		p.end()
 		if w := worker(t, m); w.Process != "" || w.Behind != 0 {
-			t.Errorf("%+v, want w.Process = %q, w.Behind = 0", w, "")
+			t.Errorf("%+v, want Process %q, Behind 0", w, "")
 		}
 		execute(t, open(t, m.Share()), Add{Name: "c"})
 		again := start(t, m, mailing(world))
@@ -170,7 +170,7 @@ func TestWorkerTriesAgain(t *testing.T) {
 		execute(t, p.App, Add{Name: "b"})
 		time.Sleep(time.Second)
 		if w := worker(t, m); w.Trying != 1 || w.Tries != 2 || w.Error != "no line" || w.Position != 0 {
-			t.Errorf("%+v, want w.Trying = 1, w.Tries = 2, w.Error = \"no line\", w.Position = 0", w)
+			t.Errorf(`%+v, want Trying 1, Tries 2, Error "no line", Position 0`, w)
 		}
 		time.Sleep(3 * time.Second)
 		if got := world.list(); got != "a a a b" {
@@ -219,7 +219,7 @@ func TestWorkerSetsAside(t *testing.T) {
 					}
 					time.Sleep(time.Minute)
 					if w := worker(t, m); len(w.Aside) == 0 != mended {
-						t.Errorf("%+v, want len(w.Aside) == 0 = %v", w, mended)
+						t.Errorf("the worker is %+v, want nothing set aside: %t", w, mended)
 					}
 				}
 				if n := total(t, p.App); n != 202 {
@@ -257,7 +257,7 @@ func TestWorkerDies(t *testing.T) {
 		time.Sleep(time.Minute)
 		w := worker(t, m)
 		if got := living.list(); got != "" || len(w.Aside) != 1 || !strings.Contains(w.Aside[0].Error, "the process ended") {
-			t.Errorf("sent %q, progress %+v, want got = %q, len(w.Aside) = 1, \"the process ended\" in it", got, w, "")
+			t.Errorf(`sent %q, the worker is %+v; want nothing, and one event set aside with "the process ended"`, got, w)
 		}
 	})
 }
@@ -292,7 +292,7 @@ func TestOneProcessWorks(t *testing.T) {
 		time.Sleep(time.Second)
 		who := slices.IndexFunc(worlds, func(o *outside) bool { return len(strings.Fields(o.list())) == 30 })
 		if who < 0 {
-			t.Fatalf("%v, %v, %v, want who at least 0", worlds[0].list(), worlds[1].list(), worlds[2].list())
+			t.Fatalf("the processes sent %q, %q and %q; want one of them to send 30", worlds[0].list(), worlds[1].list(), worlds[2].list())
 		}
 		programs[who].end()
 		time.Sleep(10 * time.Second)
@@ -321,7 +321,7 @@ func TestLongWork(t *testing.T) {
 		close(slow.held)
 		time.Sleep(time.Second)
 		if slow.list() != "a" || other.list() != "" {
-			t.Errorf("they have sent %q and %q, want slow.list() = \"a\", other.list() = %q", slow.list(), other.list(), "")
+			t.Errorf(`they have sent %q and %q, want "a" and nothing`, slow.list(), other.list())
 		}
 		p.end()
 		q.end()
@@ -343,6 +343,13 @@ func TestWorkOnce(t *testing.T) {
 	if err := a.WorkOnce(t.Context()); err == nil || !strings.Contains(err.Error(), "items/mailer: no line") {
 		t.Errorf("got error %v, want \"items/mailer: no line\" in it", err)
 	}
+	world.fail = nil
+	if err := a.WorkOnce(t.Context(), "items/mailer"); err != nil {
+		t.Errorf("WorkOnce(items/mailer) = %v, want nil", err)
+	}
+	if err := a.WorkOnce(t.Context(), "items/other"); err == nil || !strings.Contains(err.Error(), `workers ["items/other"]`) {
+		t.Errorf("WorkOnce(items/other) = %v, want an error with its name", err)
+	}
 }
 
 // Watchers are notified of commits of any process.
@@ -361,7 +368,7 @@ func TestWatch(t *testing.T) {
 			execute(t, by, Count{1})
 			time.Sleep(time.Second)
 			if told.Load() == before {
-				t.Errorf("watchers of process %d were not notified, want a notification", i)
+				t.Errorf("the watchers of process %d were notified %d times, want at least once", i, told.Load()-before)
 			}
 		}
 		cancel()

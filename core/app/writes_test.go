@@ -67,7 +67,7 @@ func TestDeployANewField(t *testing.T) {
 		t.Fatalf("got %s, %v, want \"11\"", result, err)
 	}
 	if r := lastRecord(t, m); r.Version != 1 || string(r.Data) != `{"by":10}` {
-		t.Errorf("stored %+v, want r.Version = 1, string(r.Data) = %q", r, `{"by":10}`)
+		t.Errorf("stored %+v, want Version 1, Data %q", r, `{"by":10}`)
 	}
 	execute(t, first, Count{100})
 	if n := total(t, second); n != 111 {
@@ -89,7 +89,7 @@ func TestDeployANewField(t *testing.T) {
 	}
 	execute(t, third, CountIn{1000, "kg"})
 	if r := lastRecord(t, m); r.Version != 2 || string(r.Data) != `{"by":1000,"unit":"kg"}` {
-		t.Errorf("stored %+v, want r.Version = 2, string(r.Data) = %q", r, `{"by":1000,"unit":"kg"}`)
+		t.Errorf("stored %+v, want Version 2, Data %q", r, `{"by":1000,"unit":"kg"}`)
 	}
 	if n := total(t, second); n != 1111 {
 		t.Errorf("the total is %d, want 1111", n)
@@ -120,13 +120,13 @@ func TestWritesDowngrade(t *testing.T) {
 			switch {
 			case test.says != "":
 				if err == nil || !strings.Contains(err.Error(), test.says) || last(t, m) != 0 {
-					t.Errorf("got error %v, want %s", err, test.says)
+					t.Errorf("got error %v, and the log has %d events; want %s, and none", err, last(t, m), test.says)
 				}
 			case err != nil:
 				t.Error(err)
 			default:
 				if r := lastRecord(t, m); r.Version != 1 || string(r.Data) != test.stored {
-					t.Errorf("stored %+v, want r.Version = 1, string(r.Data) = %v", r, test.stored)
+					t.Errorf("stored %+v, want Version 1, Data %v", r, test.stored)
 				}
 			}
 		})

@@ -47,7 +47,7 @@ func TestKeyFile(t *testing.T) {
 	old, next := add(t, link, "alice"), add(t, link, "alice")
 	reader := add(t, link, "reader", "posts:read", "posts:list")
 	if old == next || len(old) < 26 {
-		t.Errorf("the keys are %s and %s; want old != %q and len(old) >= 26", old, next, next)
+		t.Errorf("the keys are %q and %q; want two different ones of at least 26 characters", old, next)
 	}
 	gate, err := auth.Keys("weather", []string{"carol=" + newKey})
 	if err != nil {
@@ -67,35 +67,39 @@ func TestKeyFile(t *testing.T) {
 	}
 	lines := strings.Split(string(text), "\n")
 	if !strings.HasPrefix(string(text), "# people\nalice sha256:") || len(lines) != 5 || !strings.HasSuffix(lines[3], " posts:read posts:list") {
-		t.Errorf(`the file is %s; want string(text) starting with "# people\nalice sha256:" and len(lines) == 5 and lines[3] ending with " posts:read posts:list"`, text)
+		t.Errorf("the file has %d lines:\n%s\nwant 5, the first two \"# people\" and alice's sha256, the fourth ending with posts:read posts:list", len(lines), text)
 	}
-	if info, err := os.Lstat(link); err != nil || info.Mode().IsRegular() {
-		t.Errorf("the link is now a file: %v; want no error and !info.Mode().IsRegular()", err)
+	if info, err := os.Lstat(link); err != nil {
+		t.Error(err)
+	} else if info.Mode().IsRegular() {
+		t.Errorf("the link has the mode %v now, want a link", info.Mode())
 	}
-	if info, err := os.Stat(file); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
-		t.Errorf("the mode is now %v: %v", info.Mode(), err)
+	if info, err := os.Stat(file); err != nil {
+		t.Error(err)
+	} else if runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
+		t.Errorf("the mode is now %v, want %v", info.Mode().Perm(), os.FileMode(0o640))
 	}
 
 	keys, err := auth.ReadKeys(file)
 	if err != nil || len(keys) != 3 {
-		t.Fatalf("the keys are %v, %v; want no error and len(keys) == 3", keys, err)
+		t.Fatalf("the keys are %v, %v; want three keys and no error", keys, err)
 	}
 	for _, wrong := range []string{"bob", "sha256:", "sha256:zz", keys[0].Sum.String()[7:], "people"} {
 		if revoked, err := auth.RevokeKeys(file, wrong); err == nil {
-			t.Errorf("revoke %s revoked %v: err = nil, want an error", wrong, revoked)
+			t.Errorf("revoke %s revoked %v: got no error, want one", wrong, revoked)
 		}
 	}
 	if revoked, err := auth.RevokeKeys(file, keys[0].Sum.String()[:20]); err != nil || len(revoked) != 1 || revoked[0].Sum != keys[0].Sum {
-		t.Errorf("revoked %v, %v; want no error and len(revoked) == 1 and revoked[0].Sum == keys[0].Sum", revoked, err)
+		t.Errorf("revoked %v, %v; want the first key (%v) and no error", revoked, err, keys[0])
 	}
 	if revoked, err := auth.RevokeKeys(link, "alice"); err != nil || len(revoked) != 1 || revoked[0].Sum != keys[1].Sum {
-		t.Errorf("revoked %v, %v; want no error and len(revoked) == 1 and revoked[0].Sum == keys[1].Sum", revoked, err)
+		t.Errorf("revoked %v, %v; want the second key (%v) and no error", revoked, err, keys[1])
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != "# people\n"+lines[3]+"\n" {
-		t.Errorf(`the file is %s, %v; want no error and string(text) == "# people\n"+lines[3]+"\n"`, text, err)
+		t.Errorf("the file is %q, %v; want %q and no error", text, err, "# people\n"+lines[3]+"\n")
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 2 {
-		t.Errorf("left are %s, %v; want no error and len(left) == 2", left, err)
+		t.Errorf("the folder contains %q, %v; want the file and the link", left, err)
 	}
 }
 
@@ -143,24 +147,24 @@ func TestBadKeyFiles(t *testing.T) {
 			continue
 		}
 		if _, err := auth.AddKey(file, "alice", nil); err == nil {
-			t.Errorf("%q with mode %o: a key was added: err = nil, want an error", test.text, test.mode)
+			t.Errorf("AddKey to %q with mode %o = nil, want an error", test.text, test.mode)
 		}
 		if text, err := os.ReadFile(file); err != nil || string(text) != test.text {
-			t.Errorf("%q is now %q, %v; want no error and string(text) == %q", test.text, text, err, test.text)
+			t.Errorf("the file is now %[2]q, %[3]v; want %[4]q as before", test.text, text, err, test.text)
 		}
 	}
 	missing := filepath.Join(t.TempDir(), "keys")
 	for _, name := range []string{"", "Bob", "key-1", "anonymous", "local:me"} {
 		if _, err := auth.AddKey(missing, name, nil); err == nil {
-			t.Errorf("a key of %q was added: err = nil, want an error", name)
+			t.Errorf("AddKey for %q = nil, want an error", name)
 		}
 	}
 	if _, err := auth.AddKey(missing, "alice", []string{"a\"b"}); err == nil {
-		t.Error("a key with an invalid scope was added: err = nil, want an error")
+		t.Error(`AddKey with the scope "a\"b" = nil, want an error`)
 	}
 	write(t, missing+".new", "")
 	if _, err := auth.AddKey(missing, "alice", nil); err == nil || !strings.Contains(err.Error(), "remove that file") {
-		t.Errorf(`while another command changes the keys: got %v; want err containing "remove that file"`, err)
+		t.Errorf(`while another command changes the keys: got %v; want an error containing "remove that file"`, err)
 	}
 }
 
@@ -220,8 +224,11 @@ func TestWatch(t *testing.T) {
 
 		next := add(t, file, "alice") // replaces the file
 		after("reloaded API keys")
-		if identify(gate, next).Principal() != identify(gate, old).Principal() || ofOld.Err() != nil {
-			t.Error("the new key is not one of the same caller; want identify(gate, next).Principal() == identify(gate, old).Principal() and no error")
+		if was, is := identify(gate, old).Principal(), identify(gate, next).Principal(); is != was {
+			t.Errorf("the new key is of %s, the old one of %s; want the same caller", is, was)
+		}
+		if ofOld.Err() != nil {
+			t.Errorf("the stream of the old key has ended: %v", ofOld.Err())
 		}
 		keys, err := auth.ReadKeys(file)
 		if err != nil {
@@ -231,8 +238,11 @@ func TestWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		after("reloaded API keys")
-		if identify(gate, old) != nil || ofOld.Err() == nil {
-			t.Error("the old key is still accepted; want identify(gate, old) == nil and an error")
+		if id := identify(gate, old); id != nil {
+			t.Errorf("the revoked key identifies %v, want nobody", id)
+		}
+		if ofOld.Err() == nil {
+			t.Error("the stream of the revoked key goes on, want it ended")
 		}
 		ofNext := stream(next)
 
@@ -252,14 +262,20 @@ func TestWatch(t *testing.T) {
 		after("reloaded API keys")
 		for _, ctx := range []context.Context{ofBob, ofCarol, ofNext} {
 			if ctx.Err() != nil {
-				t.Error("the stream of a valid key has ended")
+				t.Errorf("the stream of a valid key has ended: %v", ctx.Err())
 			}
 		}
 
 		write(t, file, strings.ReplaceAll(string(good), "posts:read", "posts:write"))
 		after("reloaded API keys")
-		if ofBob.Err() == nil || ofNext.Err() != nil || identify(gate, bob).May("posts:read") {
-			t.Error(`bob still has the old scopes; want an error and no error and !identify(gate, bob).May("posts:read")`)
+		if ofBob.Err() == nil {
+			t.Error("the stream of bob, whose scopes changed, goes on, want it ended")
+		}
+		if ofNext.Err() != nil {
+			t.Errorf("the stream of alice, who is unchanged, has ended: %v", ofNext.Err())
+		}
+		if id := identify(gate, bob); id.May("posts:read") {
+			t.Errorf("bob still has the scope posts:read: %v", id)
 		}
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
@@ -267,8 +283,17 @@ func TestWatch(t *testing.T) {
 		after("the previous ones are still accepted")
 		write(t, file, "")
 		after("reloaded API keys")
-		if ofNext.Err() == nil || ofCarol.Err() != nil || identify(gate, next) != nil || identify(gate, newKey) == nil {
-			t.Error("an empty file does not revoke its keys; want an error and no error and identify(gate, next) == nil and identify(gate, newKey) != nil")
+		if ofNext.Err() == nil {
+			t.Error("the stream of a key that was in the file goes on, want it ended")
+		}
+		if ofCarol.Err() != nil {
+			t.Errorf("the stream of a key from the environment has ended: %v", ofCarol.Err())
+		}
+		if id := identify(gate, next); id != nil {
+			t.Errorf("a key that was in the file identifies %v, want nobody", id)
+		}
+		if id := identify(gate, newKey); id == nil {
+			t.Error("a key from the environment identifies nobody, want carol")
 		}
 	})
 }

@@ -60,10 +60,10 @@ func TestKeys(t *testing.T) {
 				t.Errorf("known %v, refused with %q; want %v and %q", known, why, test.known, test.why)
 			}
 			if id != nil && !id.May("anything") {
-				t.Error("a key does not allow everything")
+				t.Errorf("the identity of a key is %v, which lacks the scope anything; want one with every scope", id)
 			}
 			if told := fmt.Sprintf("%+v %v", id, err); strings.Contains(told, oldKey) || strings.Contains(told, newKey) {
-				t.Errorf("a key is told: %s; want told without %q and told without %q", told, oldKey, newKey)
+				t.Errorf("a key is told: %s; want told without %q or %q", told, oldKey, newKey)
 			}
 		})
 	}
@@ -84,7 +84,7 @@ func TestPrincipals(t *testing.T) {
 	}
 	one, again, other := who(oldKey), who(oldKey), who(newKey)
 	if one == other || one != again || one == "" {
-		t.Errorf(`they are %s, then %s, and %s; want one != %q and one == %q and one != ""`, one, again, other, other, again)
+		t.Errorf("the principals are %q, again %q, and of the other %q; want the first two equal, not empty, and the third different", one, again, other)
 	}
 }
 
@@ -119,15 +119,19 @@ func TestNamedKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if one, other := identify(gate, oldKey), identify(gate, newKey); one.Principal() != other.Principal() || one.Principal() == identify(gate, "0123456789abcdef").Principal() {
-		t.Errorf(`the old key is %s, the new one %s; want one.Principal() == other.Principal() and one.Principal() != identify(gate, "0123456789abcdef").Principal()`, one.Principal(), other.Principal())
+	one, other, third := identify(gate, oldKey).Principal(), identify(gate, newKey).Principal(), identify(gate, "0123456789abcdef").Principal()
+	if one != other {
+		t.Errorf("the old key is of %s, the new one of %s; want the same principal", one, other)
+	}
+	if one == third {
+		t.Errorf("the keys of two callers have the same principal %s, want different ones", one)
 	}
 	if got := fmt.Sprint(gate.Callers()); got != "[alice bob]" {
-		t.Errorf(`the callers: fmt.Sprint(gate.Callers()) = %q, want "[alice bob]"`, got)
+		t.Errorf(`the callers: got %q, want "[alice bob]"`, got)
 	}
 	for _, list := range [][]string{{"key-1=" + oldKey}, {"anonymous=" + oldKey}, {"alice=" + oldKey, "bob=" + oldKey}, {"alice=" + oldKey + " "}} {
 		if gate, err := auth.Keys("weather", list); err == nil || gate != nil || strings.Contains(err.Error(), oldKey) {
-			t.Errorf("%s: got %v; want an error and gate == nil and err without %q", list, err, oldKey)
+			t.Errorf("Keys(%s) = %v, %v; want nil and an error without the key %s", list, gate, err, oldKey)
 		}
 	}
 }
@@ -147,12 +151,12 @@ func TestWeakKeys(t *testing.T) {
 	} {
 		gate, err := auth.Keys("weather", test.keys)
 		if gate != nil || err == nil || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "openssl rand -hex 32") {
-			t.Errorf(`%q: %v, which lacks %q or the way out; want gate == nil and err containing %q and err containing "openssl rand -hex 32"`, test.keys, err, test.says, test.says)
+			t.Errorf(`Keys(%q) = %v, %v; want nil and an error containing %q and "openssl rand -hex 32"`, test.keys, gate, err, test.says)
 			continue
 		}
 		for _, key := range test.keys {
 			if text := strings.TrimSpace(key); text != "" && strings.Contains(err.Error(), text) {
-				t.Errorf("the error tells a key: %v", err)
+				t.Errorf("the error %v contains the key %q, want it left out", err, text)
 			}
 		}
 	}
@@ -190,7 +194,7 @@ func BenchmarkKeys(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if id, err := gate.Authenticate(r); id == nil || err != nil {
-			b.Fatal(err)
+			b.Fatalf("Authenticate() = %v, %v; want an identity and no error", id, err)
 		}
 	}
 }
@@ -203,7 +207,7 @@ func TestActor(t *testing.T) {
 		"ada@https://b.example.com": {Subject: "ada", Name: "ada@https://b.example.com"},
 	} {
 		if got := id.Actor(); got != want {
-			t.Errorf("the actor of %+v: id.Actor() = %q, want %q", id, got, want)
+			t.Errorf("the actor of %+v: got %q, want %q", id, got, want)
 		}
 	}
 	for name, want := range map[string]bool{

@@ -56,7 +56,7 @@ func everywhere(t *testing.T, s func(*testing.T) *mcp.Server, o client.Options, 
 					revision = mcp.Latest
 				}
 				if got := client.Revision(); got != revision {
-					t.Errorf("it speaks: client.Revision() = %q, want %q", got, revision)
+					t.Errorf("it speaks: got %q, want %q", got, revision)
 				}
 				f(t, client)
 			})
@@ -81,26 +81,26 @@ func TestClientCalls(t *testing.T) {
 		tools, err := c.Tools(t.Context())
 		want := len(fixture.Tools()) + len(fixture.AskingTools()) + 4 // add, counts, lies and order
 		if err != nil || len(tools) != want {
-			t.Fatalf("%d tools, %v; want no error and len(tools) == %v", len(tools), err, want)
+			t.Fatalf("got %d tools, %v; want %d and no error", len(tools), err, want)
 		}
 		tool, err := c.Tool(t.Context(), "add")
 		if err != nil || string(tool.InputSchema) != fixture.AddInputSchema {
-			t.Errorf("add is %+v, %v; want no error and string(tool.InputSchema) == %q", tool, err, fixture.AddInputSchema)
+			t.Errorf("add is %+v, %v; want no error and InputSchema %q", tool, err, fixture.AddInputSchema)
 		}
 		result, err := c.CallTool(t.Context(), "add", map[string]any{"a": 1, "b": 2})
 		if err != nil || result.Text() != `{"sum":3}` || result.IsError {
-			t.Errorf(`add gives %+v, %v; want no error and result.Text() == "{\"sum\":3}" and !result.IsError`, result, err)
+			t.Errorf(`add gives %+v, %v; want no error, Text "{\"sum\":3}" and IsError false`, result, err)
 		}
 		var raw json.RawMessage
 		if _, err := c.CallTool(t.Context(), "add", map[string]any{"a": 1, "b": 2}, client.KeepResult(&raw)); err != nil || !strings.Contains(string(raw), `"text":"{\"sum\":3}"`) {
-			t.Errorf(`as it was sent it is %s, %v; want no error and string(raw) containing "\"text\":\"{\\\"sum\\\":3}\""`, raw, err)
+			t.Errorf(`as it was sent it is %s, %v; want no error and raw containing "\"text\":\"{\\\"sum\\\":3}\""`, raw, err)
 		}
 		entries, err := c.Entries(t.Context(), "tools/list", "tools")
 		if err != nil || len(entries) != len(tools) || !strings.Contains(string(entries[0]), `"name":"add"`) {
-			t.Errorf(`as they were sent the tools are %s, %v; want no error and len(entries) == len(tools) and string(entries[0]) containing "\"name\":\"add\""`, entries, err)
+			t.Errorf(`as they were sent the tools are %s, %v; want %d, the first with "name":"add", and no error`, entries, err, len(tools))
 		}
 		if c.Server().Name != "fixture" || c.Instructions() != "Add." || !c.Capabilities().Has("tools") {
-			t.Errorf(`the server is %+v, %q; want c.Server().Name == "fixture" and c.Instructions() == "Add." and c.Capabilities().Has("tools")`, c.Server(), c.Instructions())
+			t.Errorf(`the server is %+v with the instructions %q and the capabilities %v; want the name "fixture", "Add." and tools`, c.Server(), c.Instructions(), c.Capabilities())
 		}
 		if err := c.Ping(t.Context()); err != nil {
 			t.Errorf("ping: %v", err)
@@ -112,24 +112,24 @@ func TestClientCalls(t *testing.T) {
 func TestClientErrors(t *testing.T) {
 	everywhere(t, newServer, client.Options{}, func(t *testing.T, c *client.Client) {
 		if result, err := c.CallTool(t.Context(), "fails", nil); err != nil || !result.IsError || result.Text() != "no luck today" {
-			t.Errorf(`fails gives %+v, %v; want no error and result.IsError and result.Text() == "no luck today"`, result, err)
+			t.Errorf(`fails gives %+v, %v; want no error, IsError true and Text "no luck today"`, result, err)
 		}
 		var connection *client.ConnectionError
 		for name, code := range map[string]jsonrpc.Code{"refuses": -5, "codes": jsonrpc.InvalidParams, "nope": jsonrpc.InvalidParams} {
 			if _, err := c.CallTool(t.Context(), name, nil); !errors.Is(err, code) || errors.As(err, &connection) {
-				t.Errorf("%s gives %v; want err == %v and !errors.As(err, &connection)", name, err, code)
+				t.Errorf("%s gives %v (%T); want the code of %v, and no *ConnectionError", name, err, err, code)
 			}
 		}
 		if _, err := c.Tool(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `tool "nope" not found; the server has add, `) {
-			t.Errorf(`an unknown tool: %v; want err containing "tool \"nope\" not found; the server has add, "`, err)
+			t.Errorf(`an unknown tool: %v; want an error containing "tool \"nope\" not found; the server has add, "`, err)
 		}
 		for _, wrong := range []any{[]int{1}, "text", json.RawMessage(`{`), func() {}} {
 			if _, err := c.CallTool(t.Context(), "add", wrong); err == nil || !strings.Contains(err.Error(), "invalid arguments: ") || errors.As(err, &connection) {
-				t.Errorf(`%T as arguments: %v; want err containing "invalid arguments: " and !errors.As(err, &connection)`, wrong, err)
+				t.Errorf(`%T as arguments: %v (%T); want an error containing "invalid arguments: ", and no *ConnectionError`, wrong, err, err)
 			}
 		}
 		if err := c.Request(t.Context(), "no/such", nil, nil); !errors.Is(err, jsonrpc.MethodNotFound) {
-			t.Errorf(`an unknown method: c.Request(t.Context(), "no/such", nil, nil) = %v, want %v`, err, jsonrpc.MethodNotFound)
+			t.Errorf("an unknown method: got %v, want %v", err, jsonrpc.MethodNotFound)
 		}
 	})
 }
@@ -138,14 +138,14 @@ func TestClientContent(t *testing.T) {
 	everywhere(t, newServer, client.Options{}, func(t *testing.T, c *client.Client) {
 		result, err := c.CallTool(t.Context(), "shows", nil)
 		if err != nil || len(result.Content) != 5 {
-			t.Fatalf("shows gives %+v, %v; want no error and len(result.Content) == 5", result, err)
+			t.Fatalf("shows gives %+v, %v; want five content blocks and no error", result, err)
 		}
 		if c.Revision() < mcp.Revision20250618 {
 			return // which knows less
 		}
 		text, image, link := result.Content[0].(mcp.Text), result.Content[1].(mcp.Image), result.Content[4].(mcp.ResourceLink)
 		if text.Annotations == nil || text.Meta["k"] != "v" || string(image.Data) != "\x01\x02" || link.URI != "note://b" || result.Meta["k"] != "v" {
-			t.Errorf("shows gives %+v", result)
+			t.Errorf("shows gives %+v; want a text with annotations and meta k=v, an image of the bytes 1 and 2, a link to note://b, and the meta k=v", result)
 		}
 	})
 }
@@ -154,25 +154,25 @@ func TestClientResources(t *testing.T) {
 	everywhere(t, newServer, client.Options{}, func(t *testing.T, c *client.Client) {
 		resources, err := c.Resources(t.Context())
 		if err != nil || len(resources) != 4 {
-			t.Errorf("resources: %v, %v; want no error and len(resources) == 4", resources, err)
+			t.Errorf("resources: %v, %v; want four and no error", resources, err)
 		}
 		templates, err := c.ResourceTemplates(t.Context())
 		if err != nil || len(templates) != 1 || templates[0].URITemplate != "note://by-id/{id}{?page}" {
-			t.Errorf(`templates: %v, %v; want no error and len(templates) == 1 and templates[0].URITemplate == "note://by-id/{id}{?page}"`, templates, err)
+			t.Errorf("templates: %v, %v; want note://by-id/{id}{?page} and no error", templates, err)
 		}
 		contents, err := c.ReadResource(t.Context(), "note://by-id/7?page=2")
 		if err != nil || len(contents) != 1 || contents[0].Text != "note 72" {
-			t.Errorf(`reading gives %v, %v; want no error and len(contents) == 1 and contents[0].Text == "note 72"`, contents, err)
+			t.Errorf(`reading gives %v, %v; want one part with "note 72" and no error`, contents, err)
 		}
 		if blob, err := c.ReadResource(t.Context(), "note://logo"); err != nil || string(blob[0].Blob) != "\x01\x02\x03" {
-			t.Errorf(`reading gives %v, %v; want no error and string(blob[0].Blob) == "\x01\x02\x03"`, blob, err)
+			t.Errorf("reading gives %v, %v; want the bytes 1, 2, 3 and no error", blob, err)
 		}
 		missing := mcp.ResourceNotFound
 		if c.Revision() == mcp.Latest {
 			missing = jsonrpc.InvalidParams
 		}
 		if _, err := c.ReadResource(t.Context(), "note://by-id/gone"); !errors.Is(err, missing) {
-			t.Errorf("reading what is not there: err = %v, want %v", err, missing)
+			t.Errorf("reading what is not there: got %v, want %v", err, missing)
 		}
 	})
 }
@@ -181,14 +181,14 @@ func TestClientPrompts(t *testing.T) {
 	everywhere(t, newServer, client.Options{}, func(t *testing.T, c *client.Client) {
 		prompts, err := c.Prompts(t.Context())
 		if err != nil || len(prompts) != 2 || !prompts[0].Arguments[0].Required {
-			t.Errorf("prompts: %+v, %v; want no error and len(prompts) == 2 and prompts[0].Arguments[0].Required", prompts, err)
+			t.Errorf("prompts: %+v, %v; want two, the first with a required argument, and no error", prompts, err)
 		}
 		prompt, err := c.GetPrompt(t.Context(), "greet", map[string]string{"name": "Ann"})
 		if err != nil || len(prompt.Messages) != 2 || prompt.Messages[0].Content.(mcp.Text).Text != "Greet Ann" {
-			t.Errorf(`greet gives %+v, %v; want no error and len(prompt.Messages) == 2 and prompt.Messages[0].Content.(mcp.Text).Text == "Greet Ann"`, prompt, err)
+			t.Errorf(`greet gives %+v, %v; want two messages, the first "Greet Ann", and no error`, prompt, err)
 		}
 		if _, err := c.GetPrompt(t.Context(), "greet", nil); !errors.Is(err, jsonrpc.InvalidParams) {
-			t.Errorf("without its argument: err = %v, want %v", err, jsonrpc.InvalidParams)
+			t.Errorf("without its argument: got %v, want %v", err, jsonrpc.InvalidParams)
 		}
 		var result struct {
 			Completion struct {
@@ -210,10 +210,10 @@ func TestClientOfLittle(t *testing.T) {
 	}
 	everywhere(t, little, client.Options{}, func(t *testing.T, c *client.Client) {
 		if prompts, err := c.Prompts(t.Context()); err != nil || prompts != nil {
-			t.Errorf("prompts: %v, %v; want no error and prompts == nil", prompts, err)
+			t.Errorf("prompts: %v, %v; want none and no error", prompts, err)
 		}
 		if _, err := c.Tool(t.Context(), "add"); err == nil || !strings.Contains(err.Error(), "the server has no tools") {
-			t.Errorf(`a tool: %v; want err containing "the server has no tools"`, err)
+			t.Errorf(`a tool: %v; want an error containing "the server has no tools"`, err)
 		}
 	})
 }
@@ -223,7 +223,7 @@ func TestClientProgress(t *testing.T) {
 		var seen []float64
 		result, err := c.CallTool(t.Context(), "reports", nil, client.OnProgress(func(p client.Progress) { seen = append(seen, p.Progress/p.Total) }))
 		if err != nil || result.Text() != "done" || fmt.Sprint(seen) != "[0 0.5 1]" {
-			t.Errorf(`reports gives %v, %v, and returned %v; want no error and result.Text() == "done" and fmt.Sprint(seen) == "[0 0.5 1]"`, result, err, seen)
+			t.Errorf(`reports gives %v, %v, and the progress %v; want "done", no error and [0 0.5 1]`, result, err, seen)
 		}
 	})
 }
@@ -285,13 +285,13 @@ func TestClientCancels(t *testing.T) {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), timeout, why)
 			defer cancel()
 			if _, err := c.CallTool(ctx, "wait", nil); !errors.Is(err, why) {
-				t.Errorf("the call ends: err = %v, want %v", err, why)
+				t.Errorf("the call ends: got %v, want %v", err, why)
 			}
 		})
 		untilEntered(func(timeout time.Duration) {
 			var late *jsonrpc.TimeoutError
 			if _, err := c.CallTool(t.Context(), "wait", nil, client.WithTimeouts(timeout, 0)); !errors.As(err, &late) || late.After != timeout {
-				t.Errorf("the call ends with %v; want errors.As(err, &late) and late.After == %v", err, timeout)
+				t.Errorf("the call ends with %v, want a timeout after %v", err, timeout)
 			}
 		})
 	})
@@ -323,13 +323,13 @@ func TestClientTimesOut(t *testing.T) {
 			defer c.Close()
 			follow := client.OnProgress(func(client.Progress) {})
 			if result, err := c.CallTool(t.Context(), "work", nil, follow); err != nil || result.Text() != "done" {
-				t.Errorf(`with progress: %v, %v; want no error and result.Text() == "done"`, result, err)
+				t.Errorf(`with progress: %v, %v; want no error and Text "done"`, result, err)
 			}
 			if _, err := c.CallTool(t.Context(), "work", nil); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("without progress: err = %v, want %v", err, context.DeadlineExceeded)
+				t.Errorf("without progress: got %v, want %v", err, context.DeadlineExceeded)
 			}
 			if _, err := c.CallTool(t.Context(), "work", nil, follow, client.WithTimeouts(0, 220*time.Second)); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("beyond MaxTimeout: err = %v, want %v", err, context.DeadlineExceeded)
+				t.Errorf("beyond MaxTimeout: got %v, want %v", err, context.DeadlineExceeded)
 			}
 		})
 	}
@@ -344,7 +344,7 @@ func TestClientHandshake(t *testing.T) {
 		}
 		defer c.Close()
 		if c.Revision() != mcp.LatestHandshake || c.Supported() != nil {
-			t.Errorf("%s: revision %s; want c.Revision() == %q and c.Supported() == nil", name, c.Revision(), mcp.LatestHandshake)
+			t.Errorf("%s: revision %s; want Revision %q and no Supported", name, c.Revision(), mcp.LatestHandshake)
 		}
 	}
 }
@@ -375,7 +375,7 @@ func TestInProcess(t *testing.T) {
 			}
 			cancel() // it was for connecting
 			if result, err := c.CallTool(t.Context(), "value", nil); err != nil || result.Text() != "kept" {
-				t.Errorf(`value returns %+v, %v; want no error and result.Text() == "kept"`, result, err)
+				t.Errorf(`value returns %+v, %v; want no error and Text "kept"`, result, err)
 			}
 			ended := make(chan error, 1)
 			go func() {
@@ -394,7 +394,7 @@ func TestInProcess(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := client.InProcess(ctx, fixture.New(t, mcp.Options{}), client.Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("with an ended context: err = %v, want %v", err, context.Canceled)
+		t.Errorf("with an ended context: got %v, want %v", err, context.Canceled)
 	}
 }
 
@@ -422,11 +422,11 @@ func TestClientIsToldOfChanges(t *testing.T) {
 		}
 		server.RemoveTool("nothing")
 		if got := next(); got != "tools" {
-			t.Errorf(`it is told: next() = %q, want "tools"`, got)
+			t.Errorf(`it is told: got %q, want "tools"`, got)
 		}
 		server.ResourceUpdated("note://readme")
 		if got := next(); got != "note://readme" {
-			t.Errorf(`it is told: next() = %q, want "note://readme"`, got)
+			t.Errorf(`it is told: got %q, want "note://readme"`, got)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -476,7 +476,7 @@ func TestClientAnswers(t *testing.T) {
 			}
 			result, err := c.CallTool(t.Context(), test.tool, nil)
 			if err != nil || result.IsError || !strings.Contains(result.Text(), test.want) {
-				t.Errorf("%s gives %+v, %v; want no error and !result.IsError and result.Text() containing %q", test.tool, result, err, test.want)
+				t.Errorf("%s gives %+v, %v; want no error, IsError false and Text containing %q", test.tool, result, err, test.want)
 			}
 		}
 	})
@@ -494,7 +494,7 @@ func TestClientDeclines(t *testing.T) {
 	everywhere(t, newServer, o, func(t *testing.T, c *client.Client) {
 		if c.Revision() >= mcp.Revision20250618 {
 			if result, err := c.CallTool(t.Context(), "ask", nil); err != nil || !strings.HasPrefix(result.Text(), "decline") {
-				t.Errorf(`ask gives %+v, %v; want no error and result.Text() starting with "decline"`, result, err)
+				t.Errorf(`ask gives %+v, %v; want no error and Text starting with "decline"`, result, err)
 			}
 		}
 		if result, err := c.CallTool(t.Context(), "ask.roots", nil); err == nil && !result.IsError || !strings.Contains(fmt.Sprint(err, result), "none of your business") {
@@ -535,14 +535,14 @@ func TestClientManyAtOnce(t *testing.T) {
 
 func TestClientOfNoServer(t *testing.T) {
 	if _, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: "not an address"}, client.Options{}); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:8080/mcp") {
-		t.Errorf(`%v; want err containing "http://127.0.0.1:8080/mcp"`, err)
+		t.Errorf(`%v; want an error containing "http://127.0.0.1:8080/mcp"`, err)
 	}
 	var connection *client.ConnectionError
 	if _, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: "http://127.0.0.1:1/mcp"}, client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "127.0.0.1:1") {
-		t.Errorf(`without a listener: %v; want errors.As(err, &connection) and err containing "127.0.0.1:1"`, err)
+		t.Errorf("without a listener: %v, want a *ConnectionError that names 127.0.0.1:1", err)
 	}
 	if _, err := client.Start(t.Context(), client.Command{Program: "no-such-program"}, client.Options{}); !errors.As(err, &connection) || !strings.Contains(err.Error(), "not found in PATH") {
-		t.Errorf(`no program: %v; want errors.As(err, &connection) and err containing "not found in PATH"`, err)
+		t.Errorf(`no program: %v, want a *ConnectionError containing "not found in PATH"`, err)
 	}
 }
 
@@ -603,7 +603,7 @@ func TestClientRepeatsDiscover(t *testing.T) {
 		go conn.Run(t.Context())
 		c, err := client.Over(t.Context(), ours, client.Options{})
 		if (err == nil) != (refusals == 1) || requests != 2 {
-			t.Errorf("%d refusals: %v after %d requests; want (err == nil) == (refusals == 1) and requests == 2", refusals, err, requests)
+			t.Errorf("%d refusals: %v after %d requests; want success only after one refusal, and two requests", refusals, err, requests)
 		}
 		if err == nil {
 			c.Close()
@@ -624,6 +624,6 @@ func TestClientOfAnEcho(t *testing.T) {
 		}
 	}()
 	if _, err := client.Over(t.Context(), ours, client.Options{}); err == nil || !strings.Contains(err.Error(), "this client does not support initialize") {
-		t.Errorf(`it returned: %v; want err containing "this client does not support initialize"`, err)
+		t.Errorf(`it returned: %v; want an error containing "this client does not support initialize"`, err)
 	}
 }

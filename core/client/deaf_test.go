@@ -29,7 +29,7 @@ func TestProcessDoesNotRead(t *testing.T) {
 					}
 					defer cancel()
 					if _, err := c.CallTool(ctx, "any", arguments, client.WithTimeouts(100*time.Millisecond, 0)); !errors.Is(err, context.DeadlineExceeded) {
-						t.Errorf("a call ends: err = %v, want %v", err, context.DeadlineExceeded)
+						t.Errorf("a call ends: got %v, want %v", err, context.DeadlineExceeded)
 					}
 				})
 			}
@@ -45,7 +45,7 @@ func TestProcessDoesNotRead(t *testing.T) {
 			}
 			c.Close()
 			if took := time.Since(began); took > 30*time.Second {
-				t.Errorf("it took: time.Since(began) = %v, want at most %v", took, 30*time.Second)
+				t.Errorf("it took %v, want at most %v", took, 30*time.Second)
 			}
 			<-waited
 		})

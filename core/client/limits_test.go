@@ -68,7 +68,7 @@ func TestLimitsOfLists(t *testing.T) {
 				return test.page
 			}, nil)
 			if _, err := c.Tools(t.Context()); err == nil || !strings.Contains(err.Error(), test.says) || pages.Load() > test.pages {
-				t.Errorf("after %d pages: %v; want err containing %q and pages.Load() <= %v", pages.Load(), err, test.says, test.pages)
+				t.Errorf("after %d pages: %v; want an error containing %q after at most %d pages", pages.Load(), err, test.says, test.pages)
 			}
 		})
 	}
@@ -83,8 +83,8 @@ func TestLimitsOfResults(t *testing.T) {
 	for name, result := range results {
 		c := hostileServer(t, client.Options{}, func(string, func(string)) string { return result }, nil)
 		_, err := c.CallTool(t.Context(), name, nil)
-		if want := name == "many"; want != (err != nil) || want && !strings.Contains(err.Error(), "the result of tools/call has more than 1000000 JSON values") {
-			t.Errorf("%s: %v", name, err)
+		if err == nil && name == "many" || err != nil && (name != "many" || !strings.Contains(err.Error(), "the result of tools/call has more than 1000000 JSON values")) {
+			t.Errorf(`%s: %v; want an error only for many, containing "the result of tools/call has more than 1000000 JSON values"`, name, err)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestLimitsOfRequests(t *testing.T) {
 				synctest.Wait()
 				most := map[string]int32{"many": 101, "large": 3}[name]
 				if waiting.Load() > most || waiting.Load()+refused.Load() != 300 {
-					t.Errorf("%d requests wait, %d were refused; want waiting.Load() <= %v and waiting.Load()+refused.Load() == 300", waiting.Load(), refused.Load(), most)
+					t.Errorf("%d requests wait, %d were refused; want at most %d to wait, and 300 in all", waiting.Load(), refused.Load(), most)
 				}
 				c.Close()
 			})
@@ -134,7 +134,7 @@ func TestLimitsOfNotifications(t *testing.T) {
 	}
 	c := hostileServer(t, client.Options{MaxNotifications: 200}, flood, nil)
 	if _, err := c.CallTool(t.Context(), "floods", nil); err == nil || !strings.Contains(err.Error(), "more than 200 notifications") {
-		t.Errorf(`the call ends with %v; want err containing "more than 200 notifications"`, err)
+		t.Errorf(`the call ends with %v; want an error containing "more than 200 notifications"`, err)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestNotFoundIsShort(t *testing.T) {
 		names[i] = "tool"
 	}
 	if text := (&client.NotFoundError{Kind: "tool", Name: "x", Available: names}).Error(); len(text) > 5000 {
-		t.Errorf("len(text) = %v, want at most 5000", len(text))
+		t.Errorf("the message has %d bytes, want at most 5000", len(text))
 	}
 }
 

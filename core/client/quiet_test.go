@@ -32,7 +32,7 @@ func TestClientClosesQuietly(t *testing.T) {
 				t.Error(err)
 			}
 			if said := complaints.String(); said != "" {
-				t.Errorf(`it complains: complaints.String() = %q, want ""`, said)
+				t.Errorf("the client complains: %s, want nothing", said)
 			}
 		})
 	}

@@ -39,7 +39,7 @@ func TestProcessTalksNonsense(t *testing.T) {
 			for range 3 {
 				result, err := c.CallTool(t.Context(), "any", nil)
 				if err != nil || result.Text() != "fine" {
-					t.Errorf(`got %+v, %v; want no error and result.Text() == "fine"`, result, err)
+					t.Errorf(`got %+v, %v; want no error and Text "fine"`, result, err)
 				}
 			}
 		})
@@ -131,15 +131,15 @@ func TestProcessOfAnOlderRevision(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			c := startUnruly(t, rule, client.Options{})
 			if c.Revision() != mcp.Revision20250618 || c.Server().Name != "unruly" {
-				t.Errorf(`it speaks %s; want c.Revision() == %q and c.Server().Name == "unruly"`, c.Revision(), mcp.Revision20250618)
+				t.Errorf(`it speaks %s, and is %q; want %s and "unruly"`, c.Revision(), c.Server().Name, mcp.Revision20250618)
 			}
 		})
 	}
 	if _, err := client.Start(t.Context(), testServer(t, "fine"), client.Options{Revision: mcp.Latest}); err == nil || !strings.Contains(err.Error(), "no method") {
-		t.Errorf(`another revision: %v; want err containing "no method"`, err)
+		t.Errorf(`another revision: %v; want an error containing "no method"`, err)
 	}
 	if _, err := client.Start(t.Context(), testServer(t, "fine"), client.Options{Revision: mcp.LatestHandshake}); err == nil || !strings.Contains(err.Error(), "chose revision 2025-06-18, not 2025-11-25") {
-		t.Errorf(`another revision: %v; want err containing "chose revision 2025-06-18, not 2025-11-25"`, err)
+		t.Errorf(`another revision: %v; want an error containing "chose revision 2025-06-18, not 2025-11-25"`, err)
 	}
 }
 
@@ -166,10 +166,10 @@ func TestServerIgnoresDiscover(t *testing.T) {
 		}
 		defer c.Close()
 		if c.Revision() != mcp.Revision20250618 || c.Server().Name != "unruly" {
-			t.Errorf(`it speaks %s; want c.Revision() == %q and c.Server().Name == "unruly"`, c.Revision(), mcp.Revision20250618)
+			t.Errorf(`it speaks %s, and is %q; want %s and "unruly"`, c.Revision(), c.Server().Name, mcp.Revision20250618)
 		}
 		if took := time.Since(began); took != 3*time.Second {
-			t.Errorf("it connects after: time.Since(began) = %v, want %v", took, 3*time.Second)
+			t.Errorf("it connects after %v, want %v", took, 3*time.Second)
 		}
 	})
 }
@@ -193,7 +193,7 @@ func TestProcessEnds(t *testing.T) {
 				t.Error(err)
 			}
 			if took := time.Since(began); took > most+2*time.Second {
-				t.Errorf("it took: time.Since(began) = %v, want at most %v", took, most+2*time.Second)
+				t.Errorf("it took %v, want at most %v", took, most+2*time.Second)
 			}
 			if pid, ok := strings.CutPrefix(strings.TrimSpace(said.String()), "sleeper "); ok {
 				number, _ := strconv.Atoi(pid)
@@ -202,7 +202,7 @@ func TestProcessEnds(t *testing.T) {
 				}
 			}
 			if zombies := children(t); zombies != "" {
-				t.Errorf(`there still: children(t) = %q, want ""`, zombies)
+				t.Errorf(`there still: got %q, want ""`, zombies)
 			}
 		})
 	}

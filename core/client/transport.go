@@ -133,7 +133,7 @@ func Start(ctx context.Context, cmd Command, o Options) (*Client, error) {
 	if err == nil || o.Revision != "" || o.Handshake || ctx.Err() != nil {
 		return c, err
 	}
-	if _, ok := errors.AsType[*earlyExitError](err); !ok {
+	if failed, ok := errors.AsType[*ProcessError](err); !ok || !failed.early {
 		return nil, err
 	}
 	o.Handshake = true
@@ -159,10 +159,24 @@ type processTransport struct {
 	process *process.Process
 }
 
-// An earlyExitError means that the server exited before the session started.
-type earlyExitError struct{ error }
+// A ProcessError is the cause of a [*ConnectionError] if the server runs as a child process. If the
+// program cannot be started, the cause is another error.
+type ProcessError struct {
+	Err    error
+	Stderr string // the end of the server's standard error, which Error includes
 
-func (e *earlyExitError) Unwrap() error { return e.error }
+	early bool // the server exited before the session started
+}
+
+func (e *ProcessError) Error() string {
+	if e.Stderr == "" {
+		return e.Err.Error()
+	}
+	return e.Err.Error() + "\nIts standard error:\n" + e.Stderr
+}
+
+// Unwrap returns the cause.
+func (e *ProcessError) Unwrap() error { return e.Err }
 
 // Explain adds the exit state of the process, and the end of its standard error.
 func (t *processTransport) Explain(err error) error {
@@ -177,13 +191,7 @@ func (t *processTransport) Explain(err error) error {
 	if stray := t.c.firstInvalid.Load(); stray != nil {
 		err = fmt.Errorf("%w\nThe server wrote to standard output: %q; only MCP messages belong there, write logs to standard error", err, *stray)
 	}
-	if text := t.process.Stderr(); text != "" {
-		err = fmt.Errorf("%w\nIts standard error:\n%s", err, text)
-	}
-	if early {
-		return &earlyExitError{err}
-	}
-	return err
+	return &ProcessError{err, t.process.Stderr(), early}
 }
 
 func (t *processTransport) Close() error {

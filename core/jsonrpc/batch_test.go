@@ -50,8 +50,11 @@ func TestBatches(t *testing.T) {
 func TestBatchIsNotTooLong(t *testing.T) {
 	list := func(n int) string { return "[" + strings.Repeat("1,", n-1) + "1]" }
 	got := talk(t, Options{}, Dialect{Batches: true}, list(maxBatch)+"\n"+list(maxBatch+1)+"\n"+list(500_000))
-	if len(got) != 3 || strings.Count(got[0], "- error -32600") != maxBatch {
-		t.Fatalf(`%d answers; want len(got) == 3 and strings.Count(got[0], "- error -32600") == %v`, len(got), maxBatch)
+	if len(got) != 3 {
+		t.Fatalf("got %d answers, want 3: %q", len(got), got)
+	}
+	if n := strings.Count(got[0], "- error -32600"); n != maxBatch {
+		t.Fatalf("the batch is answered with %d errors -32600, want %d", n, maxBatch)
 	}
 	equal(t, got[1:], `- error -32600`, `- error -32600`)
 }
@@ -84,7 +87,7 @@ func TestBatchKeepsOrder(t *testing.T) {
 		p.expect(`4 [1]`)
 		p.expect(`[1 [3]; 2 [1]; - error -32600; 3 [2]]`)
 		if d := time.Since(start); d != 3*time.Second {
-			t.Errorf("took: time.Since(start) = %v, want %v", d, 3*time.Second)
+			t.Errorf("Run took %v, want %v", d, 3*time.Second)
 		}
 		p.end()
 	})
@@ -97,7 +100,7 @@ func TestBatchOmitsCancelledRequests(t *testing.T) {
 		p.send(`[` + sleep("1", 3) + `,` + sleep(`"x"`, 1) + `,` + sleep("3", 2) + `]`)
 		synctest.Wait()
 		if !p.conn.Cancel(IntID(3)) {
-			t.Error("nothing to cancel: p.conn.Cancel(IntID(3)) = false, want true")
+			t.Error("Cancel(3) = false, want true: the call in the batch is in flight")
 		}
 		p.expect(`[1 [3]; "x" [1]]`)
 		p.send(`[` + sleep("1", 3) + `,` + sleep("2", 3) + `]`)
@@ -138,7 +141,7 @@ func TestBatchOfResponses(t *testing.T) {
 		got := []string{<-results, <-results, <-results}
 		all := strings.Join(got, "; ")
 		if !strings.Contains(all, "20 <nil>") || !strings.Contains(all, "10 <nil>") || !strings.Contains(all, "0 invalid answer to m: a response cannot hold both") {
-			t.Errorf(`got %s; want all containing "20 <nil>" and all containing "10 <nil>" and all containing "0 invalid answer to m: a response cannot hold both"`, all)
+			t.Errorf(`got %s; want all containing "20 <nil>", "10 <nil>" and "0 invalid answer to m: a response cannot hold both"`, all)
 		}
 		p.end()
 	})
@@ -149,7 +152,7 @@ func TestBatchWhoseHandlerCallsBack(t *testing.T) {
 		var p *peer
 		p = newPeer(t, Options{Handle: func(ctx context.Context, req *Request) (any, error) {
 			if !req.InBatch() {
-				t.Errorf("req.InBatch() = false, want true (req.Method: %q)", req.Method)
+				t.Errorf("InBatch() of %s = false, want true", req.Method)
 			}
 			if req.Method == "back" {
 				var n int
@@ -164,7 +167,7 @@ func TestBatchWhoseHandlerCallsBack(t *testing.T) {
 		p.send(`[{"jsonrpc":"2.0","id":1,"method":"back"},{"jsonrpc":"2.0","id":2,"method":"back"},{"jsonrpc":"2.0","id":3,"method":"m"}]`)
 		for range 2 { // both calls, in any order
 			if line, err := p.wire.Receive(); err != nil || !strings.HasSuffix(gist(t, line), ` "you" `) {
-				t.Fatalf(`got %s, %v; want no error and gist(t, line) ending with " \"you\" "`, line, err)
+				t.Fatalf(`got %s, %v; want no error and a message with the params "you"`, line, err)
 			}
 		}
 		p.send(`{"jsonrpc":"2.0","id":2,"result":8}`, `{"jsonrpc":"2.0","id":1,"result":9}`)
@@ -189,7 +192,7 @@ func TestBatchWhoseAnswerCannotBeSent(t *testing.T) {
 	in := `[{"jsonrpc":"2.0","id":1,"method":"m"},{"jsonrpc":"2.0","id":2,"method":"m"}]` + "\n"
 	err := serveUntil(t, in, failingWriter{broken}, Dialect{Batches: true})
 	if !errors.Is(err, broken) {
-		t.Errorf("Run: err = %v, want %v", err, broken)
+		t.Errorf("Run: got %v, want %v", err, broken)
 	}
 }
 
@@ -217,7 +220,7 @@ func TestBatchAtTheEndOfTheContext(t *testing.T) {
 		synctest.Wait()
 		stop()
 		if line, err := ours.Receive(); err != nil || gist(t, line) != `[1 {}; 2 {}]` {
-			t.Errorf(`got %s, %v; want no error and gist(t, line) == "[1 {}; 2 {}]"`, line, err)
+			t.Errorf("got %s, %v; want no error and the answers [1 {}; 2 {}]", line, err)
 		}
 		if err := <-done; err != nil {
 			t.Errorf("Run: %v", err)

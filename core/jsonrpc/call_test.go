@@ -21,10 +21,10 @@ func TestCallsInBothDirections(t *testing.T) {
 	left, right := link(t, answer("left"), answer("right"))
 	var got map[string]string
 	if err := left.Call(t.Context(), "a", nil, &got); err != nil || got["right"] != "a" {
-		t.Errorf(`left calls: %v, %v; want no error and got["right"] == "a"`, got, err)
+		t.Errorf(`left calls: got %v, %v; want right: "a" and no error`, got, err)
 	}
 	if err := right.Call(t.Context(), "b", []int{1}, &got); err != nil || got["left"] != "b" {
-		t.Errorf(`right calls: %v, %v; want no error and got["left"] == "b"`, got, err)
+		t.Errorf(`right calls: got %v, %v; want left: "b" and no error`, got, err)
 	}
 }
 
@@ -40,7 +40,7 @@ func TestConcurrentCallsGetTheirOwnAnswers(t *testing.T) {
 			wg.Go(func() {
 				var got []int
 				if err := conn.Call(t.Context(), "m", []int{i}, &got); err != nil || len(got) != 1 || got[0] != i {
-					t.Errorf("call %d: %v, %v; want no error and len(got) == 1 and got[0] == %v", i, got, err, i)
+					t.Errorf("call %d: got %v, %v; want [%d] and no error", i, got, err, i)
 				}
 			})
 		}
@@ -73,7 +73,7 @@ func TestHandlersMayCallBack(t *testing.T) {
 		wg.Go(func() {
 			var got []int
 			if err := conn.Call(t.Context(), "down", []int{20}, &got); err != nil || got[0] != 20 {
-				t.Errorf("got %v, %v; want no error and got[0] == 20", got, err)
+				t.Errorf("got %v, %v; want first 20 and no error", got, err)
 			}
 		})
 	}
@@ -87,17 +87,19 @@ func TestCallReturnsTheErrorOfThePeer(t *testing.T) {
 	err := left.Call(t.Context(), "m", nil, nil)
 	var e *Error
 	if !errors.As(err, &e) || e.Code != 7 || e.Message != "no luck" || string(e.Data) != `{"a":1}` {
-		t.Errorf(`got %#v; want errors.As(err, &e) and e.Code == 7 and e.Message == "no luck" and string(e.Data) == "{\"a\":1}"`, err)
+		t.Errorf(`got %#v; want an *Error with code 7, message "no luck" and data {"a":1}`, err)
 	}
-	if !errors.Is(err, Code(7)) || errors.Is(err, Code(8)) || !errors.Is(err, &Error{Code: 7}) {
-		t.Error("errors.Is does not go by the code")
+	for target, want := range map[error]bool{Code(7): true, Code(8): false, &Error{Code: 7}: true} {
+		if got := errors.Is(err, target); got != want {
+			t.Errorf("errors.Is(%v, %v) = %t, want %t", err, target, got, want)
+		}
 	}
 }
 
 func TestCallWithoutHandlerIsMethodNotFound(t *testing.T) {
 	left, _ := link(t, Options{}, Options{})
 	if err := left.Call(t.Context(), "m", nil, nil); !errors.Is(err, MethodNotFound) {
-		t.Errorf(`left.Call(t.Context(), "m", nil, nil) = %v, want %v`, err, MethodNotFound)
+		t.Errorf("Call without a handler = %v, want %v", err, MethodNotFound)
 	}
 }
 
@@ -109,7 +111,7 @@ func TestCallEndsWithItsContext(t *testing.T) {
 		start := time.Now()
 		id, _, err := p.conn.Do(ctx, &Outgoing{Method: "m"})
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
-			t.Errorf("got %v after %v; want err == %v and time.Since(start) == %v", err, time.Since(start), context.DeadlineExceeded, time.Minute)
+			t.Errorf("got %v after %v; want %v after %v", err, time.Since(start), context.DeadlineExceeded, time.Minute)
 		}
 		p.expect(id.String() + ` "m" `)
 		// The late answer is dropped, and the connection stays open.
@@ -130,10 +132,10 @@ func TestCallOnAClosedConnection(t *testing.T) {
 			t.Errorf("a call that waited: <-waiting = %v, want %v", err, ErrClosed)
 		}
 		if err := p.conn.Call(t.Context(), "m", nil, nil); !errors.Is(err, ErrClosed) {
-			t.Errorf(`a later call: p.conn.Call(t.Context(), "m", nil, nil) = %v, want %v`, err, ErrClosed)
+			t.Errorf("a later call: got %v, want %v", err, ErrClosed)
 		}
 		if err := p.conn.Notify(t.Context(), "m", nil); !errors.Is(err, ErrClosed) {
-			t.Errorf(`a later notification: p.conn.Notify(t.Context(), "m", nil) = %v, want %v`, err, ErrClosed)
+			t.Errorf("a later notification: got %v, want %v", err, ErrClosed)
 		}
 	})
 }
@@ -202,7 +204,7 @@ func TestInvalidResponseFailsTheCall(t *testing.T) {
 			select {
 			case err := <-failed:
 				if err == nil || err.Error() == "" {
-					t.Errorf(`%s: got %v; want err != ""`, response, err)
+					t.Errorf("%s: got the error %q, want one with a message", response, err)
 				}
 			default:
 				t.Errorf("%s: the call still waits", response)
@@ -218,11 +220,11 @@ func TestResultThatDoesNotFit(t *testing.T) {
 		A int `json:"a"`
 	}
 	if err := left.Call(t.Context(), "m", map[string]string{"a": "x"}, &n); err == nil || !strings.Contains(err.Error(), "a: must be an integer") {
-		t.Errorf(`got %v; want err containing "a: must be an integer"`, err)
+		t.Errorf(`got %v; want an error containing "a: must be an integer"`, err)
 	}
 	var raw json.RawMessage
 	if err := left.Call(t.Context(), "m", map[string]string{"a": "<x>"}, &raw); err != nil || string(raw) != `{"a":"<x>"}` {
-		t.Errorf(`got %s, %v; want no error and string(raw) == "{\"a\":\"<x>\"}"`, raw, err)
+		t.Errorf(`got %s, %v; want {"a":"<x>"} and no error`, raw, err)
 	}
 }
 
@@ -230,10 +232,10 @@ func TestParamsMustBeStructured(t *testing.T) {
 	left, _ := link(t, Options{}, Options{Handle: echo})
 	for _, params := range []any{1, "x", true, json.RawMessage("null"), json.RawMessage(""), json.RawMessage("{"), make(chan int)} {
 		if err := left.Call(t.Context(), "m", params, nil); err == nil || !strings.Contains(err.Error(), "encode the params of m") {
-			t.Errorf(`Call with %v: %v; want err containing "encode the params of m"`, params, err)
+			t.Errorf(`Call with %v: %v; want an error containing "encode the params of m"`, params, err)
 		}
 		if err := left.Notify(t.Context(), "m", params); err == nil {
-			t.Errorf(`Notify with %v passed: left.Notify(t.Context(), "m", params) = nil, want an error`, params)
+			t.Errorf("Notify(m, %v) = nil, want an error", params)
 		}
 	}
 }
@@ -243,7 +245,7 @@ func TestNotifications(t *testing.T) {
 		var got []string
 		p := newPeer(t, Options{Handle: func(_ context.Context, req *Request) (any, error) {
 			if !req.IsNotification() || req.InBatch() || req.ID.String() != "" {
-				t.Errorf(`%s: not a plain notification; want req.IsNotification() and !req.InBatch() and req.ID.String() == ""`, req.Method)
+				t.Errorf("%s: notification %t, in a batch %t, id %q; want a notification outside a batch without an id", req.Method, req.IsNotification(), req.InBatch(), req.ID)
 			}
 			got = append(got, req.Method+string(req.Params))
 			return "dropped", errors.New("dropped too")

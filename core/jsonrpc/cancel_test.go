@@ -29,18 +29,18 @@ func TestCancel(t *testing.T) {
 			synctest.Wait()
 			for _, other := range []ID{{}, IntID(2), {`"1"`}, {`12345678901234567891`}, {`"b"`}} {
 				if p.conn.Cancel(other) {
-					t.Errorf("%s: p.conn.Cancel(other) = true, want false (other: %+v)", test.id, other)
+					t.Errorf("Cancel(%s) = true, want false: the id in flight is %s", other, test.id)
 				}
 			}
 			if !p.conn.Cancel(ID{test.cancel}) {
-				t.Fatalf("p.conn.Cancel(ID{test.cancel}) = false, want true (test.id: %q)", test.id)
+				t.Fatalf("Cancel(%s) = false, want true: the id in flight is %s", test.cancel, test.id)
 			}
 			if err := <-causes; !errors.Is(err, ErrCancelled) {
 				t.Errorf("%s: the cause: <-causes = %v, want %v", test.id, err, ErrCancelled)
 			}
 			p.expectNothing()
 			if p.conn.Cancel(ID{test.id}) {
-				t.Errorf("p.conn.Cancel(ID{test.id}) = true, want false (test.id: %q)", test.id)
+				t.Errorf("Cancel(%s) = true, want false after the request has been cancelled", test.id)
 			}
 		}
 		p.end()
@@ -61,8 +61,11 @@ func TestRequestThatKeepsTheTurnIsInFlight(t *testing.T) {
 		}})
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
 		synctest.Wait()
-		if p.conn.Cancel(IntID(2)) || !p.conn.Cancel(IntID(1)) {
-			t.Error("the request cannot be cancelled; want !p.conn.Cancel(IntID(2)) and p.conn.Cancel(IntID(1))")
+		if p.conn.Cancel(IntID(2)) {
+			t.Error("Cancel(2) = true, want false: there is no such request")
+		}
+		if !p.conn.Cancel(IntID(1)) {
+			t.Error("Cancel(1) = false, want true: the request is in flight")
 		}
 		p.expectNothing()
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"stubborn"}`)
@@ -70,7 +73,7 @@ func TestRequestThatKeepsTheTurnIsInFlight(t *testing.T) {
 		p.stop()
 		<-p.done
 		if !strings.Contains(log.String(), "still running") {
-			t.Errorf(`the log: log.String() = %q, want it to contain "still running"`, log.String())
+			t.Errorf(`the log is %q, want it to contain "still running"`, log.String())
 		}
 		close(stubborn)
 	})
@@ -88,11 +91,11 @@ func TestContextEndsWithTheHandler(t *testing.T) {
 		go func() { done <- conn.Run(context.WithValue(t.Context(), key{}, "value")) }()
 		_ = ours.Send([]byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`))
 		if line, _ := ours.Receive(); gist(t, line) != `1 "value"` {
-			t.Errorf(`gist(t, line) = %q, want "1 \"value\"" (line: %s)`, gist(t, line), line)
+			t.Errorf(`got %s, want 1 "value"`, line)
 		}
 		synctest.Wait()
 		if kept.Err() == nil {
-			t.Error("the context outlives the handler: kept.Err() = nil, want an error")
+			t.Error("the context has not ended after the handler returned: Err() = nil, want an error")
 		}
 		ours.Close()
 		if err := <-done; err != nil {
@@ -146,7 +149,7 @@ func TestCancelRacesWithTheAnswer(t *testing.T) {
 			want = 0
 		}
 		if answers[id] != want {
-			t.Errorf("answers[id] = %v, want %v (id: %q) (cancelled[id]: %v)", answers[id], want, id, cancelled[id])
+			t.Errorf("the request %s is answered %d times, want %d (cancelled: %t)", id, answers[id], want, cancelled[id])
 		}
 	}
 }

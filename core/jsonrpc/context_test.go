@@ -48,7 +48,7 @@ func TestEndOfTheContext(t *testing.T) {
 								ctx, cancel = derive(ctx)
 								defer cancel()
 								if ctx.Err() != nil || context.Cause(ctx) != nil {
-									t.Error("the context has already ended; want no error and no error")
+									t.Errorf("the context has already ended: Err() = %v, Cause = %v, want nil and nil", ctx.Err(), context.Cause(ctx))
 								}
 							}
 							given <- ctx
@@ -66,7 +66,7 @@ func TestEndOfTheContext(t *testing.T) {
 						if !before {
 							// Read the cause first, without calling Done or Err.
 							if err := context.Cause(ctx); !errors.Is(err, end.cause) {
-								t.Errorf("the cause: context.Cause(ctx) = %v, want %v", err, end.cause)
+								t.Errorf("the cause is %v, want %v", err, end.cause)
 							}
 							var cancel context.CancelFunc
 							ctx, cancel = derive(ctx)
@@ -76,7 +76,7 @@ func TestEndOfTheContext(t *testing.T) {
 						<-ended
 						<-ctx.Done()
 						if ctx.Err() == nil || !errors.Is(context.Cause(ctx), end.cause) {
-							t.Errorf("ended with %v by %v; want an error and context.Cause(ctx) == %v", ctx.Err(), context.Cause(ctx), end.cause)
+							t.Errorf("the context ended with %v and the cause %v; want an error and the cause %v", ctx.Err(), context.Cause(ctx), end.cause)
 						}
 						close(pass)
 						p.stop()
@@ -124,8 +124,11 @@ func TestContextsAreReleased(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"` + method + `"}`)
 			p.expect(`1 {}`)
 			synctest.Wait()
-			if kept.Err() == nil || kept.Value(requestKey{}).(*Request).Method != method {
-				t.Errorf("%s: %v; want an error and kept.Value(requestKey{}).(*Request).Method == %q", method, kept, method)
+			if kept.Err() == nil {
+				t.Errorf("the context of %s has not ended: Err() = nil, want an error", method)
+			}
+			if got := kept.Value(requestKey{}).(*Request).Method; got != method {
+				t.Errorf("the context of %s has the request %s", method, got)
 			}
 		}
 		p.end()

@@ -77,20 +77,20 @@ func TestHandOver(t *testing.T) {
 				p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`, other)
 				synctest.Wait()
 				if got := others.Load() == 1; got != test.atOnce {
-					t.Errorf("at once: others.Load() == 1 = %v, want %v", got, test.atOnce)
+					t.Errorf("the other message was handled at once: %t, want %t", got, test.atOnce)
 				}
 				time.Sleep(2 * time.Second)
 				if got := others.Load() == 1; got != test.later {
-					t.Errorf("later: others.Load() == 1 = %v, want %v", got, test.later)
+					t.Errorf("the other message was handled later: %t, want %t", got, test.later)
 				}
 				close(pass)
 				p.expect(`1 {}`)
 				if released != test.later {
-					t.Errorf("Released: released = %v, want %v", released, test.later)
+					t.Errorf("Released: got %v, want %v", released, test.later)
 				}
 				p.end()
 				if n := others.Load(); n != 1 {
-					t.Errorf("the other message was handled: others.Load() = %v, want 1", n)
+					t.Errorf("the other message was handled %d times, want 1", n)
 				}
 			})
 		})
@@ -111,7 +111,7 @@ func TestQuickRequestIsNeverReleased(t *testing.T) {
 		synctest.Wait()
 		kept.Release()
 		if kept.turn.Load() == passedTurn {
-			t.Errorf("released after its end: kept.turn.Load() = %v, want not %v", kept.turn.Load(), passedTurn)
+			t.Errorf("the turn is %v after the handler returned, want not %v: it was released too late", kept.turn.Load(), passedTurn)
 		}
 		p.end()
 	})
@@ -127,18 +127,21 @@ func TestTurnTimerStops(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
 			p.expect(`1 {}`)
 			if !w.running.Load() {
-				t.Error("the timer does not run during a request: w.running.Load() = false, want true")
+				t.Error("the timer does not run during a request, want it running")
 			}
 			time.Sleep(time.Second)
-			if w.running.Load() || w.timer.Stop() {
-				t.Error("the timer runs without requests; want !w.running.Load() and !w.timer.Stop()")
+			if w.running.Load() {
+				t.Error("the timer is marked as running without requests, want it stopped")
+			}
+			if w.timer.Stop() {
+				t.Error("the timer is set without requests, want it stopped")
 			}
 		}
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
 		p.expect(`1 {}`)
 		p.end()
 		if w.timer.Stop() {
-			t.Error("the timer is left running: w.timer.Stop() = true, want false")
+			t.Error("the timer is still set after Run, want it stopped")
 		}
 	})
 }
@@ -166,7 +169,7 @@ func TestAnswersKeepTheirOrderWhileTheWriterBlocks(t *testing.T) {
 			}
 			equal(t, gists(t, out.String()), want...)
 			if begun[4] >= time.Millisecond {
-				t.Errorf("the reading waited for the first write: number 4 began after: begun[4] = %v, want less than %v", begun[4], time.Millisecond)
+				t.Errorf("the reading waited for the first write: number 4 began after: got %v, want less than %v", begun[4], time.Millisecond)
 			}
 		})
 	}
@@ -195,7 +198,7 @@ func TestMaxInFlight(t *testing.T) {
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`, `{"jsonrpc":"2.0","id":2,"method":"m"}`, `{"jsonrpc":"2.0","id":3,"method":"m"}`)
 		line, err := p.wire.Receive()
 		if err != nil || gist(t, line) != `3 error -32603` || !strings.Contains(string(line), "too many requests in flight") {
-			t.Errorf(`got %s, %v; want no error and gist(t, line) == "3 error -32603" and string(line) containing "too many requests in flight"`, line, err)
+			t.Errorf(`got %s, %v; want no error and 3 error -32603 with "too many requests in flight"`, line, err)
 		}
 		// Notifications and responses are not limited.
 		called := make(chan error, 1)

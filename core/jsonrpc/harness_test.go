@@ -75,7 +75,7 @@ func gist(t testing.TB, line []byte) string {
 		t.Fatalf("output is not a JSON object: %v\n%s", err, line)
 	}
 	if string(m["jsonrpc"]) != `"2.0"` {
-		t.Fatalf(`output without jsonrpc 2.0: %s: string(m["jsonrpc"]) = %q, want "\"2.0\""`, line, string(m["jsonrpc"]))
+		t.Fatalf(`output without jsonrpc 2.0: %s: got %q, want "\"2.0\""`, line, string(m["jsonrpc"]))
 	}
 	id := "-"
 	if raw, ok := m["id"]; ok {
@@ -89,7 +89,7 @@ func gist(t testing.TB, line []byte) string {
 	case m["error"] != nil && m["result"] == nil:
 		var e Error
 		if err := json.Unmarshal(m["error"], &e); err != nil || e.Message == "" {
-			t.Fatalf("a bad error object: %v\n%s; want no error and e.Message != \"\"", err, line)
+			t.Fatalf("an error object without a message, %v: %s", err, line)
 		}
 		return fmt.Sprintf("%s error %d", id, e.Code)
 	}

@@ -104,7 +104,7 @@ func TestWriteFailsBehindABurst(t *testing.T) {
 			select {
 			case err := <-done:
 				if !errors.Is(err, gone) {
-					t.Errorf("Run: err = %v, want %v", err, gone)
+					t.Errorf("Run: got %v, want %v", err, gone)
 				}
 			case <-time.After(time.Minute):
 				t.Errorf("Run goes on although nothing can be written, after\n%s", input)
@@ -152,7 +152,7 @@ func TestLongBurstSendsAnswers(t *testing.T) {
 				t.Error(err)
 			}
 			if took := out.at.Sub(began); took > 2*time.Millisecond {
-				t.Errorf("the first answer left after: out.at.Sub(began) = %v, want at most %v", took, 2*time.Millisecond)
+				t.Errorf("the first answer left after: got %v, want at most %v", took, 2*time.Millisecond)
 			}
 		})
 	}
@@ -181,7 +181,7 @@ func TestLongAfterAnswer(t *testing.T) {
 			time.Sleep(time.Second)
 			synctest.Wait()
 			if !strings.Contains(out.String(), `"id":2`) {
-				t.Errorf(`nothing was read meanwhile: out.String() = %q, want it to contain "\"id\":2"`, out.String())
+				t.Errorf(`the output is %q, want the answer to "id":2 while the first is held`, out.String())
 			}
 			close(pass)
 			w.Close()

@@ -96,7 +96,7 @@ func TestNothingIsHeldForLong(t *testing.T) {
 				}
 				synctest.Wait()
 				if !strings.HasSuffix(out.String(), `"method":"n"}`+"\n") {
-					t.Errorf("the notification is held back: out.String() = %q, want the suffix %q", out.String(), `"method":"n"}`+"\n")
+					t.Errorf("the output is %q, want the notification %q at its end", out.String(), `"method":"n"}`+"\n")
 				}
 				close(pass)
 				requests.Close()
@@ -122,13 +122,13 @@ func TestLongBurstIsWrittenMeanwhile(t *testing.T) {
 			if served++; served == n {
 				synctest.Wait()
 				if len(out.String()) < n/2*10_000 {
-					t.Errorf("only: len(out.String()) = %v, want at least %v", len(out.String()), n/2*10_000)
+					t.Errorf("the output has %d bytes, want at least %d", len(out.String()), n/2*10_000)
 				}
 			}
 			return strings.Repeat("x", 10_000), nil
 		}})
 		if err := conn.Run(t.Context()); err != nil || len(gists(t, out.String())) != n {
-			t.Errorf("Run: %v, %d answers; want no error and len(gists(t, out.String())) == %v", err, len(gists(t, out.String())), n)
+			t.Errorf("Run: %v, %d answers; want no error and %d answers", err, len(gists(t, out.String())), n)
 		}
 	})
 }
@@ -141,9 +141,9 @@ func TestCloseInTheMidstOfABurst(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := l.Send([]byte(`"held"`)); err != nil || out.Len() > 0 {
-		t.Errorf("Send: %v, out %q; want no error and out.Len() <= 0", err, out.String())
+		t.Errorf("Send: %v, output %q; want no error and no output", err, out.String())
 	}
 	if err := l.Close(); err != nil || out.String() != "\"held\"\n" {
-		t.Errorf(`Close: %v, out %q; want no error and out.String() == "\"held\"\n"`, err, out.String())
+		t.Errorf(`Close: %v, output %q; want no error and "held" with a newline`, err, out.String())
 	}
 }

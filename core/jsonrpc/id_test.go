@@ -63,16 +63,16 @@ func TestIDAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v.A.String() != `"\u0061"` || v.B.String() != `12345678901234567890` || !v.C.IsZero() {
-		t.Errorf(`got %+v; want v.A.String() == "\"\\u0061\"" and v.B.String() == "12345678901234567890" and v.C.IsZero()`, v)
+		t.Errorf(`got %+v; want A "\u0061", B 12345678901234567890 and C without an id`, v)
 	}
 	if err := json.Unmarshal([]byte(`{"a":1.5}`), &v); err == nil {
-		t.Error("a fraction passed for an id: json.Unmarshal([]byte(`{\"a\":1.5}`), &v) = nil, want an error")
+		t.Error("Unmarshal of the id 1.5 = nil, want an error")
 	}
 	if out, err := json.Marshal(ID{}); string(out) != "null" || err != nil {
-		t.Errorf(`the zero id is %s, %v; want string(out) == "null" and no error`, out, err)
+		t.Errorf("Marshal(ID{}) = %s, %v; want null and no error", out, err)
 	}
 	if IntID(-5).String() != "-5" {
-		t.Errorf(`IntID(-5): IntID(-5).String() = %q, want "-5"`, IntID(-5).String())
+		t.Errorf(`IntID(-5).String() = %q, want "-5"`, IntID(-5).String())
 	}
 }
 
@@ -96,7 +96,7 @@ func TestIDKeys(t *testing.T) {
 			for _, a := range group {
 				for _, b := range other {
 					if got := (ID{a}).key() == (ID{b}).key(); got != (i == j) {
-						t.Errorf("%s and %s: the same: (ID{a}).key() == (ID{b}).key() = %v, want %v", a, b, got, (i == j))
+						t.Errorf("%s and %s are the same id: %t, want %t", a, b, got, i == j)
 					}
 				}
 			}
@@ -144,13 +144,13 @@ func FuzzID(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		one, err := ParseID(a)
 		if (err == nil) != isIDLiteral(a) {
-			t.Fatalf("ParseID: (err == nil) = %v, want %v (a: %s) (err: %v)", (err == nil), isIDLiteral(a), a, err)
+			t.Fatalf("ParseID(%q): %v; want it accepted: %t", a, err, isIDLiteral(a))
 		}
 		if err != nil {
 			return
 		}
 		if want := string(bytes.Trim(a, " \t\r\n")); one.String() != want {
-			t.Fatalf("ParseID(%q): one.String() = %q, want %q", a, one.String(), want)
+			t.Fatalf("ParseID(%q) = %s, want %s", a, one, want)
 		}
 		request, err := AppendRequest(nil, one, "m", nil)
 		if err != nil {
@@ -158,7 +158,7 @@ func FuzzID(f *testing.F) {
 		}
 		m, fault := parse(request)
 		if fault != nil || m.id != one {
-			t.Fatalf("a request with the id %q gives %q, %v; want fault == nil and m.id == %+v", one, m.id, fault, one)
+			t.Fatalf("a request with the id %q gives the id %q, %v; want the id %q and no error", one, m.id, fault, one)
 		}
 		line := []byte(`{"jsonrpc":"2.0","method":"m","id":` + string(a) + `}`)
 		if !bytes.ContainsAny(a, "\r\n") {

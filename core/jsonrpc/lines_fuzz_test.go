@@ -56,7 +56,7 @@ func FuzzLines(f *testing.F) {
 			}
 		}
 		if ends != 1 {
-			t.Fatalf("the last request: ends = %v, want 1 (input: %s) (out.String(): %q)", ends, input, out.String())
+			t.Fatalf("the last request is answered %d times, want once; input %q, output %q", ends, input, out.String())
 		}
 	})
 }
@@ -64,16 +64,16 @@ func FuzzLines(f *testing.F) {
 // checkOutput checks that line is a response or an array of them.
 func checkOutput(t *testing.T, line []byte, nullID bool) {
 	if !json.Valid(line) {
-		t.Fatalf("not JSON: json.Valid(line) = false, want true (line: %s)", line)
+		t.Fatalf("wrote %q, which is not JSON", line)
 	}
 	if line[0] == '[' {
 		var list []json.RawMessage
 		if err := json.Unmarshal(line, &list); err != nil || len(list) == 0 {
-			t.Fatalf("%q: %v; want no error and len(list) != 0", line, err)
+			t.Fatalf("wrote %q, which is not a batch with at least one message: %v", line, err)
 		}
 		for _, part := range list {
 			if part[0] != '{' {
-				t.Fatalf("a batch in a batch: %q: part[0] = %v, want '{'", line, part[0])
+				t.Fatalf("a batch in a batch: %q: got %v, want '{'", line, part[0])
 			}
 			checkOutput(t, part, nullID)
 		}
@@ -81,6 +81,6 @@ func checkOutput(t *testing.T, line []byte, nullID bool) {
 	}
 	g := gist(t, line)
 	if strings.HasPrefix(g, "- ") && nullID || strings.HasPrefix(g, "null ") && !nullID {
-		t.Fatalf("no id is written the wrong way: %q", line)
+		t.Fatalf("the id of %q has the wrong form; want null in the answer to a request that cannot be read: %t", line, nullID)
 	}
 }

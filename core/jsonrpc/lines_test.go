@@ -26,7 +26,7 @@ func TestLines(t *testing.T) {
 		"blank lines":     "\n\r\n \t\n" + one + "\n\n\n  " + sentinel + "  \n\n \r\n",
 	} {
 		if got := talk(t, Options{}, Dialect{}, in); fmt.Sprint(got) != `[1 {} "end" {}]` {
-			t.Errorf(`%s: fmt.Sprint(got) = %q, want "[1 {} \"end\" {}]" (%q)`, name, fmt.Sprint(got), got)
+			t.Errorf(`%s: got %q, want "[1 {} \"end\" {}]" (%q)`, name, fmt.Sprint(got), got)
 		}
 	}
 	equal(t, talk(t, Options{}, Dialect{}, "garbage\n[\n{\n\x00\xff\n"+sentinel),
@@ -40,7 +40,7 @@ func TestLinesInPieces(t *testing.T) {
 	in := iotest.OneByteReader(strings.NewReader(strings.Repeat(sentinel+"\r\n\n", 50)))
 	conn := NewConn(NewLines(in, &out, LinesOptions{}), Options{Handle: echo})
 	if err := conn.Run(t.Context()); err != nil || len(gists(t, out.String())) != 50 {
-		t.Errorf("Run: %v, %d answers; want no error and len(gists(t, out.String())) == 50", err, len(gists(t, out.String())))
+		t.Errorf("Run: %v, %d answers; want no error and 50 answers", err, len(gists(t, out.String())))
 	}
 }
 
@@ -50,7 +50,7 @@ func TestReadErrorEndsRun(t *testing.T) {
 	var out bytes.Buffer
 	err := NewConn(NewLines(in, &out, LinesOptions{}), Options{Handle: echo}).Run(t.Context())
 	if !errors.Is(err, broken) {
-		t.Errorf("Run: err = %v, want %v", err, broken)
+		t.Errorf("Run: got %v, want %v", err, broken)
 	}
 	equal(t, gists(t, out.String()), `"end" {}`)
 }
@@ -126,7 +126,7 @@ func TestOversizeMessageTakesNoMemory(t *testing.T) {
 			}
 			runtime.ReadMemStats(&after)
 			if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
-				t.Errorf("after.TotalAlloc - before.TotalAlloc = %v, want at most %v", n, 1<<20)
+				t.Errorf("%d bytes were allocated, want at most %d", n, 1<<20)
 			}
 			var want []string
 			if test.want != "" {
@@ -155,7 +155,7 @@ func TestOversizeResponseFailsTheCall(t *testing.T) {
 			fmt.Fprintf(answers, `{"jsonrpc":"2.0","result":[%s1],"id":1}`+"\n", strings.Repeat("1,", 100))
 		}()
 		if err := conn.Call(t.Context(), "m", nil, nil); err == nil || !strings.Contains(err.Error(), "larger than 100 bytes") {
-			t.Errorf(`Call: %v; want err containing "larger than 100 bytes"`, err)
+			t.Errorf(`Call: %v; want an error containing "larger than 100 bytes"`, err)
 		}
 		answers.Close()
 		if err := <-done; err != nil {

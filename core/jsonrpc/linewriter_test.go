@@ -60,7 +60,7 @@ func TestMessagesDoNotInterleave(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 		if n := len(gists(t, out.String())); n != 100 {
-			t.Errorf("len(gists(t, out.String())) = %v, want 100", n)
+			t.Errorf("got %d messages, want 100", n)
 		}
 	})
 }
@@ -84,10 +84,10 @@ func TestBurstTakesFewWrites(t *testing.T) {
 				t.Errorf("%s: Run: %v", name, err)
 			}
 			if got := len(gists(t, out.String())); got != n {
-				t.Errorf("%s: len(gists(t, out.String())) = %v, want %v", name, got, n)
+				t.Errorf("%s: got %d messages, want %d", name, got, n)
 			}
 			if out.writes > n/100 {
-				t.Errorf("%s: out.writes = %v, want at most %v (n: %v)", name, out.writes, n/100, n)
+				t.Errorf("%s: got %v, want at most %v (n: %v)", name, out.writes, n/100, n)
 			}
 		})
 	}
@@ -129,7 +129,7 @@ func TestPeerThatDoesNotReadHoldsSendersBack(t *testing.T) {
 		synctest.Wait()
 		l.mu.Lock()
 		if len(l.waiting) > maxWaiting+len(msg)+1 {
-			t.Errorf("len(l.waiting) = %v, want at most %v", len(l.waiting), maxWaiting+len(msg)+1)
+			t.Errorf("%d bytes are waiting, want at most %d", len(l.waiting), maxWaiting+len(msg)+1)
 		}
 		l.mu.Unlock()
 		if sent > 2*(maxWaiting/len(msg)+1) { // one buffer is being written, one waits
@@ -155,12 +155,12 @@ func TestCloseWhileSendersWait(t *testing.T) {
 		}
 		start := time.Now()
 		if err := l.close(time.Second); err == nil || time.Since(start) != time.Second {
-			t.Errorf("close: %v after %v; want an error and time.Since(start) == %v", err, time.Since(start), time.Second)
+			t.Errorf("close: %v after %v; want an error after %v", err, time.Since(start), time.Second)
 		}
 		// One is being written, one waits in the buffer, and three senders are blocked.
 		synctest.Wait()
 		if len(failed) != 5 {
-			t.Errorf("len(failed) = %v, want 5", len(failed))
+			t.Errorf("%d sends failed, want 5: %v", len(failed), failed)
 		}
 		w.unstick()
 		refused := 0
@@ -173,7 +173,7 @@ func TestCloseWhileSendersWait(t *testing.T) {
 			t.Errorf("refused = %v, want at least 3", refused)
 		}
 		if err := l.send([]byte("x")); !errors.Is(err, ErrClosed) {
-			t.Errorf(`a later send: l.send([]byte("x")) = %v, want %v`, err, ErrClosed)
+			t.Errorf("a later send: got %v, want %v", err, ErrClosed)
 		}
 	})
 }
@@ -193,7 +193,7 @@ func TestCloseFlushes(t *testing.T) {
 			t.Error(err)
 		}
 		if out.String() != "1\n2\n3\n" || out.writes != 2 {
-			t.Errorf(`%d writes of %q; want out.String() == "1\n2\n3\n" and out.writes == 2`, out.writes, out.String())
+			t.Errorf(`%d writes of %q; want 2 writes of "1\n2\n3\n"`, out.writes, out.String())
 		}
 	})
 }
@@ -213,10 +213,10 @@ func TestCloseReportsWriteError(t *testing.T) {
 		r.CloseWithError(broken)
 		synctest.Wait()
 		if err := l.close(time.Second); !errors.Is(err, broken) {
-			t.Errorf("close: l.close(time.Second) = %v, want %v", err, broken)
+			t.Errorf("close: got %v, want %v", err, broken)
 		}
 		if err := l.send([]byte(`3`)); !errors.Is(err, broken) {
-			t.Errorf("a later send: l.send([]byte(`3`)) = %v, want %v", err, broken)
+			t.Errorf("a later send: got %v, want %v", err, broken)
 		}
 	})
 }

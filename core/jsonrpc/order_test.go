@@ -61,7 +61,7 @@ func TestReleasedRequestsRunConcurrently(t *testing.T) {
 			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"m"}`, i))
 		}
 		if n := g.count(); n != 50 {
-			t.Errorf("g.count() = %v, want 50", n)
+			t.Errorf("%d requests were handled, want 50", n)
 		}
 		close(g.pass)
 		p.end50()
@@ -102,7 +102,7 @@ func TestNotificationsKeepTheirOrder(t *testing.T) {
 	<-done
 	for i, params := range got {
 		if params != fmt.Sprintf("[%d]", i) {
-			t.Fatalf("number: params = %q, want %q (i: %v)", params, fmt.Sprintf("[%d]", i), i)
+			t.Fatalf("message %d has the params %q, want %q", i, params, fmt.Sprintf("[%d]", i))
 		}
 	}
 }
@@ -156,10 +156,10 @@ func TestLateReleaseMakesNoSecondReader(t *testing.T) {
 			wg.Wait()
 			ours.Close()
 			if err := <-done; err != nil && name == "Release" {
-				t.Errorf("Run: %v", err)
+				t.Errorf("Run after Release = %v, want no error", err)
 			}
 			if counting.twice.Load() {
-				t.Error("two goroutines were receiving: counting.twice.Load() = true, want false")
+				t.Error("two goroutines received at the same time, want one")
 			}
 		})
 	}

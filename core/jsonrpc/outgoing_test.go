@@ -42,8 +42,14 @@ func TestCallTimesOut(t *testing.T) {
 			}()
 			_, _, err := left.Do(t.Context(), o)
 			var late *TimeoutError
-			if !errors.As(err, &late) || !errors.Is(err, context.DeadlineExceeded) || !late.Timeout() || err.Error() != test.says || time.Since(began) != test.want {
-				t.Errorf("%+v: %v after %v", test, err, time.Since(began))
+			if !errors.As(err, &late) || !late.Timeout() || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%+v: got the error %v (%T), want a timeout that is context.DeadlineExceeded", test, err, err)
+			}
+			if err == nil || err.Error() != test.says {
+				t.Errorf("%+v: got the error %v, want %s", test, err, test.says)
+			}
+			if took := time.Since(began); took != test.want {
+				t.Errorf("%+v: it took %v, want %v", test, took, test.want)
 			}
 			<-done
 		}
@@ -64,7 +70,7 @@ func TestCallVia(t *testing.T) {
 			"at once": func(ctx context.Context, done func(), id ID, msg []byte) error {
 				conn.Deliver(answer(id))
 				if ctx.Err() != nil {
-					t.Error("its context has ended")
+					t.Errorf("the context of the call has ended: %v", ctx.Err())
 				}
 				done()
 				return nil
@@ -90,7 +96,7 @@ func TestCallVia(t *testing.T) {
 			},
 		} {
 			if _, raw, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: via, IdleTimeout: time.Minute}); err != nil || string(raw) != `"fine"` {
-				t.Errorf(`%s: %s, %v; want no error and string(raw) == "\"fine\""`, name, raw, err)
+				t.Errorf(`%s: got %s, %v; want "fine" and no error`, name, raw, err)
 			}
 		}
 		wait := func(ctx context.Context, done func(), _ ID, _ []byte) error {
@@ -99,24 +105,24 @@ func TestCallVia(t *testing.T) {
 			return context.Cause(ctx)
 		}
 		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait, IdleTimeout: time.Second}); err == nil || err.Error() != "no answer to m within 1s" {
-			t.Errorf(`too late: %v; want err == "no answer to m within 1s"`, err)
+			t.Errorf(`too late: %v; want the error "no answer to m within 1s"`, err)
 		}
 		fail := func(_ context.Context, done func(), _ ID, _ []byte) error {
 			done()
 			return errors.New("no way")
 		}
 		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: fail}); err == nil || err.Error() != "call m: no way" {
-			t.Errorf(`not sent: %v; want err == "call m: no way"`, err)
+			t.Errorf(`not sent: %v; want the error "call m: no way"`, err)
 		}
 		go func() {
 			time.Sleep(time.Second)
 			conn.FailCalls()
 		}()
 		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait}); !errors.Is(err, ErrClosed) {
-			t.Errorf("abandoned: err = %v, want %v", err, ErrClosed)
+			t.Errorf("abandoned: got %v, want %v", err, ErrClosed)
 		}
 		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait}); !errors.Is(err, ErrClosed) {
-			t.Errorf("after that: err = %v, want %v", err, ErrClosed)
+			t.Errorf("after that: got %v, want %v", err, ErrClosed)
 		}
 		skipGrace := make(chan struct{})
 		close(skipGrace)
@@ -140,6 +146,6 @@ func TestStray(t *testing.T) {
 `)
 	equal(t, got, "1 {}")
 	if strings.Join(strays, "|") != `Listening on port 80|{"jsonrpc":"1.0","id":2,"method":"m"}` {
-		t.Errorf(`strays: strings.Join(strays, "|") = %q, want "Listening on port 80|{\"jsonrpc\":\"1.0\",\"id\":2,\"method\":\"m\"}" (strays: %q)`, strings.Join(strays, "|"), strays)
+		t.Errorf(`got the stray lines %q, want "Listening on port 80" and {"jsonrpc":"1.0","id":2,"method":"m"}`, strays)
 	}
 }

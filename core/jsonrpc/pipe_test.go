@@ -21,16 +21,16 @@ func TestPipe(t *testing.T) {
 	}
 	for _, want := range []string{"1", "2"} {
 		if got, err := b.Receive(); string(got) != want || err != nil {
-			t.Errorf("got %q, %v; want string(got) == %q and no error", got, err, want)
+			t.Errorf("got %q, %v; want %q and no error", got, err, want)
 		}
 	}
 	if _, err := b.Receive(); !errors.Is(err, io.EOF) {
-		t.Errorf("at the end: err = %v, want %v", err, io.EOF)
+		t.Errorf("at the end: got %v, want %v", err, io.EOF)
 	}
 	if err := b.Send(msg); !errors.Is(err, ErrClosed) {
-		t.Errorf("sending to one who left: b.Send(msg) = %v, want %v", err, ErrClosed)
+		t.Errorf("sending to one who left: got %v, want %v", err, ErrClosed)
 	}
 	if err := a.Send(msg); !errors.Is(err, ErrClosed) {
-		t.Errorf("sending after Close: a.Send(msg) = %v, want %v", err, ErrClosed)
+		t.Errorf("sending after Close: got %v, want %v", err, ErrClosed)
 	}
 }

@@ -101,13 +101,19 @@ func TestReceive(t *testing.T) {
 		`{"jsonrpc":"2.0","id":5,"result":1}`:         ``,
 	} {
 		o := receive(c, ctx, raw)
-		if o.answer != want || (o.times == 1) != (want != "") || (o.err != nil) != strings.Contains(want, "error") {
-			t.Errorf(`%s gives %s, %v, %d times; want o.answer == %q and (o.times == 1) == (want != "") and (o.err != nil) == strings.Contains(want, "error")`, raw, o.answer, o.err, o.times, want)
+		if o.answer != want {
+			t.Errorf("%s is answered with %s, want %s", raw, o.answer, want)
+		}
+		if answered := o.times == 1; answered != (want != "") {
+			t.Errorf("%s is answered %d times, want an answer: %t", raw, o.times, want != "")
+		}
+		if failed := o.err != nil; failed != strings.Contains(want, "error") {
+			t.Errorf("%s gives the error %v for the answer %s", raw, o.err, want)
 		}
 	}
 	o := receive(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"tells"}`)
 	if fmt.Sprint(o.sent) != `[{"jsonrpc":"2.0","method":"news","params":{"n":1}}]` || fmt.Sprint(m.sent) != `[{"jsonrpc":"2.0","method":"elsewhere"}]` {
-		t.Errorf(`sent to the responder: %s; to the transport: %s; want fmt.Sprint(o.sent) == "[{\"jsonrpc\":\"2.0\",\"method\":\"news\",\"params\":{\"n\":1}}]" and fmt.Sprint(m.sent) == "[{\"jsonrpc\":\"2.0\",\"method\":\"elsewhere\"}]"`, o.sent, m.sent)
+		t.Errorf(`sent to the responder: %s; to the transport: %s; want news with {"n":1} and elsewhere`, o.sent, m.sent)
 	}
 }
 
@@ -117,10 +123,10 @@ func TestReceiveBatch(t *testing.T) {
 	o := receive(c, t.Context(), `[{"jsonrpc":"2.0","id":1,"method":"fails"},{"jsonrpc":"2.0","method":"who"},7,{"jsonrpc":"2.0","id":2,"method":"who"}]`)
 	want := `[{"jsonrpc":"2.0","id":1,"error":{"code":-7,"message":"no"}},{"jsonrpc":"2.0","error":{"code":-32600,"message":"a message must be an object, got a number"}},{"jsonrpc":"2.0","id":2,"result":null}]`
 	if o.answer != want || o.err != nil || o.times != 1 {
-		t.Errorf("the answer is %s, %v, %d times; want o.answer == %q and no error and o.times == 1", o.answer, o.err, o.times, want)
+		t.Errorf("the answer is %s, %v, %d times; want %s, no error, once", o.answer, o.err, o.times, want)
 	}
 	if o := receive(c, t.Context(), `[{"jsonrpc":"2.0","method":"who"}]`); o.times != 0 {
-		t.Errorf("notifications alone: o.times = %v, want 0 (o.answer: %q)", o.times, o.answer)
+		t.Errorf("notifications alone: got %v, want 0 (answer %q)", o.times, o.answer)
 	}
 }
 
@@ -152,12 +158,12 @@ func TestReceiveCall(t *testing.T) {
 		go c.Receive(t.Context(), parsed([]byte(`{"jsonrpc":"2.0","id":1,"method":"calls"}`)), o)
 		synctest.Wait()
 		if fmt.Sprint(o.sent) != `[{"jsonrpc":"2.0","id":1,"method":"back"}]` || len(m.sent) != 0 {
-			t.Fatalf(`sent to the responder: %s; to the transport: %s; want fmt.Sprint(o.sent) == "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"back\"}]" and no m.sent`, o.sent, m.sent)
+			t.Fatalf("sent to the responder: %s; to the transport: %s; want the call of back and nothing", o.sent, m.sent)
 		}
 		receive(c, t.Context(), `{"jsonrpc":"2.0","id":1,"result":"there"}`)
 		synctest.Wait()
 		if o.answer != `{"jsonrpc":"2.0","id":1,"result":"there"}` {
-			t.Errorf(`the answer: o.answer = %q, want "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"there\"}"`, o.answer)
+			t.Errorf(`the answer: got %q, want "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"there\"}"`, o.answer)
 		}
 	})
 }
@@ -216,7 +222,7 @@ func TestReceiveSameID(t *testing.T) {
 			go receive(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"waits"}`)
 			synctest.Wait()
 			if o := receive(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"who"}`); !strings.Contains(o.answer, want) {
-				t.Errorf("unrelated %t: the second: o.answer = %q, want it to contain %q", unrelated, o.answer, want)
+				t.Errorf("unrelated %t: the second: got %q, want it to contain %q", unrelated, o.answer, want)
 			}
 			cancel()
 			synctest.Wait()

@@ -80,7 +80,7 @@ func TestInvalidMessages(t *testing.T) {
 		}
 		equal(t, talk(t, Options{}, Dialect{NullID: true}, test.in), want)
 		if t.Failed() {
-			t.Fatalf("at %s: t.Failed() = true, want false", name)
+			t.Fatalf("the checks at %s failed; see above", name)
 		}
 	}
 }
@@ -99,13 +99,13 @@ func TestInvalidNotificationsAndResponsesAreNotAnswered(t *testing.T) {
 		`{"id":1,"result":["` + strings.Repeat("x", DefaultMaxMessage) + `"]}`,
 	} {
 		if got := talk(t, Options{}, Dialect{Batches: true}, in); got != nil {
-			t.Errorf("%.80s: talk(t, Options{}, Dialect{Batches: true}, in) = %q, want nil", in, got)
+			t.Errorf("%.80s: got %q, want nil", in, got)
 		}
 		if len(in) > 1000 || strings.Contains(in, "[[") {
 			continue // too much for any batch
 		}
 		if got := talk(t, Options{}, Dialect{Batches: true}, "["+in+"]"); got != nil {
-			t.Errorf(`in a batch, %.80s: talk(t, Options{}, Dialect{Batches: true}, "["+in+"]") = %q, want nil`, in, got)
+			t.Errorf("in a batch, %.80s: got %q, want nil", in, got)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func TestRequestsInFlightFinishAfterEOF(t *testing.T) {
 		got := talk(t, Options{Handle: sleepy}, Dialect{}, sleep("1", 4)+"\n"+sleep("2", 1)+"\n"+sleep("3", 2))
 		equal(t, got, `2 [1]`, `3 [2]`, `1 [4]`)
 		if d := time.Since(start); d != 4*time.Second {
-			t.Errorf("Run took: time.Since(start) = %v, want %v", d, 4*time.Second)
+			t.Errorf("Run took %v, want %v", d, 4*time.Second)
 		}
 	})
 }
@@ -37,7 +37,7 @@ func TestGraceEnds(t *testing.T) {
 				return nil, cause
 			}}, Dialect{}, `{"jsonrpc":"2.0","id":1,"method":"m"}`)
 			if d := time.Since(start); d != test.want || !errors.Is(cause, ErrClosed) {
-				t.Errorf("grace %v: it ended after %v by %v; want d == %v and cause == %v", test.grace, d, cause, test.want, ErrClosed)
+				t.Errorf("grace %v: it ended after %v by %v; want %v by %v", test.grace, d, cause, test.want, ErrClosed)
 			}
 			equal(t, got, `1 error -32603`)
 		})
@@ -56,11 +56,11 @@ func TestHandlerThatIgnoresItsContext(t *testing.T) {
 				return nil, nil
 			}}, Dialect{}, in)
 			if d := time.Since(start); d != 6*time.Second {
-				t.Errorf("Run took: time.Since(start) = %v, want %v", d, 6*time.Second)
+				t.Errorf("Run took %v, want %v", d, 6*time.Second)
 			}
 			equal(t, got)
 			if strings.Contains(in, "id") && !strings.Contains(log.String(), "still running") {
-				t.Errorf("the log returned %q", log.String())
+				t.Errorf(`the log is %q, want it to contain "still running" for the input %s`, log.String(), in)
 			}
 			close(stubborn)
 		})
@@ -75,12 +75,12 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		p.send(sleep("1", 2), sleep("2", 60))
 		synctest.Wait()
 		if ending != 0 {
-			t.Errorf("the end was announced too early: ending = %v, want 0", ending)
+			t.Errorf("the end was announced too early: got %v, want 0", ending)
 		}
 		p.stop()
 		synctest.Wait()
 		if ending != 1 {
-			t.Errorf("the end was announced: ending = %v, want 1", ending)
+			t.Errorf("the end was announced: got %v, want 1", ending)
 		}
 		p.send(sleep("3", 0), `{"jsonrpc":"2.0","method":"m"}`)
 		p.expect(`3 [0]`)
@@ -89,7 +89,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		start := time.Now()
 		p.expect(`1 [2]`, `2 error -32603`)
 		if d := time.Since(start); d != 5*time.Second {
-			t.Errorf("the grace took: time.Since(start) = %v, want %v", d, 5*time.Second)
+			t.Errorf("the grace period took %v, want %v", d, 5*time.Second)
 		}
 		if err := <-p.done; err != nil {
 			t.Errorf("Run: %v", err)
@@ -107,7 +107,7 @@ func TestContextEndsDuringTheGrace(t *testing.T) {
 		start := time.Now()
 		p.expect(`1 error -32603`)
 		if err := <-p.done; err != nil || time.Since(start) != time.Second {
-			t.Errorf("Run: %v after %v; want no error and time.Since(start) == %v", err, time.Since(start), time.Second)
+			t.Errorf("Run: %v after %v; want no error after %v", err, time.Since(start), time.Second)
 		}
 	})
 }
@@ -134,7 +134,7 @@ func TestCallsDuringTheGrace(t *testing.T) {
 				p.expect(`7 error -32603`)
 			}
 			if err := <-p.done; err != nil || time.Since(start) != 0 {
-				t.Errorf("Run: %v after %v; want no error and time.Since(start) == 0", err, time.Since(start))
+				t.Errorf("Run: %v after %v; want no error at once", err, time.Since(start))
 			}
 		})
 	}
@@ -165,13 +165,13 @@ func TestWriteErrorCancelsRequests(t *testing.T) {
 		start := time.Now()
 		_, _ = io.WriteString(requests, `{"jsonrpc":"2.0","id":1,"method":"wait"}`+"\n"+sentinel+"\n")
 		if err := <-done; !errors.Is(err, broken) || time.Since(start) != 0 {
-			t.Errorf("Run: %v after %v; want err == %v and time.Since(start) == 0", err, time.Since(start), broken)
+			t.Errorf("Run: %v after %v; want %v at once", err, time.Since(start), broken)
 		}
 		if !errors.Is(cause, ErrClosed) {
-			t.Errorf("the cause: cause = %v, want %v", cause, ErrClosed)
+			t.Errorf("the cause: got %v, want %v", cause, ErrClosed)
 		}
 		if err := conn.Call(t.Context(), "m", nil, nil); !errors.Is(err, ErrClosed) {
-			t.Errorf(`Call: conn.Call(t.Context(), "m", nil, nil) = %v, want %v`, err, ErrClosed)
+			t.Errorf("Call: got %v, want %v", err, ErrClosed)
 		}
 	})
 }
@@ -208,7 +208,7 @@ func TestWriterThatBlocksDoesNotHoldRun(t *testing.T) {
 				t.Errorf("Run: %v", err)
 			}
 			if d := time.Since(start); d > time.Minute+10*time.Second {
-				t.Errorf("Run took: time.Since(start) = %v, want at most %v", d, time.Minute+10*time.Second)
+				t.Errorf("Run took %v, want at most %v", d, time.Minute+10*time.Second)
 			}
 		})
 	}
@@ -227,7 +227,7 @@ func TestRunFlushesBeforeItReturns(t *testing.T) {
 			t.Error(err)
 		}
 		if n := len(gists(t, out.String())); n != 20 {
-			t.Errorf("len(gists(t, out.String())) = %v, want 20", n)
+			t.Errorf("got %d answers, want 20", n)
 		}
 	})
 }

@@ -95,7 +95,7 @@ func FuzzScanner(f *testing.F) {
 		}
 		got := s.fault()
 		if cap(s.id) > 2*longestID || cap(s.value) > 2*longestID || cap(s.key) > 2*longestKey {
-			t.Fatalf("the scanner keeps %d, %d and %d bytes; want cap(s.id) <= 2*longestID and cap(s.value) <= 2*longestID and cap(s.key) <= 2*longestKey", cap(s.id), cap(s.value), cap(s.key))
+			t.Fatalf("the scanner keeps %d bytes of an id, %d of a value and %d of a key; want at most %d, %d and %d", cap(s.id), cap(s.value), cap(s.key), 2*longestID, 2*longestID, 2*longestKey)
 		}
 		if strictjson.First(raw) != '{' {
 			return

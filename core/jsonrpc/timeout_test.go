@@ -31,7 +31,7 @@ func TestCallViaTimesOut(t *testing.T) {
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			if _, _, err := conn.Do(ctx, o); err == nil || err.Error() != "no answer to m within 1s" {
-				t.Errorf(`%s: %v; want err == "no answer to m within 1s"`, name, err)
+				t.Errorf(`%s: %v; want the error "no answer to m within 1s"`, name, err)
 			}
 			cancel()
 		}
@@ -42,7 +42,7 @@ func TestCallViaTimesOut(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, _, err := conn.Do(ctx, &Outgoing{Method: "m", Via: wait, OnID: slowly}); !errors.Is(err, ErrClosed) {
-			t.Errorf("abandoned before it is sent: err = %v, want %v", err, ErrClosed)
+			t.Errorf("abandoned before it is sent: got %v, want %v", err, ErrClosed)
 		}
 		skipGrace := make(chan struct{})
 		close(skipGrace)

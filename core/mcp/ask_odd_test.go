@@ -74,7 +74,7 @@ func TestOddAnswers(t *testing.T) {
 				var result mcp.ToolResult
 				err := client.Call("tools/call", map[string]any{"name": "ask"}, &result)
 				if good := err == nil && !result.IsError; good != test.good {
-					t.Errorf("error %v, result %q: err == nil && !result.IsError = %v, want %v", err, result.Text(), good, test.good)
+					t.Errorf("got the error %v and the result %q; want success: %t", err, result.Text(), test.good)
 				}
 				if err := client.Call("tools/list", nil, nil); err != nil {
 					t.Errorf("and after it: %v", err)
@@ -96,7 +96,7 @@ func TestAskPanics(t *testing.T) {
 		})
 		client := answering(t, s, r)
 		if err := client.Call("tools/call", map[string]any{"name": "ask"}, nil); err == nil || !strings.Contains(err.Error(), "internal error") {
-			t.Errorf(`%s: %v; want err containing "internal error"`, r, err)
+			t.Errorf(`%s: %v; want an error containing "internal error"`, r, err)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func TestHookAsks(t *testing.T) {
 				return fmt.Sprint(runs), nil
 			})
 			if got := answering(t, s, r).CallTool("ask", nil); got.Text() != "2" {
-				t.Errorf(`the tool: got.Text() = %q, want "2"`, got.Text())
+				t.Errorf(`the tool: got %q, want "2"`, got.Text())
 			}
 		})
 	}
@@ -145,7 +145,7 @@ func TestHookResults(t *testing.T) {
 				return next(ctx)
 			}})
 			if err := answering(t, s, r).Call("tools/list", nil, nil); err == nil {
-				t.Errorf(`%s: %v is taken: answering(t, s, r).Call("tools/list", nil, nil) = nil, want an error`, r, bad)
+				t.Errorf("%s: %v is taken: got no error, want one", r, bad)
 			}
 		}
 		s := newServer(mcp.Options{Tools: true, Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
@@ -175,7 +175,7 @@ func TestAskInstead(t *testing.T) {
 			return string(form.Action), err
 		})
 		if got := oddClient(t, s, r, `{"action":"decline"}`).CallTool("ask", nil); got.Text() != "decline" {
-			t.Errorf(`%s: the tool: got.Text() = %q, want "decline"`, r, got.Text())
+			t.Errorf(`%s: the tool: got %q, want "decline"`, r, got.Text())
 		}
 	}
 }
@@ -195,7 +195,7 @@ func TestAskFromManyGoroutines(t *testing.T) {
 			return "done", errors.Join(errs...)
 		})
 		if got := answering(t, s, r).CallTool("ask", nil); got.Text() != "done" {
-			t.Errorf(`%s: the tool: got.Text() = %q, want "done"`, r, got.Text())
+			t.Errorf(`%s: the tool: got %q, want "done"`, r, got.Text())
 		}
 		if want := map[mcp.Revision]int32{mcp.Revision20251125: 1, mcp.Revision20260728: 2}[r]; runs.Load() != want {
 			t.Errorf("%s: %d runs, not %d", r, runs.Load(), want)
@@ -221,10 +221,10 @@ func TestAskTooLate(t *testing.T) {
 		})
 		client.CallTool("ask", nil)
 		if err := mcp.Ask(<-later, &mcp.RootList{}); err == nil || !strings.Contains(err.Error(), "the call has ended") {
-			t.Errorf(`%s: %v; want err containing "the call has ended"`, r, err)
+			t.Errorf(`%s: %v; want an error containing "the call has ended"`, r, err)
 		}
 		if asked.Load() != 0 {
-			t.Errorf("%s: the client was asked: asked.Load() = %v, want 0", r, asked.Load())
+			t.Errorf("%s: the client was asked %d times, want 0", r, asked.Load())
 		}
 	}
 }
@@ -286,12 +286,12 @@ func TestStateSize(t *testing.T) {
 	client := oddClient(t, s, mcp.Revision20260728, big)
 	err := client.Call("tools/call", map[string]any{"name": "ask"}, nil)
 	if err == nil || !strings.Contains(err.Error(), "cannot ask again") {
-		t.Errorf(`error = %v; want err containing "cannot ask again"`, err)
+		t.Errorf(`error = %v; want an error containing "cannot ask again"`, err)
 	}
 	raw := connectRaw(t, s)
 	answer := raw.ask(t, fmt.Appendf(nil, `{"name":"ask","inputResponses":{"unasked":%s},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}`, big))
 	if len(answer) > 1000 {
-		t.Errorf("the state has answers to unknown questions: len(answer) = %v, want at most 1000", len(answer))
+		t.Errorf("the answer has %d bytes, want at most 1000: the state must not keep answers to unknown questions", len(answer))
 	}
 }
 
@@ -320,7 +320,7 @@ func TestSamplingWithTools(t *testing.T) {
 		return "", mcp.Ask(ctx, &mcp.Sampling{MaxTokens: 1, Messages: []mcp.SamplingMessage{{Content: []mcp.Content{mcp.ToolUse{ID: "1", Name: "add"}}}}})
 	})
 	if got := answering(t, s, mcp.Revision20251125).CallTool("ask", nil); !strings.Contains(got.Text(), `sampling {"tools":{}}`) {
-		t.Errorf(`the tool: got.Text() = %q, want it to contain "sampling {\"tools\":{}}"`, got.Text())
+		t.Errorf(`the tool: got %q, want it to contain "sampling {\"tools\":{}}"`, got.Text())
 	}
 }
 
@@ -362,7 +362,7 @@ func TestListenEndsWithItsResult(t *testing.T) {
 		client.receive(t) // the acknowledgement
 		stop()
 		if answer := string(client.receive(t)); !strings.Contains(answer, `"result":{"resultType":"complete"`) {
-			t.Fatalf(`the listen ended: string(client.receive(t)) = %q, want it to contain "\"result\":{\"resultType\":\"complete\""`, answer)
+			t.Fatalf(`the listen ended: got %q, want it to contain "\"result\":{\"resultType\":\"complete\""`, answer)
 		}
 		if err := <-ended; err != nil {
 			t.Error(err)
@@ -400,6 +400,6 @@ func TestHookCannotReplay(t *testing.T) {
 		}
 	}
 	if done != 1 {
-		t.Errorf("the state was good: done = %v, want 1", done)
+		t.Errorf("the state was good: got %v, want 1", done)
 	}
 }

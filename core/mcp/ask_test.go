@@ -84,17 +84,17 @@ func TestAskInEveryEra(t *testing.T) {
 			client := answering(t, s, r)
 			runs = 0
 			if got := client.CallTool("ask", nil); got.Text() != want || got.IsError {
-				t.Errorf("the tool returned %q; want got.Text() == %q and !got.IsError", got.Text(), want)
+				t.Errorf("the tool returned %q; want Text %q and IsError false", got.Text(), want)
 			}
 			// In a session the handler waits; without one it runs again for every round of answers.
 			if wantRuns := map[mcp.Revision]int{mcp.Revision20251125: 1, mcp.Revision20260728: 3}[r]; runs != wantRuns {
 				t.Errorf("the handler ran %d times, not %d", runs, wantRuns)
 			}
 			if got := client.GetPrompt("ask", nil); got.Description != want {
-				t.Errorf("the prompt: got.Description = %q, want %q", got.Description, want)
+				t.Errorf("the prompt: got %q, want %q", got.Description, want)
 			}
 			if got := client.ReadResource("ask://a"); got[0].Text != want {
-				t.Errorf("the resource: got[0].Text = %q, want %q", got[0].Text, want)
+				t.Errorf("the resource: got %q, want %q", got[0].Text, want)
 			}
 		})
 	}
@@ -141,7 +141,7 @@ func TestAskRefuses(t *testing.T) {
 
 func TestAskOutsideOfACall(t *testing.T) {
 	if err := mcp.Ask(context.Background(), nameForm()); err == nil {
-		t.Error("Ask returns no error: mcp.Ask(context.Background(), nameForm()) = nil, want an error")
+		t.Error("Ask outside a call = nil, want an error")
 	}
 }
 
@@ -165,7 +165,7 @@ func TestAskInCompletion(t *testing.T) {
 		t.Errorf("in a session: %v", err)
 	}
 	if err := answering(t, s, mcp.Revision20260728).Call("completion/complete", params, nil); !errors.Is(err, jsonrpc.InternalError) || !strings.Contains(err.Error(), "cannot ask the client") {
-		t.Errorf(`without one: %v; want err == %v and err containing "cannot ask the client"`, err, jsonrpc.InternalError)
+		t.Errorf(`without one: %v; want an error with the code of %v, containing "cannot ask the client"`, err, jsonrpc.InternalError)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestStateIsUsedOnce(t *testing.T) {
 		} `json:"result"`
 	}
 	if err := json.Unmarshal(client.ask(t, fmt.Appendf(nil, call, "")), &asked); err != nil || asked.Result.State == "" {
-		t.Fatalf(`no state: %v; want no error and asked.Result.State != ""`, err)
+		t.Fatalf("the question has the state %q, %v; want a state and no error", asked.Result.State, err)
 	}
 	var all sync.WaitGroup
 	var done, refused int
@@ -206,6 +206,6 @@ func TestStateIsUsedOnce(t *testing.T) {
 		}
 	}
 	if done != 1 || refused != tries-1 {
-		t.Errorf("%d were served and %d refused; want done == 1 and refused == tries-1", done, refused)
+		t.Errorf("%d were served and %d refused; want 1 and %d", done, refused, tries-1)
 	}
 }

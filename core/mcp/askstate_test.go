@@ -50,7 +50,7 @@ func TestStateUsedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := k.use(first); err == nil || err.Error() != "has been used" {
-			t.Errorf(`the first, again, gives %v; want err == "has been used"`, err)
+			t.Errorf(`the first, again, gives %v; want the error "has been used"`, err)
 		}
 		for len(k.used) < maxUsedStates {
 			k.used[rand.Text()] = first.Expires
@@ -60,7 +60,7 @@ func TestStateUsedOnce(t *testing.T) {
 		}
 		for _, state := range []*dialogueState{first, waiting, last} {
 			if err := k.use(state); err == nil {
-				t.Error("a state of before can be used: k.use(state) = nil, want an error")
+				t.Error("a state of before can be used: got no error, want one")
 			}
 		}
 		time.Sleep(time.Second)
@@ -78,7 +78,7 @@ func TestStateDistinguishesNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := k.verify(stateCall(t, `{"name":"delete","arguments":{"id":9007199254740992}}`), state); err == nil {
-		t.Error("a state for one id was taken for another: err = nil, want an error")
+		t.Error("a state for one id was taken for another: got no error, want one")
 	}
 }
 
@@ -90,7 +90,7 @@ func TestStateOfAnotherServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := newStateKeeper(nil).verify(c, state); err == nil {
-		t.Error("the state was accepted: err = nil, want an error")
+		t.Error("the state was accepted: got no error, want one")
 	}
 }
 
@@ -115,7 +115,7 @@ func FuzzState(f *testing.F) {
 			return
 		}
 		if _, err := k.verify(c, text); err == nil {
-			t.Errorf("%q was taken: err = nil, want an error", text)
+			t.Errorf("%q was taken: got no error, want one", text)
 		}
 	})
 }
@@ -131,7 +131,7 @@ func TestStateLife(t *testing.T) {
 		}
 		time.Sleep(stateLife)
 		if _, err := k.verify(c, state); err == nil || err.Error() != "has expired" {
-			t.Errorf(`after %v: %v; want err == "has expired"`, stateLife, err)
+			t.Errorf(`after %v: %v; want the error "has expired"`, stateLife, err)
 		}
 	})
 }
@@ -139,7 +139,7 @@ func TestStateLife(t *testing.T) {
 // An empty key is replaced by a random one.
 func TestStateKeyEmpty(t *testing.T) {
 	if k, other := newStateKeeper([]byte{}), newStateKeeper([]byte{}); k.sign("x") == other.sign("x") {
-		t.Errorf(`two servers without a key sign alike: k.sign("x") = %q, want not %q`, k.sign("x"), other.sign("x"))
+		t.Errorf("two servers without a key sign alike: got %q, want not %q", k.sign("x"), other.sign("x"))
 	}
 }
 
@@ -155,7 +155,7 @@ func TestStateOfAnother(t *testing.T) {
 	}
 	ann := stateCallOf(t, auth.With(context.Background(), &auth.Identity{Subject: "ann"}), `{"name":"x"}`)
 	if _, err := other.verify(ann, state); err == nil {
-		t.Error("Ann can use the state of an anonymous caller: err = nil, want an error")
+		t.Error("Ann can use the state of an anonymous caller: got no error, want one")
 	}
 	for _, k := range []*stateKeeper{other, maker} {
 		opened, err := k.verify(c, state)
@@ -166,7 +166,7 @@ func TestStateOfAnother(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err := k.verify(c, state); err == nil || err.Error() != "has been used" {
-			t.Errorf(`again: %v; want err == "has been used"`, err)
+			t.Errorf(`again: %v; want the error "has been used"`, err)
 		}
 		k.restore(opened)
 		if _, err := k.verify(c, state); err != nil {

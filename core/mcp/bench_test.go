@@ -139,7 +139,7 @@ func TestLongConversation(t *testing.T) {
 		for ; calls < until; calls++ {
 			client.send(t, call)
 			if answer := client.receive(t); !bytes.Contains(answer, []byte(`"structuredContent":{"sum":3}`)) {
-				t.Fatalf("call %d: client.receive(t) = %s, want it to contain %s", calls, answer, []byte(`"structuredContent":{"sum":3}`))
+				t.Fatalf("call %d: got %s, want it to contain %s", calls, answer, []byte(`"structuredContent":{"sum":3}`))
 			}
 		}
 	}
@@ -149,10 +149,10 @@ func TestLongConversation(t *testing.T) {
 	heapAfter, goroutinesAfter := use()
 	t.Logf("heap after 1,000 calls: %d KiB, after 100,000: %d KiB; goroutines: %d, %d", heap>>10, heapAfter>>10, goroutines, goroutinesAfter)
 	if heapAfter > heap+128<<10 {
-		t.Errorf("the heap grew from: heapAfter = %v, want at most %v (heap: %v)", heapAfter, heap+128<<10, heap)
+		t.Errorf("the heap grew from %d to %d bytes, want at most %d", heap, heapAfter, heap+128<<10)
 	}
 	// A connection keeps a few goroutines to take turns in reading.
 	if goroutinesAfter > goroutines+4 {
-		t.Errorf("there: goroutinesAfter = %v, want at most %v (goroutines: %v)", goroutinesAfter, goroutines+4, goroutines)
+		t.Errorf("%d goroutines run afterwards, want at most %d", goroutinesAfter, goroutines+4)
 	}
 }

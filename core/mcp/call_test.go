@@ -53,7 +53,7 @@ func TestProgressAfterTheEnd(t *testing.T) {
 		mcp.Progress(context.Background(), 5, 0, "outside of any call")
 		synctest.Wait()
 		if got := c.Received(); len(got) != 2 {
-			t.Errorf("the client is told: len(got) = %v, want 2 (%+v)", len(got), got)
+			t.Errorf("the client got %d messages, want 2: %+v", len(got), got)
 		}
 	})
 }
@@ -81,7 +81,7 @@ func TestProgressAfterTheResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := c.Received(); len(got) != 1 {
-		t.Errorf("the client is told: len(got) = %v, want 1 (%+v)", len(got), got)
+		t.Errorf("the client got %d messages, want 1: %+v", len(got), got)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestLogger(t *testing.T) {
 		}
 	}
 	if strings.Contains(log.String(), "for the client") || !strings.Contains(log.String(), `msg="for both" k=1`) {
-		t.Errorf("the log is\n%s; want log.String() without \"for the client\" and log.String() containing \"msg=\\\"for both\\\" k=1\"", &log)
+		t.Errorf("the log is\n%s; want log without \"for the client\" and log containing \"msg=\\\"for both\\\" k=1\"", &log)
 	}
 	mcp.Logger(context.Background()).Debug("outside of any call")
 }
@@ -144,10 +144,10 @@ func TestParamsBelongToTheCall(t *testing.T) {
 	client := mcptest.Connect(t, s)
 	client.Call("tools/call", json.RawMessage(`{"arguments":{},"name":"work"}`), nil)
 	if params != `{"arguments":{},"name":"work"}` {
-		t.Errorf(`the params became: params = %q, want "{\"arguments\":{},\"name\":\"work\"}"`, params)
+		t.Errorf(`the params became: got %q, want "{\"arguments\":{},\"name\":\"work\"}"`, params)
 	}
 	if err := client.Call("tools/list", nil, nil); err == nil || strings.Contains(err.Error(), "internal error") {
-		t.Errorf(`params that are no JSON give %v; want err without "internal error"`, err)
+		t.Errorf(`params that are no JSON give %v; want an error without "internal error"`, err)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestSharedResult(t *testing.T) {
 			for range 50 {
 				var result mcp.ToolResult
 				if err := client.Call("tools/call", map[string]any{"name": "work"}, &result); err != nil || result.Text() != `{"sum":1}` {
-					t.Errorf(`%s: %q, %v; want no error and result.Text() == "{\"sum\":1}"`, r, result.Text(), err)
+					t.Errorf(`%s: %q, %v; want no error and Text "{\"sum\":1}"`, r, result.Text(), err)
 				}
 			}
 		})
@@ -245,6 +245,6 @@ func TestSetResultMeta(t *testing.T) {
 		}
 	}
 	if len(own.Meta) != 1 {
-		t.Errorf("the result of the tool has changed: len(own.Meta) = %v, want 1 (own.Meta: %+v)", len(own.Meta), own.Meta)
+		t.Errorf("the result of the tool has %d entries in Meta now, want 1: %+v", len(own.Meta), own.Meta)
 	}
 }

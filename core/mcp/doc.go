@@ -17,9 +17,9 @@
 // # Tools, prompts and resources
 //
 // A tool is a function that the model calls. Its arguments are validated against a JSON Schema
-// before the function is called, and its result before it is sent. A prompt is a template for
-// messages that the user chooses. A resource is data that the client reads by its URI; a resource
-// template stands for many of them, such as note://{id}.
+// before the function is called, and its result, if it has an output schema, before it is sent. A
+// prompt is a template for messages that the user chooses. A resource is data that the client reads
+// by its URI; a resource template stands for many of them, such as note://{id}.
 //
 // [AddTool], [AddPrompt], [AddResource] and [AddResourceTemplate] add Go functions such as
 // func(context.Context, AddInput) (AddOutput, error). The schemas are inferred from the types; see
@@ -39,10 +39,10 @@
 //
 // # Asking the user
 //
-// [Ask] sends questions to the client of a call and waits for the answers: an [Elicitation] shows
-// the user a form, a [URLElicitation] sends the user to a web page, a [Sampling] lets the client's
-// model continue a conversation, and a [RootList] asks for the directories that the user works on.
-// See Ask for what it means that a handler may run more than once.
+// [Ask] sends questions to the client of a call and stores the answers in them: an [Elicitation]
+// shows the user a form, a [URLElicitation] sends the user to a web page, a [Sampling] lets the
+// client's model continue a conversation, and a [RootList] asks for the directories that the user
+// works on. See Ask for what it means that a handler may run more than once.
 //
 // # Sessions and eras
 //

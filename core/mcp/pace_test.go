@@ -44,18 +44,18 @@ func TestQuickToolBecomesSlow(t *testing.T) {
 				client.send(t, []byte(`{"jsonrpc":"2.0","id":"slow","method":"tools/call","params":{"name":"work","arguments":{"slow":true}}}`))
 				client.send(t, []byte(`{"jsonrpc":"2.0","id":"ping","method":"ping"}`))
 				if answer := string(client.receive(t)); !strings.Contains(answer, `"ping"`) {
-					t.Errorf(`the first answer: string(client.receive(t)) = %q, want it to contain "\"ping\""`, answer)
+					t.Errorf(`the first answer: got %q, want it to contain "\"ping\""`, answer)
 				}
 				if took := time.Since(began); took > time.Millisecond {
-					t.Errorf("a ping took: time.Since(began) = %v, want at most %v", took, time.Millisecond)
+					t.Errorf("a ping took %v, want at most %v", took, time.Millisecond)
 				}
 				client.send(t, []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"slow"}}`))
 				client.send(t, []byte(`{"jsonrpc":"2.0","id":"again","method":"ping"}`))
 				if answer := string(client.receive(t)); !strings.Contains(answer, `"again"`) {
-					t.Errorf(`the second answer: string(client.receive(t)) = %q, want it to contain "\"again\""`, answer)
+					t.Errorf(`the second answer: got %q, want it to contain "\"again\""`, answer)
 				}
 				if took := time.Since(began); took > time.Millisecond {
-					t.Errorf("a cancellation took: time.Since(began) = %v, want at most %v", took, time.Millisecond)
+					t.Errorf("a cancellation took %v, want at most %v", took, time.Millisecond)
 				}
 			})
 		})
@@ -98,7 +98,7 @@ func TestSlowToolsRunTogether(t *testing.T) {
 			client.receive(t)
 		}
 		if took := time.Since(began); took != time.Second {
-			t.Errorf("%d naps of a second took: time.Since(began) = %v, want %v", n, took, time.Second)
+			t.Errorf("%d naps of a second took %v, want %v", n, took, time.Second)
 		}
 	})
 }

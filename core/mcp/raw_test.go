@@ -63,10 +63,10 @@ func (c *rawClient) ask(t testing.TB, params []byte) []byte {
 	decoder := json.NewDecoder(bytes.NewReader(answer))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&m); err != nil || m.JSONRPC != "2.0" || (m.Result == nil) == (m.Error == nil) {
-		t.Fatalf(`%s is answered by %s (%v); want no error and m.JSONRPC == "2.0" and (m.Result == nil) != (m.Error == nil)`, params, answer, err)
+		t.Fatalf("%s is answered by %s (%v); want version 2.0 and either a result or an error", params, answer, err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		t.Fatalf("more than one value: %s: err = %v, want %v", answer, err, io.EOF)
+		t.Fatalf("more than one value: %s: got %v, want %v", answer, err, io.EOF)
 	}
 	return answer
 }

@@ -65,12 +65,12 @@ func TestOnlyOfferedMethods(t *testing.T) {
 			}
 			for _, name := range test.want {
 				if !c.Capabilities.Has(name) {
-					t.Errorf("%s is not declared: c.Capabilities.Has(name) = false, want true", name)
+					t.Errorf("the capability %s is not declared in %v, want it", name, c.Capabilities)
 				}
 			}
 			for _, method := range test.refused {
 				if err := c.Call(method, nil, nil); !errors.Is(err, jsonrpc.MethodNotFound) {
-					t.Errorf("%s: c.Call(method, nil, nil) = %v, want %v", method, err, jsonrpc.MethodNotFound)
+					t.Errorf("%s: got %v, want %v", method, err, jsonrpc.MethodNotFound)
 				}
 			}
 		})
@@ -144,18 +144,25 @@ func TestAddRefuses(t *testing.T) {
 
 func TestRemove(t *testing.T) {
 	s := fixture.New(t, mcp.Options{Logger: quietLogger()})
-	if !s.RemoveTool("add") || s.RemoveTool("add") {
-		t.Error(`RemoveTool does not tell what was there; want s.RemoveTool("add") and !s.RemoveTool("add")`)
+	for _, test := range []struct {
+		call string
+		got  bool
+		want bool
+	}{
+		{`RemoveTool("add")`, s.RemoveTool("add"), true},
+		{`RemoveTool("add") again`, s.RemoveTool("add"), false},
+		{`RemoveResource("note://logo")`, s.RemoveResource("note://logo"), true},
+		{`RemoveResource("note://logo") again`, s.RemoveResource("note://logo"), false},
+		{`RemoveResourceTemplate("note://by-id/{id}{?page}")`, s.RemoveResourceTemplate("note://by-id/{id}{?page}"), true},
+		{`RemoveResourceTemplate("x")`, s.RemoveResourceTemplate("x"), false},
+		{`RemovePrompt("plain")`, s.RemovePrompt("plain"), true},
+		{`RemovePrompt("plain") again`, s.RemovePrompt("plain"), false},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s = %t, want %t", test.call, test.got, test.want)
+		}
 	}
-	if !s.RemoveResource("note://logo") || s.RemoveResource("note://logo") {
-		t.Error(`RemoveResource does not tell what was there; want s.RemoveResource("note://logo") and !s.RemoveResource("note://logo")`)
-	}
-	if !s.RemoveResourceTemplate("note://by-id/{id}{?page}") || s.RemoveResourceTemplate("x") {
-		t.Error(`RemoveResourceTemplate does not tell what was there; want s.RemoveResourceTemplate("note://by-id/{id}{?page}") and !s.RemoveResourceTemplate("x")`)
-	}
-	if !s.RemovePrompt("plain") || s.RemovePrompt("plain") {
-		t.Error(`RemovePrompt does not tell what was there; want s.RemovePrompt("plain") and !s.RemovePrompt("plain")`)
-	}
+
 	if err := mcp.AddTool(s, fixture.AddTool(), fixture.Add); err != nil {
 		t.Errorf("adding again what was removed: %v", err)
 	}
@@ -176,8 +183,11 @@ func TestNamePrefix(t *testing.T) {
 		s.AddPrompt(mcp.Prompt{Name: "review"}, prompt), mcp.AddPrompt(s, mcp.Prompt{Name: "sum"}, text), s.AddPrompt(mcp.Prompt{Name: "old"}, prompt),
 		s.CompletePrompt("review", complete),
 	)
-	if err != nil || !s.RemoveTool("old") || !s.RemovePrompt("old") {
-		t.Fatalf(`adding and removing: %v; want no error and s.RemoveTool("old") and s.RemovePrompt("old")`, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tool, prompt := s.RemoveTool("old"), s.RemovePrompt("old"); !tool || !prompt {
+		t.Fatalf("RemoveTool(old) = %t, RemovePrompt(old) = %t; want true and true", tool, prompt)
 	}
 	client := mcptest.Connect(t, s)
 	var names []string
@@ -191,7 +201,7 @@ func TestNamePrefix(t *testing.T) {
 		t.Errorf("the names are %s, want %s", got, want)
 	}
 	if result := client.CallTool("git_show", nil); result.IsError {
-		t.Errorf("git_show: result.IsError = true, want false (result.Text(): %q)", result.Text())
+		t.Errorf("git_show returns the error %s, want success", result.Text())
 	}
 }
 
@@ -216,7 +226,7 @@ func TestProvide(t *testing.T) {
 			})
 		}
 		if got := c.CallTool("look", nil).Text(); !strings.Contains(got, " and "+string(revision)+", of the hook, <nil>, look") {
-			t.Errorf(`in revision: c.CallTool("look", nil).Text() = %q, want it to contain %q (revision: %q)`, got, " and "+string(revision)+", of the hook, <nil>, look", revision)
+			t.Errorf("in revision: got %q, want it to contain %q (revision: %q)", got, " and "+string(revision)+", of the hook, <nil>, look", revision)
 		}
 	}
 }
@@ -252,10 +262,10 @@ func TestHook(t *testing.T) {
 	c := mcptest.Connect(t, s)
 	var result mcp.ToolResult
 	if err := c.Call("tools/call", map[string]any{"name": "asks", "_meta": map[string]any{"x": 1}}, &result); err != nil || result.Text() != `from the hook asks {"x":1}` {
-		t.Errorf(`the tool returned %q, %v; want no error and result.Text() == "from the hook asks {\"x\":1}"`, result.Text(), err)
+		t.Errorf(`the tool returned %q, %v; want no error and Text "from the hook asks {\"x\":1}"`, result.Text(), err)
 	}
 	if err := c.Call("tools/call", map[string]any{"name": "forbidden"}, nil); !errors.Is(err, jsonrpc.Code(-7)) || err.Error() != "not you, mcptest" {
-		t.Errorf(`what the hook refuses gives %v; want err == jsonrpc.Code(-7) and err == "not you, mcptest"`, err)
+		t.Errorf(`a call that the hook refuses gives %v, want the code -7 and "not you, mcptest"`, err)
 	}
 	if err := c.Call("tools/call", map[string]any{"name": "forbidden", "uri": "harmless", "_meta": map[string]any{"name": "harmless"}}, nil); !errors.Is(err, jsonrpc.Code(-7)) {
 		t.Errorf("what is hidden from the hook: got %v, want %v", err, jsonrpc.Code(-7))
@@ -327,13 +337,13 @@ func TestOffersAreFixedPerSession(t *testing.T) {
 		early.Next("notifications/tools/list_changed")
 		synctest.Wait()
 		if more := early.Received(); len(more) != 0 {
-			t.Errorf("the early client is told: early.Received() = %+v, want it empty", more)
+			t.Errorf("the early client got %+v, want nothing", more)
 		}
 		if err := early.Call("prompts/list", nil, nil); !errors.Is(err, jsonrpc.MethodNotFound) {
-			t.Errorf(`the early client's prompts/list: early.Call("prompts/list", nil, nil) = %v, want %v`, err, jsonrpc.MethodNotFound)
+			t.Errorf("the early client's prompts/list: got %v, want %v", err, jsonrpc.MethodNotFound)
 		}
 		if late := mcptest.Connect(t, s); len(late.Prompts()) != 1 {
-			t.Errorf("the late client does not see the prompt: len(late.Prompts()) = %v, want 1", len(late.Prompts()))
+			t.Errorf("the late client sees %d prompts, want 1", len(late.Prompts()))
 		}
 	})
 }
@@ -352,7 +362,7 @@ func TestBurst(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got := c.Received(); len(got) != 1 {
-			t.Errorf("30 changes in 150 ms make: len(got) = %v, want 1", len(got))
+			t.Errorf("30 changes in 150 ms make %d notifications, want 1: %+v", len(got), got)
 		}
 		// A server that changes continuously still sends notifications.
 		for i := range 100 {
@@ -365,7 +375,7 @@ func TestBurst(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got := c.Received(); len(got) < 3 || len(got) > 5 {
-			t.Errorf("changes for half a second make %d notifications; want len(got) >= 3 and len(got) <= 5", len(got)-1)
+			t.Errorf("changes for half a second make %d notifications, want 3 to 5", len(got))
 		}
 	})
 }
@@ -392,7 +402,7 @@ func TestSession(t *testing.T) {
 		t.Errorf("session = revision %v, client %+v, want %v, me", session.Revision(), call.Client(), mcp.Revision20250326)
 	}
 	if caps := call.ClientCapabilities(); !caps.Has("sampling") || !caps.Has("unheard/of") || caps.Has("roots") {
-		t.Errorf(`capabilities = %s; want caps.Has("sampling") and caps.Has("unheard/of") and !caps.Has("roots")`, caps)
+		t.Errorf("the capabilities are %s; want sampling and unheard/of, and no roots", caps)
 	}
 }
 
@@ -402,10 +412,10 @@ func TestSeveralSessions(t *testing.T) {
 	old := mcptest.ConnectWith(t, s, mcptest.Options{Revision: mcp.Revision20241105})
 	young := mcptest.Connect(t, s)
 	if tools := old.Tools(); tools[0].Title != "" || tools[0].OutputSchema != nil {
-		t.Errorf(`the older client is told %+v; want tools[0].Title == "" and tools[0].OutputSchema == nil`, tools[0])
+		t.Errorf("the older client gets the tool %+v, want it without title and output schema", tools[0])
 	}
 	if tools := young.Tools(); tools[0].Title == "" || tools[0].OutputSchema == nil {
-		t.Errorf(`the younger client is told %+v; want tools[0].Title != "" and tools[0].OutputSchema != nil`, tools[0])
+		t.Errorf("the younger client gets the tool %+v, want it with title and output schema", tools[0])
 	}
 	s.RemoveTool("add")
 	s.RemovePrompt("plain")
@@ -426,7 +436,7 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				if got := c.CallTool("add", map[string]any{"a": i, "b": 1}).Text(); got == "" {
-					t.Errorf(`add says nothing: c.CallTool("add", map[string]any{"a": i, "b": 1}).Text() = %q, want not ""`, got)
+					t.Errorf(`add says nothing: got %q, want not ""`, got)
 				}
 				c.Tools()
 				c.Resources()
@@ -479,7 +489,7 @@ func TestScopes(t *testing.T) {
 		"completion/complete": `{"ref":{"type":"ref/prompt","name":"tool"},"argument":{"name":"id","value":""}}`,
 	} {
 		if err := eve.Call(method, json.RawMessage(params), nil); !errors.Is(err, jsonrpc.InvalidRequest) || !strings.Contains(err.Error(), "needs a token with the scopes notes:") {
-			t.Errorf(`%s without the scopes: %v; want err == %v and err containing "needs a token with the scopes notes:"`, method, err, jsonrpc.InvalidRequest)
+			t.Errorf(`%s without the scopes: %v; want the code of %v and "needs a token with the scopes notes:"`, method, err, jsonrpc.InvalidRequest)
 		}
 		for _, client := range []*mcptest.Client{local, ada} {
 			if err := client.Call(method, json.RawMessage(params), nil); err != nil {
@@ -487,14 +497,18 @@ func TestScopes(t *testing.T) {
 			}
 		}
 	}
-	if len(eve.Tools()) != 2 || len(eve.Prompts()) != 1 || len(eve.Resources()) != 2 || len(eve.ResourceTemplates()) != 1 {
-		t.Error("a list without the scopes is shorter; want len(eve.Tools()) == 2 and len(eve.Prompts()) == 1 and len(eve.Resources()) == 2 and len(eve.ResourceTemplates()) == 1")
+	for list, n := range map[string][2]int{
+		"tools": {len(eve.Tools()), 2}, "prompts": {len(eve.Prompts()), 1}, "resources": {len(eve.Resources()), 2}, "resource templates": {len(eve.ResourceTemplates()), 1},
+	} {
+		if got, want := n[0], n[1]; got != want {
+			t.Errorf("without the scopes, the client sees %d %s, want %d", got, list, want)
+		}
 	}
 	stateless := mcptest.ConnectWith(t, s, mcptest.Options{Revision: mcp.Latest})
 	for _, uri := range []string{"note://one", "note://all/1"} {
 		var result json.RawMessage
 		if err := stateless.Call("resources/read", map[string]string{"uri": uri}, &result); err != nil || !strings.Contains(string(result), `"cacheScope":"private"`) {
-			t.Errorf(`%s: %s, %v; want no error and string(result) containing "\"cacheScope\":\"private\""`, uri, result, err)
+			t.Errorf(`%s: %s, %v; want no error and result containing "\"cacheScope\":\"private\""`, uri, result, err)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 // that names its revision is stateless, any other belongs to the session. Methods are the same for
 // both.
 //
-// For a tools/call, newCall reads the params, check or checkStateless checks whether the session
+// For a tools/call, newCall reads the params, check or checkStateless decides whether the session
 // serves the request, serve calls the hook, run calls the method, callTool calls the tool's handler,
 // and render and AppendJSON write the result.
 func (s *Session) handle(ctx context.Context, req *jsonrpc.Request) (any, error) {

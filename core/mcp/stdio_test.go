@@ -173,7 +173,7 @@ func TestStrayPrints(t *testing.T) {
 	p := start(t, "noisy")
 	p.send(handshake)
 	if id, line := p.next(); id != `"init"` {
-		t.Fatalf(`the first line is %s: id = %q, want "\"init\""`, line, id)
+		t.Fatalf(`the first line is %s: got %q, want "\"init\""`, line, id)
 	}
 	for i := range 100 {
 		p.call(i, "talk")
@@ -184,14 +184,14 @@ func TestStrayPrints(t *testing.T) {
 	}
 	p.in.Close()
 	if rest := p.wait(10 * time.Second); len(rest) != 0 {
-		t.Errorf("after the end: p.wait(10 * time.Second) = %q, want it empty", rest)
+		t.Errorf("after the end, the server sends %q, want nothing", rest)
 	}
 	for _, want := range []string{
 		"a line from the start", "half a line from the start", "a goroutine and its copy of os.Stdout", "a line from main",
 		"a lie", "half a line", "through package log", "through the descriptor", "from a child process",
 	} {
 		if !strings.Contains(p.stderr.String(), want) && !(runtime.GOOS == "windows" && want == "from a child process") {
-			t.Errorf("standard error lacks %q", want)
+			t.Errorf("standard error is\n%s\nwant it to contain %q", p.stderr.String(), want)
 		}
 	}
 }
@@ -202,14 +202,14 @@ func TestPrintsBeforeServing(t *testing.T) {
 	t.Parallel()
 	p := start(t, "late")
 	if !p.out.Scan() || p.out.Text() != "late: a line from main" {
-		t.Fatalf(`the first line is %q; want p.out.Scan() and p.out.Text() == "late: a line from main"`, p.out.Text())
+		t.Fatalf(`the first line is %q (%v), want "late: a line from main"`, p.out.Text(), p.out.Err())
 	}
 	p.send(handshake)
 	p.next()
 	for i := range 10 {
 		p.call(i, "talk")
 		if id, line := p.next(); id != fmt.Sprint(i) {
-			t.Fatalf("call: id = %q, want %q (i: %v) (line: %q)", id, fmt.Sprint(i), i, line)
+			t.Fatalf("the answer has the id %s, want %d: %s", id, i, line)
 		}
 	}
 	p.in.Close()
@@ -242,15 +242,15 @@ func TestEndOfProcess(t *testing.T) {
 			p.call(3, "stubborn")
 			p.send(`{"jsonrpc":"2.0","id":4,"method":"ping"}` + "\n")
 			if id, line := p.next(); id != "4" {
-				t.Fatalf(`the ping is answered by %s: id = %q, want "4"`, line, id)
+				t.Fatalf(`the ping is answered by %s: got %q, want "4"`, line, id)
 			}
 			end(p)
 			said := strings.Join(p.wait(15*time.Second), "\n")
 			if !strings.Contains(said, "rested") || !strings.Contains(said, "woken") {
-				t.Errorf("at the end, the server said\n%s; want said containing \"rested\" and said containing \"woken\"", said)
+				t.Errorf("at the end, the server said\n%s; want said containing \"rested\" and \"woken\"", said)
 			}
 			if !strings.Contains(p.stderr.String(), "still running") {
-				t.Errorf(`nothing is logged about the call that did not end: p.stderr.String() = %q, want it to contain "still running"`, p.stderr.String())
+				t.Errorf(`standard error is %q, want it to contain "still running"`, p.stderr.String())
 			}
 		})
 	}
@@ -285,7 +285,7 @@ func TestSecondSignal(t *testing.T) {
 	close(ended)
 	var exit *exec.ExitError
 	if err := p.cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
-		t.Errorf("the process ended with %v, not by the signal; want errors.As(err, &exit) and exit.Sys().(syscall.WaitStatus).Signal() == %v", err, syscall.SIGTERM)
+		t.Errorf("the process ended with %v, want the signal %v", err, syscall.SIGTERM)
 	}
 }
 
@@ -311,13 +311,13 @@ func TestClientVanishes(t *testing.T) {
 	}
 	io.WriteString(in, handshake)
 	if !bufio.NewScanner(out).Scan() {
-		t.Fatal("no answer to initialize: bufio.NewScanner(out).Scan() = false, want true")
+		t.Fatal("the server sends no answer to initialize, want one")
 	}
 	out.Close()
 	stderr.Close()
 	io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"talk"}}`+"\n")
 	var exit *exec.ExitError
 	if err := cmd.Wait(); err != nil && (!errors.As(err, &exit) || !exit.Exited()) {
-		t.Errorf("the process ended with %v", err)
+		t.Errorf("the process ended with %v, want it to exit by itself", err)
 	}
 }

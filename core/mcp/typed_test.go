@@ -103,10 +103,10 @@ func TestDecode(t *testing.T) {
 	result := &mcp.ToolResult{StructuredContent: json.RawMessage(`{"sum":3,"SUM":4}`)}
 	var out fixture.AddOutput
 	if err := result.Decode(&out); err != nil || out.Sum != 3 {
-		t.Errorf("got %+v, %v; want no error and out.Sum == 3", out, err)
+		t.Errorf("got %+v, %v; want no error and Sum 3", out, err)
 	}
 	if err := mcp.TextResult("x").Decode(&out); err == nil {
-		t.Error(`there is nothing to decode, and nothing is said: mcp.TextResult("x").Decode(&out) = nil, want an error`)
+		t.Error("there is nothing to decode, and nothing is said: got no error, want one")
 	}
 }
 
@@ -145,12 +145,12 @@ func FuzzCallTool(f *testing.F) {
 			Arguments map[string]any `json:"arguments"`
 		}
 		if err := json.Unmarshal(params, &p); err != nil {
-			t.Fatalf("%s ran add", params)
+			t.Fatalf("%s ran add, want it refused: %v", params, err)
 		}
 		a, isA := p.Arguments["a"].(float64)
 		b, isB := p.Arguments["b"].(float64)
 		if !isA || !isB || len(p.Arguments) != 2 || a != in.A || b != in.B {
-			t.Fatalf("%s ran add with %+v and was answered by %s", params, in, answer)
+			t.Fatalf("%s ran add with %+v and was answered by %s; want exactly a %v and b %v", params, in, answer, p.Arguments["a"], p.Arguments["b"])
 		}
 	})
 }

@@ -35,7 +35,7 @@ func TestAddPrompt(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var got mcp.PromptResult
 			if err := mcptest.Serve(t, test.add).Call("prompts/get", map[string]any{"name": "p"}, &got); err != nil || !reflect.DeepEqual(got, test.want) {
-				t.Errorf("got %+v, %v; want no error and reflect.DeepEqual(got, test.want)", got, err)
+				t.Errorf("got %+v, %v; want %+v and no error", got, err, test.want)
 			}
 		})
 	}
@@ -55,7 +55,7 @@ func TestAddPromptArguments(t *testing.T) {
 	}))
 	want := []mcp.PromptArgument{{Name: "code", Description: "What to review, as it is", Required: true}, {Name: "style"}, {Name: "lines", Required: true}}
 	if prompts := client.Prompts(); len(prompts) != 1 || !reflect.DeepEqual(prompts[0].Arguments, want) {
-		t.Errorf("prompts = %+v; want len(prompts) == 1 and reflect.DeepEqual(prompts[0].Arguments, want)", prompts)
+		t.Errorf("the prompts are %+v; want one with the arguments %+v", prompts, want)
 	}
 	for _, test := range []struct {
 		arguments map[string]string
@@ -92,6 +92,6 @@ func TestCompleterBeforeChoices(t *testing.T) {
 	}
 	params := map[string]any{"ref": map[string]any{"type": "ref/prompt", "name": "review"}, "argument": map[string]any{"name": "style", "value": "b"}}
 	if err := mcptest.Connect(t, s).Call("completion/complete", params, &result); err != nil || !reflect.DeepEqual(result.Completion.Values, []string{"mine"}) {
-		t.Errorf(`got %v, %v; want no error and reflect.DeepEqual(result.Completion.Values, []string{"mine"})`, result, err)
+		t.Errorf("got %v, %v; want the values [mine] and no error", result, err)
 	}
 }

@@ -49,14 +49,17 @@ func TestAddResource(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			client := mcptest.Serve(t, test.add)
 			if listed := client.Resources(); len(listed) != 1 || listed[0].MIMEType != test.mime {
-				t.Errorf("listed as %+v; want len(listed) == 1 and listed[0].MIMEType == %q", listed, test.mime)
+				t.Errorf("listed as %+v; want one resource of the type %q", listed, test.mime)
 			}
 			var got struct {
 				Contents contents `json:"contents"`
 			}
 			err := client.Call("resources/read", map[string]any{"uri": "a://a"}, &got)
-			if !reflect.DeepEqual(got.Contents, test.want) || test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
-				t.Errorf("got %+v, %v", got, err)
+			if !reflect.DeepEqual(got.Contents, test.want) {
+				t.Errorf("got %+v, want %+v", got.Contents, test.want)
+			}
+			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+				t.Errorf("got the error %v, want %q", err, test.err)
 			}
 		})
 	}
@@ -82,8 +85,12 @@ func TestAddResourceTemplate(t *testing.T) {
 			Contents []mcp.ResourceContents `json:"contents"`
 		}
 		err := client.Call("resources/read", map[string]any{"uri": uri}, &got)
-		if want == "" && !errors.Is(err, jsonrpc.InvalidParams) || want != "" && (err != nil || got.Contents[0].Text != want) {
-			t.Errorf("%s: got %+v, %v", uri, got, err)
+		if want == "" {
+			if !errors.Is(err, jsonrpc.InvalidParams) {
+				t.Errorf("%s: got %+v, %v; want %v", uri, got, err, jsonrpc.InvalidParams)
+			}
+		} else if err != nil || got.Contents[0].Text != want {
+			t.Errorf("%s: got %+v, %v; want %q and no error", uri, got, err, want)
 		}
 	}
 }

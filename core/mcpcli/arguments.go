@@ -54,13 +54,9 @@ func elementText(p *Property) string {
 		return strings.Join(choices[:5], "|") + "|…"
 	case len(choices) > 0:
 		return strings.Join(choices, "|")
-	case len(p.Kinds) == 0:
-		return "any"
-	case len(p.Kinds) == 1:
-		return p.Kinds[0]
 	}
 	isNull := func(kind string) bool { return kind == "null" }
-	return strings.Join(slices.DeleteFunc(slices.Clone(p.Kinds), isNull), "|")
+	return cmp.Or(strings.Join(slices.DeleteFunc(slices.Clone(p.Kinds), isNull), "|"), "any")
 }
 
 // shownValue returns a JSON value as a user types it.

@@ -39,7 +39,7 @@ func TestForm(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(e.Action) != test.action || string(e.Content) != test.content || !strings.Contains(out.String(), test.says) || strings.Contains(out.String(), "\x1b") {
-			t.Errorf("%q: %s %s, output\n%s; want string(e.Action) == %q and string(e.Content) == %q and out.String() containing %q and out.String() without \"\\x1b\"", test.in, e.Action, e.Content, out, test.action, test.content, test.says)
+			t.Errorf("%q: %s %s, output\n%s; want Action %q, Content %q, out containing %q and out without \"\\x1b\"", test.in, e.Action, e.Content, out, test.action, test.content, test.says)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestQuestionsAreEscaped(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := out.String(); strings.ContainsAny(text, "\u202e\u009b") || strings.Count(text, `\u202e`) < 7 || len(text) > 2*maxMessage {
-		t.Errorf("got %q; want !strings.ContainsAny(text, \"\\u202e\\u009b\") and strings.Count(text, `\\u202e`) >= 7 and len(text) <= 2*maxMessage", text)
+		t.Errorf("got %d bytes %q; want no direction or control characters, at least 7 times their escaped form, and at most %d bytes", len(text), text, 2*maxMessage)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestChoices(t *testing.T) {
 		"more":{"type":"array","items":{"anyOf":[{"const":"x","title":"Ex"},{"const":"y","title":"Why"}]}}
 	},"required":["one"]}`)}
 	if err := a.form(t.Context(), e); err != nil || string(e.Content) != `{"more":["y","x"],"old":"2","one":"b"}` {
-		t.Errorf("got %s, %v\n%s; want no error and string(e.Content) == \"{\\\"more\\\":[\\\"y\\\",\\\"x\\\"],\\\"old\\\":\\\"2\\\",\\\"one\\\":\\\"b\\\"}\"", e.Content, err, out)
+		t.Errorf("got %s, %v\n%s; want no error and Content \"{\\\"more\\\":[\\\"y\\\",\\\"x\\\"],\\\"old\\\":\\\"2\\\",\\\"one\\\":\\\"b\\\"}\"", e.Content, err, out)
 	}
 	for _, want := range []string{"  b: Bear\none, Which one (a|b): ", "  2: Second\n", "  y: Why\nmore (x|y…) [none]: "} {
 		if !strings.Contains(out.String(), want) {
@@ -82,7 +82,7 @@ func TestVisit(t *testing.T) {
 		a, out := asking(in)
 		e := &mcp.URLElicitation{Message: "Sign in", URL: "https://example.com/x"}
 		if err := a.visit(t.Context(), e); err != nil || e.Action != want || !strings.Contains(out.String(), "https://example.com/x") {
-			t.Errorf(`%q: %s, %v, %s; want no error and e.Action == %q and out.String() containing "https://example.com/x"`, in, e.Action, err, out, want)
+			t.Errorf(`%q: %s, %v, %s; want no error, Action %q and out containing "https://example.com/x"`, in, e.Action, err, out, want)
 		}
 	}
 	silent, _ := io.Pipe()
@@ -90,7 +90,7 @@ func TestVisit(t *testing.T) {
 	cancel()
 	a := newAsker(silent, io.Discard, &terminal.Progress{})
 	if err := a.visit(ctx, &mcp.URLElicitation{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("interrupted: a.visit(ctx, &mcp.URLElicitation{}) = %v, want %v", err, context.Canceled)
+		t.Errorf("interrupted: got %v, want %v", err, context.Canceled)
 	}
 }
 

@@ -203,15 +203,12 @@ func (p *Printer) result(r *mcp.ToolResult, raw json.RawMessage) error {
 	if r.IsError {
 		return errors.New(cmp.Or(strings.TrimSpace(terminal.Plain(r.Text())), "the tool returned an error without a message"))
 	}
-	hasText := false
 	for _, block := range r.Content {
 		if err := p.content(block); err != nil {
 			return err
 		}
-		_, isText := block.(mcp.Text)
-		hasText = hasText || isText
 	}
-	if hasText || r.StructuredContent == nil {
+	if r.Text() != "" || r.StructuredContent == nil {
 		return nil
 	}
 	return p.Text(string(terminal.IndentJSON(r.StructuredContent)))

@@ -91,7 +91,7 @@ type inProcess struct {
 }
 
 func (inProcess) Flags(*cobra.Command, *mcpcli.Flags) {}
-func (p inProcess) Find(words []string, _ int) (*mcpcli.Server, []string, error) {
+func (p inProcess) Find(_ context.Context, words []string, _ int) (*mcpcli.Server, []string, error) {
 	connect := func(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
 		if p.failure != nil {
 			return nil, nil, p.failure
@@ -128,24 +128,16 @@ func doWith(ctx context.Context, t *testing.T, target inProcess, dir, stdin stri
 		In: strings.NewReader(stdin), Out: out, Err: &errOut, Dir: dir, Program: "prog", Info: mcp.Implementation{Name: "prog", Version: "1"},
 		Target: func() mcpcli.Target { return target },
 	}
-	started := false
-	root := &cobra.Command{Use: "prog", SilenceErrors: true, SilenceUsage: true, PersistentPreRun: func(*cobra.Command, []string) { started = true }}
+	root := &cobra.Command{Use: "prog"}
 	root.AddCommand(mcpcli.Commands(env)...)
 	root.SetOut(out)
 	root.SetErr(&errOut)
-	root.SetArgs(args)
-	err = root.ExecuteContext(ctx)
-	if err != nil && !started {
-		err = &terminal.UsageError{Err: err}
-	}
-	if err != nil {
-		fmt.Fprintln(&errOut, err)
-	}
+	status := mcpcli.PrintError(mcpcli.Execute(ctx, root, args))
 	text, readErr := os.ReadFile(out.Name())
 	if readErr != nil {
 		t.Fatal(readErr)
 	}
-	return result{terminal.ExitCode(err), string(text), errOut.String()}
+	return result{status, string(text), errOut.String()}
 }
 
 // Arguments are parsed and validated by the tool's schema. Errors have a remedy.
@@ -236,12 +228,12 @@ func TestJSON(t *testing.T) {
 			got := do(t, dir, `{"text":"hi"}`, strings.Fields(args)...)
 			var object map[string]any
 			if err := json.Unmarshal([]byte(got.out), &object); err != nil || got.status != status {
-				t.Errorf("exit code %d, want %d, output\n%s%s", got.status, status, got.out, got.err)
+				t.Errorf("exit code %d, output (%v)\n%s%s; want exit code %d and a JSON object", got.status, err, got.out, got.err, status)
 			}
 		})
 	}
 	if got := do(t, t.TempDir(), "", "tools", "one", "two"); got.status != 2 || !strings.Contains(got.err, "one") {
-		t.Errorf(`got %+v; want got.status == 2 and got.err containing "one"`, got)
+		t.Errorf(`got %+v; want status 2 and err containing "one"`, got)
 	}
 }
 
@@ -254,7 +246,7 @@ func TestLists(t *testing.T) {
 		"prompt greet who=x": "user:\nHello x\n",
 	} {
 		if got := do(t, t.TempDir(), "", append(strings.Fields(args), "--text")...); got.status != 0 || !strings.HasPrefix(got.out, want) {
-			t.Errorf("%s: %+v; want got.status == 0 and got.out starting with %q", args, got, want)
+			t.Errorf("%s: %+v; want status 0 and out starting with %q", args, got, want)
 		}
 	}
 }
@@ -264,7 +256,7 @@ func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		if got := do(t, dir, "", "call", "image", "--text", "--out", "in/here"); got.status != 0 || strings.Count(got.out, filepath.Join(dir, "in", "here")) != 3 {
-			t.Fatalf(`got %+v; want got.status == 0 and strings.Count(got.out, filepath.Join(dir, "in", "here")) == 3`, got)
+			t.Fatalf("got %+v; want status 0 and three paths below in/here", got)
 		}
 	}
 	var names []string
@@ -287,7 +279,7 @@ func TestInterrupt(t *testing.T) {
 	cancelled := false
 	got := doWith(ctx, t, inProcess{cancelled: func() { cancelled = true }}, t.TempDir(), "", "call", "slow", "--text")
 	if got.status != 1 || !strings.Contains(got.err, "interrupted") || !cancelled {
-		t.Errorf(`got %+v; cancelled is %v; want got.status == 1 and got.err containing "interrupted" and cancelled`, got, cancelled)
+		t.Errorf(`got %+v, and the call was cancelled: %t; want status 1, "interrupted" on standard error, and true`, got, cancelled)
 	}
 }
 
@@ -295,10 +287,10 @@ func TestInterrupt(t *testing.T) {
 func TestNoServer(t *testing.T) {
 	target := inProcess{failure: errors.New("no database")}
 	if got := doWith(t.Context(), t, target, t.TempDir(), "", "tools", "--text"); got.status != 1 || !strings.Contains(got.err, "no database") {
-		t.Errorf(`got %+v; want got.status == 1 and got.err containing "no database"`, got)
+		t.Errorf(`got %+v; want status 1 and err containing "no database"`, got)
 	}
 	if got := doWith(t.Context(), t, target, t.TempDir(), "", "__complete", "call", ""); got.status != 0 || strings.Contains(got.out, "echo") {
-		t.Errorf(`got %+v; want got.status == 0 and got.out without "echo"`, got)
+		t.Errorf(`got %+v; want status 0 and out without "echo"`, got)
 	}
 }
 

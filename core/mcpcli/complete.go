@@ -16,7 +16,7 @@ import (
 // complete completes the arguments of a command. It connects to the server, which must be in this
 // process.
 func (c *command) complete(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	server, _, err := c.target.Find(args, -1)
+	server, _, err := c.target.Find(cmd.Context(), args, -1)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

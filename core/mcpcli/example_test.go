@@ -17,7 +17,7 @@ type self struct{ server *mcp.Server }
 
 func (self) Flags(*cobra.Command, *mcpcli.Flags) {}
 
-func (s self) Find(args []string, _ int) (*mcpcli.Server, []string, error) {
+func (s self) Find(_ context.Context, args []string, _ int) (*mcpcli.Server, []string, error) {
 	connect := func(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
 		c, err := client.InProcess(ctx, s.server, o)
 		if err != nil {
@@ -41,14 +41,11 @@ func ExampleCommands() {
 		return
 	}
 	run := func(args ...string) {
-		root := &cobra.Command{Use: "adder", SilenceErrors: true, SilenceUsage: true}
+		root := &cobra.Command{Use: "adder"}
 		env := mcpcli.Env{Out: os.Stdout, Err: os.Stderr, Program: "adder", Target: func() mcpcli.Target { return self{server} }}
 		mcpcli.AddGroup(root, "Calling:", mcpcli.Commands(env)...)
 		mcpcli.Finish(root, "adder 1.0.0")
-		root.SetArgs(args)
-		if err := root.Execute(); err != nil {
-			fmt.Println(err)
-		}
+		mcpcli.PrintError(mcpcli.Execute(context.Background(), root, args))
 	}
 	run("tools", "--text")
 	run("call", "--text", "add", "a=2", "b=3")

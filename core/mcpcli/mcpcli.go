@@ -51,17 +51,14 @@ type Target interface {
 	// Flags adds the target's flags to cmd. common are the flags that all commands have.
 	Flags(cmd *cobra.Command, common *Flags)
 
-	// Find returns the server that a command line names, and the remaining arguments. dash is the
-	// number of arguments before --, or -1 without --.
-	Find(args []string, dash int) (*Server, []string, error)
+	// Find returns the server that a command line names, and the remaining arguments. It may ask the
+	// user for consent and input. dash is the number of arguments before --, or -1 without --.
+	Find(ctx context.Context, args []string, dash int) (*Server, []string, error)
 }
 
 // A Server is a server that a command calls.
 type Server struct {
 	Name string
-
-	// Prepare asks the user for consent and input before Connect. It may be nil.
-	Prepare func(ctx context.Context) error
 
 	// Connect connects to the server. end closes the client and stops the server.
 	Connect func(ctx context.Context, o client.Options) (c *client.Client, end func() error, err error)
@@ -163,19 +160,14 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 		if err := c.flags.Check(); err != nil {
 			return err
 		}
-		server, rest, err := c.target.Find(args, cmd.ArgsLenAtDash())
+		ctx, stop := Interruptible(cmd.Context())
+		defer stop()
+		server, rest, err := c.target.Find(ctx, args, cmd.ArgsLenAtDash())
 		if err != nil {
 			return err
 		}
-		ctx, stop := Interruptible(cmd.Context())
-		defer stop()
 		if server.Refuse == nil {
 			server.Refuse = func(string) error { return nil }
-		}
-		if server.Prepare != nil {
-			if err := server.Prepare(ctx); err != nil {
-				return err
-			}
 		}
 		s := &session{server: server, printer: NewPrinter(c.Env, &c.flags), progress: &terminal.Progress{Out: c.Err, Quiet: c.flags.Verbose}}
 		if s.printer.dir = c.out; !filepath.IsAbs(c.out) {
@@ -233,13 +225,9 @@ type Fault struct {
 	Status  int    `json:"status"` // the exit code
 }
 
-// Report calls do. If the output is JSON, it prints the error as JSON, unless do has printed it. It
-// escapes the error with [terminal.Plain], because it may quote a server.
+// Report calls do. If the output is JSON, it prints the error as JSON, unless do has printed it.
 func Report(env Env, flags *Flags, do func() error) error {
 	err := do()
-	if err != nil && terminal.Plain(err.Error()) != err.Error() {
-		err = &plainError{err}
-	}
 	if _, printed := errors.AsType[*terminal.ReportedError](err); err == nil || printed || !flags.PrintsJSON(env.Out) {
 		return err
 	}
@@ -248,10 +236,3 @@ func Report(env Env, flags *Flags, do func() error) error {
 	}
 	return &terminal.ReportedError{Err: err}
 }
-
-// A plainError is an error whose text is safe to print.
-type plainError struct{ err error }
-
-func (e *plainError) Error() string { return terminal.Plain(e.err.Error()) }
-
-func (e *plainError) Unwrap() error { return e.err }

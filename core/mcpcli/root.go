@@ -1,6 +1,7 @@
 package mcpcli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -50,10 +51,39 @@ func Finish(root *cobra.Command, version string) {
 	root.PersistentFlags().BoolFunc("no-color", "print without colors (also if NO_COLOR is set)", func(text string) error {
 		on, err := strconv.ParseBool(text)
 		if on {
-			err = os.Setenv("NO_COLOR", "1") // also for the programs that a command starts
+			err = os.Setenv("NO_COLOR", "1") // and for the programs that a command starts
 		}
 		return err
 	})
+}
+
+// Execute runs a command line that [Finish] has completed, for [PrintError]. Errors that cobra finds
+// before a command starts are usage errors.
+func Execute(ctx context.Context, root *cobra.Command, args []string) (*cobra.Command, error) {
+	root.SilenceErrors, root.SilenceUsage = true, true
+	started := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && !started {
+		err = &terminal.UsageError{Err: err}
+	}
+	return cmd, err
+}
+
+// PrintError prints the error of a command, and returns the exit code. It escapes the error with
+// [terminal.Plain], because it may quote a server. An error without text is not printed.
+func PrintError(cmd *cobra.Command, err error) int {
+	status := terminal.ExitCode(err)
+	if err == nil || err.Error() == "" {
+		return status
+	}
+	out := cmd.ErrOrStderr()
+	fmt.Fprintf(out, "%s %s\n", terminal.Red.On(out, cmd.Root().Name()+":"), terminal.Plain(err.Error()))
+	if status == terminal.ExitUsage {
+		fmt.Fprintf(out, "Run '%s --help' for usage.\n", cmd.CommandPath())
+	}
+	return status
 }
 
 func printLine(cmd *cobra.Command, text string) error {

@@ -92,13 +92,13 @@ func TestStarting(t *testing.T) {
 	s := newTestSite(t, newFixture(t, mcp.Options{}), mcphttp.Options{Started: func() bool { return started }})
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`
 	if a := s.do("POST", list, statelessHeaders("tools/list", "")...); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
-		t.Errorf(`got %s %s; want a.StatusCode == 503 and a.Header.Get("Retry-After") != ""`, a.Status, a.body)
+		t.Errorf("got %s %v %s; want 503 with the header Retry-After", a.Status, a.Header, a.body)
 	}
 	if a := s.post("earlier", `{"jsonrpc":"2.0","id":1,"method":"ping"}`); a.StatusCode != 404 {
-		t.Errorf("a session gets: a.StatusCode = %v, want 404 (a.Status: %q) (a.body: %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("a session gets: got %v, want 404 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
 	}
 	started = true
 	if a := s.do("POST", list, statelessHeaders("tools/list", "")...); a.StatusCode != 200 {
-		t.Errorf("a.StatusCode = %v, want 200 (a.Status: %q) (a.body: %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("got %s %s, want 200", a.Status, a.body)
 	}
 }

@@ -47,13 +47,13 @@ func FuzzHTTP(f *testing.F) {
 		}
 		w := ask(method, headers, body)
 		if !slices.Contains([]int{200, 202, 204, 400, 404, 405, 406, 413, 415}, w.Code) {
-			t.Errorf("%s: []int{200, 202, 204, 400, 404, 405, 406, 413, 415} = %+v, want it to contain %v (w.Body: %+v)", method, []int{200, 202, 204, 400, 404, 405, 406, 413, 415}, w.Code, w.Body)
+			t.Errorf("%s: []int{200, 202, 204, 400, 404, 405, 406, 413, 415} = %+v, want it to contain %v (Body %+v)", method, []int{200, 202, 204, 400, 404, 405, 406, 413, 415}, w.Code, w.Body)
 		}
 		if w.Header().Get("Content-Type") == "application/json" && !json.Valid(w.Body.Bytes()) {
 			t.Errorf("the answer is not JSON: %q", w.Body)
 		}
 		if w := ask("POST", "Content-Type: application/json\nMcp-Session-Id: S", `{"jsonrpc":"2.0","id":"p","method":"ping"}`); method != "DELETE" && w.Code != 200 {
-			t.Errorf("afterwards the session gives %d %s", w.Code, w.Body)
+			t.Errorf("after %s, a ping of the session gives %d %s, want 200", method, w.Code, w.Body)
 		}
 	})
 }
@@ -78,7 +78,7 @@ func fuzzedHandler(t *testing.T) (*mcphttp.Handler, string) {
 	}
 	session := post("", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}`).Header().Get("Mcp-Session-Id")
 	if w := post(session, `{"jsonrpc":"2.0","method":"notifications/initialized"}`); w.Code != 202 {
-		t.Fatalf("w.Code = %v, want 202 (w.Body: %+v)", w.Code, w.Body)
+		t.Fatalf("initialized gives %d %s, want 202", w.Code, w.Body)
 	}
 	return h, session
 }

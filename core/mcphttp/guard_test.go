@@ -231,11 +231,13 @@ func TestGuard(t *testing.T) {
 		response := sendRequest(t, test.door, test.request, test.headers...)
 		text := read(t, response)
 		if response.StatusCode != test.status {
-			t.Errorf("response.StatusCode = %v, want %v (test.request: %q) (test.headers: %q)", response.StatusCode, test.status, test.request, test.headers)
+			t.Errorf("%[3]s with %[4]q gives %[1]d, want %[2]d", response.StatusCode, test.status, test.request, test.headers)
 		}
 		served := strings.HasPrefix(test.request, "POST ") && test.status == 200
-		if !served && response.Header.Get("X-Content-Type-Options") != "nosniff" || !served && response.Header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s with %q has the headers %v", test.request, test.headers, response.Header)
+		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"} {
+			if got := response.Header.Get(name); !served && got != want {
+				t.Errorf("%s with %q has the header %s: %q, want %q", test.request, test.headers, name, got, want)
+			}
 		}
 		if test.status == 405 || test.status < 400 {
 			continue
@@ -252,7 +254,7 @@ func TestGuard(t *testing.T) {
 			}
 		}
 		if err := json.Unmarshal([]byte(text), &refused); err != nil || refused.Version != "2.0" || refused.ID != nil || refused.Error.Code != -32600 || refused.Error.Message == "" {
-			t.Errorf("%s with %q is refused with %s: %v", test.request, test.headers, text, err)
+			t.Errorf(`%s with %q is refused with %s (%v); want version 2.0, no id, the code -32600 and a message`, test.request, test.headers, text, err)
 		}
 	}
 }
@@ -276,11 +278,11 @@ func TestRemedies(t *testing.T) {
 		var refused struct{ Error struct{ Message string } }
 		text := read(t, sendRequest(t, d, test.request, test.header))
 		if err := json.Unmarshal([]byte(text), &refused); err != nil || !strings.Contains(refused.Error.Message, test.says) {
-			t.Errorf("%s with %.80q returned %s; want no error and refused.Error.Message containing %q", test.request, test.header, text, test.says)
+			t.Errorf("%s with %.80q is refused with %s (%v); want a message containing %q", test.request, test.header, text, err, test.says)
 		}
 	}
 	if !strings.Contains(logged.String(), "https://evil.example.com") {
-		t.Errorf(`the log does not name an origin: logged.String() = %q, want it to contain "https://evil.example.com"`, logged.String())
+		t.Errorf("the log is %q, want it to name the origin https://evil.example.com", logged.String())
 	}
 }
 
@@ -289,12 +291,12 @@ func TestRefusalLogged(t *testing.T) {
 	var logged bytes.Buffer
 	d := newTestGuard(t, loopback(), Options{}, ServeOptions{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 	read(t, sendRequest(t, d, "POST /nothing"))
-	if text := logged.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `msg=refused method=POST path=/nothing status=404 error="/nothing does not exist`) {
-		t.Errorf("the log is\n%s; want strings.Count(text, \"\\n\") == 1 and text containing \"msg=refused method=POST path=/nothing status=404 error=\\\"/nothing does not exist\"", text)
+	if text, want := logged.String(), `msg=refused method=POST path=/nothing status=404 error="/nothing does not exist`; strings.Count(text, "\n") != 1 || !strings.Contains(text, want) {
+		t.Errorf("the log is\n%s\nwant one line containing\n%s", text, want)
 	}
 	logged.Reset()
 	if read(t, sendRequest(t, d, "POST /mcp")); logged.Len() > 0 {
-		t.Errorf("what is not refused: logged.Len() = %v, want at most 0 (logged.String(): %q)", logged.Len(), logged.String())
+		t.Errorf("a request that is not refused is logged as %q, want nothing", logged.String())
 	}
 }
 
@@ -323,22 +325,22 @@ func TestGates(t *testing.T) {
 		text := read(t, response)
 		challenges := strings.Join(response.Header["Www-Authenticate"], "|")
 		if response.StatusCode != test.status || challenges != test.challenges || !strings.Contains(text, test.body) {
-			t.Errorf("%q: %d, %s, %s; want response.StatusCode == %v and challenges == %q and text containing %q", test.headers, response.StatusCode, challenges, text, test.status, test.challenges, test.body)
+			t.Errorf("%q: %d, the challenges %s, %s; want %d, the challenges %s and text containing %q", test.headers, response.StatusCode, challenges, text, test.status, test.challenges, test.body)
 		}
 		if retry := response.Header.Get("Retry-After"); (retry != "") != (test.status == 503) {
-			t.Errorf(`(retry != "") = %v, want %v (test.headers: %q) (retry: %q)`, (retry != ""), (test.status == 503), test.headers, retry)
+			t.Errorf(`%q: the header Retry-After is %q, want one only with the status 503; the status is %d`, test.headers, retry, test.status)
 		}
 		if strings.Contains(text, "eyJsecret") {
-			t.Errorf(`%q: an error of ours is told to everybody: text = %q, want it without "eyJsecret"`, test.headers, text)
+			t.Errorf(`%q: an error of ours is told to everybody: got %q, want it without "eyJsecret"`, test.headers, text)
 		}
 	}
 	for _, secret := range []string{key, "other", "Basic", "eDp5"} {
 		if strings.Contains(logged.String(), secret) {
-			t.Errorf("logged.String() = %q, want it without %q", logged.String(), secret)
+			t.Errorf("the log is %q, want it without the secret %q", logged.String(), secret)
 		}
 	}
 	if !strings.Contains(logged.String(), "no route to the issuer") {
-		t.Errorf(`an error of ours: logged.String() = %q, want it to contain "no route to the issuer"`, logged.String())
+		t.Errorf(`the log is %q, want it to contain "no route to the issuer"`, logged.String())
 	}
 }
 
@@ -347,7 +349,7 @@ func TestPreflight(t *testing.T) {
 	response := sendRequest(t, d, "OPTIONS /mcp", "Origin: https://app.example.com", "Access-Control-Request-Method: POST",
 		"Access-Control-Request-Headers: content-type,mcp-param-city", "Access-Control-Request-Headers: Mcp-Param-Unit")
 	if response.StatusCode != 204 {
-		t.Fatalf("response.StatusCode = %v, want 204", response.StatusCode)
+		t.Fatalf("the preflight gives %s, want 204", response.Status)
 	}
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Origin":      "https://app.example.com",
@@ -362,16 +364,16 @@ func TestPreflight(t *testing.T) {
 		}
 	}
 	if vary := response.Header.Get("Vary"); !strings.HasPrefix(vary, "Origin") {
-		t.Errorf(`Vary: response.Header.Get("Vary") = %q, want the prefix "Origin"`, vary)
+		t.Errorf(`Vary: got %q, want the prefix "Origin"`, vary)
 	}
 	if response := sendRequest(t, d, "OPTIONS /mcp", "Origin: https://evil.example.com", "Access-Control-Request-Method: POST"); response.StatusCode != 403 {
-		t.Errorf("the preflight of another: response.StatusCode = %v, want 403", response.StatusCode)
+		t.Errorf("the preflight of another: got %v, want 403", response.StatusCode)
 	}
 	if response := sendRequest(t, d, "POST /mcp", "Origin: https://app.example.com"); response.StatusCode != 401 || response.Header.Get("Access-Control-Allow-Origin") == "" {
-		t.Errorf(`a page cannot read that it needs a key: %d %v; want response.StatusCode == 401 and response.Header.Get("Access-Control-Allow-Origin") != ""`, response.StatusCode, response.Header)
+		t.Errorf("a request of a page without a key gives %d %v, want 401 and the header Access-Control-Allow-Origin", response.StatusCode, response.Header)
 	}
 	if response := sendRequest(t, d, "POST /mcp", "X-Api-Token: "+key); response.Header.Get("Access-Control-Allow-Origin") != "" {
-		t.Errorf(`there was no origin, and the answer: response.Header.Get("Access-Control-Allow-Origin") = %q, want "" (response.Header: %+v)`, response.Header.Get("Access-Control-Allow-Origin"), response.Header)
+		t.Errorf(`there was no origin, and the answer: got %q, want "" (Header %+v)`, response.Header.Get("Access-Control-Allow-Origin"), response.Header)
 	}
 }
 

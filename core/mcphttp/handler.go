@@ -10,7 +10,7 @@
 //
 // [Serve] is such a server, with authentication, health checks, limits for connections and an
 // orderly shutdown. It checks each request before the handler gets it, in this order: Host and
-// Origin (403), path (404), credentials (401).
+// Origin (403), the limit of connections (503), path (404), credentials (401).
 //
 // # Hosts and origins
 //

@@ -153,15 +153,15 @@ func TestHTTPEras(t *testing.T) {
 			t.Errorf("%s: a call gives %s %q", r, a.Status, a.body)
 		}
 		if a := s.do("DELETE", "", "Mcp-Session-Id: "+id); a.StatusCode != 204 {
-			t.Errorf("%s: DELETE: a.StatusCode = %v, want 204 (a.Status: %q)", r, a.StatusCode, a.Status)
+			t.Errorf("%s: DELETE: got %v, want 204 (Status %q)", r, a.StatusCode, a.Status)
 		}
 		if a := s.post(id, call+`}}`); a.StatusCode != 404 {
-			t.Errorf("%s: a call of an ended session: a.StatusCode = %v, want 404 (a.Status: %q)", r, a.StatusCode, a.Status)
+			t.Errorf("%s: a call of an ended session: got %v, want 404 (Status %q)", r, a.StatusCode, a.Status)
 		}
 	}
 	a := s.do("POST", call+`,`+meta+`}}`, statelessHeaders("tools/call", "add")...)
 	if a.StatusCode != 200 || a.Header.Get("Mcp-Session-Id") != "" || !strings.Contains(a.body, `"resultType":"complete"`) {
-		t.Errorf(`a call of 2026-07-28 gives %s %q; want a.StatusCode == 200 and a.Header.Get("Mcp-Session-Id") == "" and a.body containing "\"resultType\":\"complete\""`, a.Status, a.body)
+		t.Errorf(`a call of 2026-07-28 gives %s, session %q, %s; want 200, no session and "resultType":"complete"`, a.Status, a.Header.Get("Mcp-Session-Id"), a.body)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestHTTPStatus(t *testing.T) {
 				t.Errorf("got %s %s\nwant %d, %s", a.Status, a.body, test.status, test.want)
 			}
 			if a.StatusCode == 405 && a.Header.Get("Allow") == "" {
-				t.Error("405 without Allow")
+				t.Errorf("the status is 405 without the header Allow: %v", a.Header)
 			}
 			if a.StatusCode == 403 && a.Header.Get("WWW-Authenticate") != `Bearer scope="notes:read notes:write"` {
 				t.Errorf("the challenge is %q", a.Header.Get("WWW-Authenticate"))
@@ -324,11 +324,11 @@ func TestHTTPScopesInSessions(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"scoped"}}`
 	for _, body := range []string{call, `[` + call + `]`, `[{"jsonrpc":"2.0","id":8,"method":"ping"},` + call + `]`} {
 		if a := s.post(session, body, "X-Test-User: ann"); !strings.Contains(a.body, "notes:read") || ran {
-			t.Errorf(`%s gives %s %s; want a.body containing "notes:read" and !ran`, body, a.Status, a.body)
+			t.Errorf("%s gives %s %s, and the tool ran: %t; want the missing scope notes:read, and the tool not run", body, a.Status, a.body, ran)
 		}
 	}
 	if a := s.post(session, `[`+call+`]`, "X-Test-User: ann", "X-Test-Scope: notes:read"); a.StatusCode != 200 || !ran {
-		t.Errorf("with the scope got %s %s; want a.StatusCode == 200 and ran", a.Status, a.body)
+		t.Errorf("with the scope got %s %s, and the tool ran: %t; want 200 and true", a.Status, a.body, ran)
 	}
 }
 
@@ -338,15 +338,15 @@ func TestHTTPStreamsEndWithCredentials(t *testing.T) {
 	session := s.begin(mcp.LatestHandshake, "X-Test-User: ann")
 	credentials := []string{"X-Test-User: ann", "X-Test-Life: 20ms"}
 	if a := s.do("GET", "", append(credentials, "Mcp-Session-Id: "+session)...); a.StatusCode != 200 {
-		t.Errorf("the stream of a session: a.StatusCode = %v, want 200 (a.Status: %q) (a.body: %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("the stream of a session: got %v, want 200 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
 	}
 	listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + meta + `}}`
 	a := s.do("POST", listen, append(statelessHeaders("subscriptions/listen", ""), credentials...)...)
 	if a.StatusCode != 200 || !strings.Contains(a.body, "acknowledged") || !strings.Contains(a.body, `"id":1,"result":{`) {
-		t.Errorf(`listening gives %s %s; want a.StatusCode == 200 and a.body containing "acknowledged" and a.body containing "\"id\":1,\"result\":{"`, a.Status, a.body)
+		t.Errorf(`listening gives %s %s; want StatusCode 200 and body containing "acknowledged" and "\"id\":1,\"result\":{"`, a.Status, a.body)
 	}
 	if a := s.post(session, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, "X-Test-User: ann"); a.StatusCode != 200 {
-		t.Errorf("with new credentials the session: a.StatusCode = %v, want 200 (a.Status: %q) (a.body: %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("with new credentials the session: got %v, want 200 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
 	}
 }
 
@@ -359,7 +359,7 @@ func TestHTTPLength(t *testing.T) {
 		text = strings.Repeat("x", n)
 		a := s.post(id, callOf("1", "says", ""))
 		if a.ContentLength != int64(len(a.body)) || !strings.Contains(a.body, `"`+text+`"`) || !strings.HasSuffix(a.body, "}") {
-			t.Errorf("with a text of %d the answer has %d bytes, and says that it has %d; want a.ContentLength == int64(len(a.body)) and a.body containing `\"`+text+`\"` and a.body ending with \"}\"", n, len(a.body), a.ContentLength)
+			t.Errorf("with a text of %d bytes the answer has %d, and announces %d: %.100q; want as many as announced, with the text, up to the closing }", n, len(a.body), a.ContentLength, a.body)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func beginSession(t *testing.T, h http.Handler, r mcp.Revision) string {
 	w := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+string(r)+`","capabilities":{"elicitation":{}}}}`))
 	id := "Mcp-Session-Id: " + w.Header().Get("Mcp-Session-Id")
 	if w := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, id)); w.Code != 202 {
-		t.Fatalf("initialized: w.Code = %v, want 202 (w.Body: %+v)", w.Code, w.Body)
+		t.Fatalf("initialized: got %v, want 202 (Body %+v)", w.Code, w.Body)
 	}
 	return id
 }
@@ -141,7 +141,7 @@ func TestHTTPDeleted(t *testing.T) {
 			t.Fatal(w.Code)
 		}
 		if w := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)); w.Code != 404 {
-			t.Fatalf("behind DELETE a request: w.Code = %v, want 404", w.Code)
+			t.Fatalf("behind DELETE a request: got %v, want 404", w.Code)
 		}
 	}
 }
@@ -169,14 +169,14 @@ func TestHTTPBatch(t *testing.T) {
 		{"of notifications", id, of(5, `{"jsonrpc":"2.0","method":"notifications/x"}`), 202, ""},
 	} {
 		if a := s.post(test.id, test.body); a.StatusCode != test.status || !strings.Contains(a.body, test.want) {
-			t.Errorf("%s: got %s %s; want a.StatusCode == %v and a.body containing %q", test.name, a.Status, a.body, test.status, test.want)
+			t.Errorf("%s: got %s %s; want StatusCode %v and body containing %q", test.name, a.Status, a.body, test.status, test.want)
 		}
 	}
 	// One that takes long is answered by a stream, as a call is.
 	r := s.open("POST", of(1, callOf("1", "waits", "")), "Mcp-Session-Id: "+id)
 	close(began)
 	if text, err := io.ReadAll(r.Body); err != nil || r.Header.Get("Content-Type") != "text/event-stream" || !strings.Contains(string(text), `data: [{"jsonrpc":"2.0","id":1,`) {
-		t.Errorf(`a long one gives %s %q, %v; want no error and r.Header.Get("Content-Type") == "text/event-stream" and string(text) containing "data: [{\"jsonrpc\":\"2.0\",\"id\":1,"`, r.Header.Get("Content-Type"), text, err)
+		t.Errorf(`a long batch gives %s %q, %v; want text/event-stream, data: [{"jsonrpc":"2.0","id":1, and no error`, r.Header.Get("Content-Type"), text, err)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestHTTPInitializeStream(t *testing.T) {
 	}}, "x", fixture.Nothing), mcphttp.Options{})
 	a := s.do("POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","_meta":{"progressToken":1}}}`)
 	if a.Header.Get("Content-Type") != "text/event-stream" || a.Header.Get("Mcp-Session-Id") == "" || !strings.Contains(a.body, `"serverInfo"`) {
-		t.Errorf(`got %v %s; want a.Header.Get("Content-Type") == "text/event-stream" and a.Header.Get("Mcp-Session-Id") != "" and a.body containing "\"serverInfo\""`, a.Header, a.body)
+		t.Errorf(`got %v %s; want the type text/event-stream, the header Mcp-Session-Id and "serverInfo"`, a.Header, a.body)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestHTTPSessionDuringShutdown(t *testing.T) {
 		}}
 		w := serve(h, newRequest(ctx, "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`))
 		if id := w.Header().Get("Mcp-Session-Id"); w.Code != 503 || id != "" {
-			t.Errorf(`initialize gives %d, session %q; want w.Code == 503 and id == ""`, w.Code, id)
+			t.Errorf("initialize gives %d, session %q; want 503 and no session", w.Code, id)
 		}
 		if err := <-ended; err != nil {
 			t.Error(err)
@@ -254,7 +254,7 @@ func TestHTTPIdleTime(t *testing.T) {
 					return serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)).Code
 				}
 				if got := ask(); got != 200 {
-					t.Fatalf("a ping: ask() = %v, want 200", got)
+					t.Fatalf("a ping: got %v, want 200", got)
 				}
 				time.Sleep(test.after)
 				if got := ask(); got != test.want {
@@ -280,13 +280,13 @@ func TestHTTPAbandonedCall(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		if over {
-			t.Error("the session ended while its client was there: over = true, want false")
+			t.Error("the session ended while its client was connected")
 		}
 		leave()
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		if !over {
-			t.Error("the call waits for a client that is gone: over = false, want true")
+			t.Error("the call still waits for a client that is gone, want it ended")
 			serve(h, newRequest(t.Context(), "DELETE", "", id))
 		}
 		shutDown(t, h)
@@ -310,7 +310,7 @@ func TestHTTPReplacedReader(t *testing.T) {
 		close(first.held)
 		synctest.Wait()
 		if strings.Contains(first.text.String(), "list_changed") || !strings.Contains(second.text.String(), "list_changed") {
-			t.Errorf(`the first is told %q and the second %q; want first.text.String() without "list_changed" and second.text.String() containing "list_changed"`, first.text.String(), second.text.String())
+			t.Errorf(`the first is told %q and the second %q; want text without "list_changed" and text containing "list_changed"`, first.text.String(), second.text.String())
 		}
 		shutDown(t, h)
 	})
@@ -324,11 +324,11 @@ func TestHTTPRefusedReader(t *testing.T) {
 	events := bufio.NewReader(s.open("GET", "", "Mcp-Session-Id: "+id).Body)
 	next(t, events)
 	if a := s.do("GET", "", "Mcp-Session-Id: "+id, "Last-Event-ID: 0-0", "Last-Event-ID: 0-1"); a.StatusCode != 400 {
-		t.Errorf("two events give: a.StatusCode = %v, want 400 (a.Status: %q)", a.StatusCode, a.Status)
+		t.Errorf("two events give: got %v, want 400 (Status %q)", a.StatusCode, a.Status)
 	}
 	server.RemoveTool("x")
 	if e := next(t, events); !strings.Contains(e, "list_changed") {
-		t.Errorf(`the reader is told: next(t, events) = %q, want it to contain "list_changed"`, e)
+		t.Errorf(`the reader is told: got %q, want it to contain "list_changed"`, e)
 	}
 }
 
@@ -342,7 +342,7 @@ func TestHTTPUnread(t *testing.T) {
 		l.dial(t, callOf("1", "talks", ","+meta), statelessHeaders("tools/call", "talks")...)
 		time.Sleep(time.Minute)
 		if w := serve(h, newRequest(t.Context(), "POST", callOf("1", "talks", ","+meta), statelessHeaders("tools/call", "talks")...)); w.Code != 200 {
-			t.Errorf("another client is told: w.Code = %v, want 200 (w.Body: %+v)", w.Code, w.Body)
+			t.Errorf("another client is told: got %v, want 200 (Body %+v)", w.Code, w.Body)
 		}
 		shutDown(t, h)
 	})
@@ -397,7 +397,7 @@ func TestHTTPUnreadCall(t *testing.T) {
 		synctest.Wait()
 		h.ServeHTTP(quick, newRequest(t.Context(), "POST", callOf("2", "counts", withProgress), id))
 		if n := strings.Count(quick.text.String(), `"progress":`); n != 50 || !strings.Contains(quick.text.String(), "counted") {
-			t.Errorf(`of 50 events, %d come; want n == 50 and quick.text.String() containing "counted"`, n)
+			t.Errorf("the quick reader gets %d of 50 events:\n%.2000s\nwant all, and the answer counted", n, quick.text.String())
 		}
 		close(slow.held)
 		serve(h, newRequest(t.Context(), "DELETE", "", id))
@@ -425,13 +425,13 @@ func TestHTTPReplayLimit(t *testing.T) {
 		told = append(told, idOf(s.post(session, callOf("2", "tells", withProgress)).body))
 	}
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(suspended.body)); !strings.Contains(a.body, "worth the wait") {
-		t.Errorf(`who was away is told: a.body = %q, want it to contain "worth the wait" (a.Status: %q)`, a.body, a.Status)
+		t.Errorf(`who was away is told: got %q, want it to contain "worth the wait" (Status %q)`, a.body, a.Status)
 	}
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+told[0]); a.StatusCode != 400 {
-		t.Errorf("the oldest can be seen again: a.StatusCode = %v, want 400 (a.Status: %q)", a.StatusCode, a.Status)
+		t.Errorf("the oldest can be seen again: got %v, want 400 (Status %q)", a.StatusCode, a.Status)
 	}
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+told[3]); a.StatusCode != 200 {
-		t.Errorf("the newest cannot be seen again: a.StatusCode = %v, want 200 (a.Status: %q) (a.body: %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("the newest cannot be seen again: got %v, want 200 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
 	}
 	// Earlier events are dropped before the answer is.
 	if err := server.AddTool(mcp.Tool{Name: "chats"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
@@ -444,12 +444,12 @@ func TestHTTPReplayLimit(t *testing.T) {
 	}
 	chat := s.post(session, callOf("2", "chats", withProgress)).body
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(chat)); !strings.Contains(a.body, "a short answer") {
-		t.Errorf(`behind much, the answer: a.body = %q, want it to contain "a short answer" (a.Status: %q)`, a.body, a.Status)
+		t.Errorf(`behind much, the answer: got %q, want it to contain "a short answer" (Status %q)`, a.body, a.Status)
 	}
 	small := newTestSite(t, server, mcphttp.Options{ReplayBuffer: 20_000})
 	session = small.begin(mcp.LatestHandshake)
 	last := idOf(small.post(session, callOf("2", "tells", withProgress)).body)
 	if a := small.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last); a.StatusCode != 400 {
-		t.Errorf("what is larger than the room is kept: a.StatusCode = %v, want 400 (a.Status: %q)", a.StatusCode, a.Status)
+		t.Errorf("what is larger than the room is kept: got %v, want 400 (Status %q)", a.StatusCode, a.Status)
 	}
 }

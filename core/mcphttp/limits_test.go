@@ -63,20 +63,20 @@ func TestClientShare(t *testing.T) {
 				a := test.use(s, ann, annSession, i)
 				if refused = a.StatusCode == http.StatusTooManyRequests; refused {
 					if !strings.Contains(a.body, test.says) || a.Header.Get("Retry-After") == "" {
-						t.Errorf(`the refusal is %v %q; want a.body containing %q and a.Header.Get("Retry-After") != ""`, a.Header, a.body, test.says)
+						t.Errorf("the refusal is %v %q; want a message containing %q and the header Retry-After", a.Header, a.body, test.says)
 					}
 				} else if a.StatusCode != 200 || strings.Contains(a.body, `"error"`) {
-					t.Fatalf(`number %d gives %s %q; want a.StatusCode == 200 and a.body without "\"error\""`, i, a.Status, a.body)
+					t.Fatalf(`number %d gives %s %q; want StatusCode 200 and body without "\"error\""`, i, a.Status, a.body)
 				}
 			}
 			if !refused {
-				t.Errorf("more than %d succeed: refused = false, want true", test.most)
+				t.Errorf("more than %d requests succeed, want the next one refused", test.most)
 			}
 			if a := test.use(s, bob, bobSession, 0); a.StatusCode != 200 || strings.Contains(a.body, `"error"`) {
-				t.Errorf(`another client gets %s %q; want a.StatusCode == 200 and a.body without "\"error\""`, a.Status, a.body)
+				t.Errorf(`another client gets %s %q; want StatusCode 200 and body without "\"error\""`, a.Status, a.body)
 			}
 			if a := s.do("DELETE", "", "Mcp-Session-Id: "+annSession, ann); a.StatusCode != 204 {
-				t.Errorf("ending a session: a.StatusCode = %v, want 204 (a.Status: %q)", a.StatusCode, a.Status)
+				t.Errorf("ending a session: got %v, want 204 (Status %q)", a.StatusCode, a.Status)
 			}
 		})
 	}
@@ -96,11 +96,11 @@ func TestCallsEach(t *testing.T) {
 		s.open("POST", callOf(fmt.Sprint(i), "asks", ""), "Mcp-Session-Id: "+session, "X-Test-User: ann")
 	}
 	if a := s.post(session, callOf("9", "asks", ""), "X-Test-User: ann"); a.StatusCode != http.StatusTooManyRequests || !strings.Contains(a.body, "2 calls in flight") {
-		t.Errorf(`a third call gives %s %q; want a.StatusCode == %v and a.body containing "2 calls in flight"`, a.Status, a.body, http.StatusTooManyRequests)
+		t.Errorf(`a third call gives %s %q; want StatusCode %v and body containing "2 calls in flight"`, a.Status, a.body, http.StatusTooManyRequests)
 	}
 	for i := range 2 {
 		if a := s.post(session, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i), "X-Test-User: ann"); a.StatusCode != 202 {
-			t.Errorf("cancelling call %d: a.StatusCode = %v, want 202 (a.Status: %q) (a.body: %q)", i, a.StatusCode, a.Status, a.body)
+			t.Errorf("cancelling call %d: got %v, want 202 (Status %q) (body %q)", i, a.StatusCode, a.Status, a.body)
 		}
 	}
 	s.begin(mcp.LatestHandshake, "X-Test-User: bob")
@@ -131,13 +131,13 @@ func TestUnfinishedBodies(t *testing.T) {
 	select {
 	case text := <-refused:
 		if !strings.HasPrefix(text, "HTTP/1.1 429 ") || !strings.Contains(text, "Retry-After") || !strings.Contains(text, "102400 bytes held") {
-			t.Errorf(`one of two bodies is refused with %q; want text starting with "HTTP/1.1 429 " and text containing "Retry-After" and text containing "102400 bytes held"`, text)
+			t.Errorf(`one of two bodies is refused with %q; want text starting with "HTTP/1.1 429 " and text containing "Retry-After" and "102400 bytes held"`, text)
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("none of two bodies is refused")
 	}
 	if a := s.do("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":"`+strings.Repeat("x", 60<<10)+`",`+meta+`}}`, append(statelessHeaders("tools/list", ""), "X-Test-User: bob")...); a.StatusCode != 200 {
-		t.Errorf("another client gets: a.StatusCode = %v, want 200 (a.Status: %q) (a.body: %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("another client gets: got %v, want 200 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestLongSubscription(t *testing.T) {
 	session := s.begin(mcp.LatestHandshake)
 	a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://`+strings.Repeat("x", 9000)+`"}}`)
 	if !strings.Contains(a.body, "9007 bytes (limit 8192 for a subscription)") {
-		t.Errorf(`a.body = %q, want it to contain "9007 bytes (limit 8192 for a subscription)" (a.Status: %q)`, a.body, a.Status)
+		t.Errorf(`got %[2]s %[1]q, want it to contain "9007 bytes (limit 8192 for a subscription)"`, a.body, a.Status)
 	}
 }
 
@@ -193,10 +193,10 @@ func TestBareHandler(t *testing.T) {
 		text, _ := io.ReadAll(conn)
 		conn.Close()
 		if want := fmt.Sprintf("HTTP/1.1 %d ", test.want); !strings.HasPrefix(string(text), want) {
-			t.Errorf("Host %q, Origin %q: string(text) = %q, want the prefix %q", test.host, test.origin, string(text), want)
+			t.Errorf("Host %q, Origin %q: got %q, want the prefix %q", test.host, test.origin, string(text), want)
 		}
 		if allowed := strings.Contains(string(text), "Access-Control-Allow-Origin"); allowed != (test.want == 200 && test.origin != "") {
-			t.Errorf("Host: got %v, want %v (test.host: %q) (test.origin: %q)", allowed, (test.want == 200 && test.origin != ""), test.host, test.origin)
+			t.Errorf("Host: got %v, want %v (host %q) (origin %q)", allowed, (test.want == 200 && test.origin != ""), test.host, test.origin)
 		}
 	}
 }
@@ -221,7 +221,7 @@ func TestSessionMoves(t *testing.T) {
 		session := s.begin(mcp.LatestHandshake, "X-Test-Addr: home")
 		subscribe := `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://readme"}}`
 		if a := s.post(session, subscribe, "X-Test-Addr: train"); a.StatusCode != 200 || strings.Contains(a.body, `"error"`) {
-			t.Fatalf(`round %d: subscribing gives %s %q; want a.StatusCode == 200 and a.body without "\"error\""`, i, a.Status, a.body)
+			t.Fatalf(`round %d: subscribing gives %s %q; want StatusCode 200 and body without "\"error\""`, i, a.Status, a.body)
 		}
 		if i%2 == 0 {
 			s.post(session, strings.Replace(subscribe, "subscribe", "unsubscribe", 1), "X-Test-Addr: office")
@@ -269,10 +269,10 @@ func TestUnreadAnswers(t *testing.T) {
 	session := s.begin(mcp.LatestHandshake, "X-Test-User: ann")
 	s.open("POST", callOf("1", "big", ""), "Mcp-Session-Id: "+session, "X-Test-User: ann") // it is not read
 	if a := s.post(session, callOf("2", "big", ""), "X-Test-User: ann"); a.StatusCode != 429 || !strings.Contains(a.body, "a response of 8388") || !strings.Contains(a.body, "bytes held") {
-		t.Errorf(`the second answer is %s %.200q; want a.StatusCode == 429 and a.body containing "a response of 8388" and a.body containing "bytes held"`, a.Status, a.body)
+		t.Errorf(`the second answer is %s %.200q; want StatusCode 429 and body containing "a response of 8388" and "bytes held"`, a.Status, a.body)
 	}
 	other := s.begin(mcp.LatestHandshake, "X-Test-User: bob")
 	if a := s.post(other, callOf("1", "big", ""), "X-Test-User: bob"); a.StatusCode != 200 || len(a.body) < 8<<20 {
-		t.Errorf("another client gets %s and %d bytes; want a.StatusCode == 200 and len(a.body) >= 8<<20", a.Status, len(a.body))
+		t.Errorf("another client gets %s and %d bytes; want 200 and at least %d bytes", a.Status, len(a.body), 8<<20)
 	}
 }

@@ -68,7 +68,7 @@ func TestCallLog(t *testing.T) {
 				}
 			}
 			if len(lines) != 1 || !strings.HasPrefix(lines[0], test.want) || strings.Contains(lines[0], " params=") != test.arguments || strings.Contains(logged.String(), session) {
-				t.Errorf("the log is\n%s\nand not\n%s", logged.String(), test.want)
+				t.Errorf("the log is\n%s\nwant one line with level INFO that starts with\n%s\nwith params: %t, and without the session %s", logged.String(), test.want, test.arguments, session)
 			}
 		})
 	}
@@ -103,10 +103,10 @@ func TestOrigin(t *testing.T) {
 		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look","_meta":{"traceparent":"` + test.meta + `"}}}`
 		s.post(id, body, "Traceparent: "+test.header)
 		if trace != test.want || session != id[:8] {
-			t.Errorf("%+v: got the trace %q and the session %q; want trace == %q and session == id[:8]", test, trace, session, test.want)
+			t.Errorf("%+v: got the trace %q and the session %q; want %q and %q", test, trace, session, test.want, id[:8])
 		}
 	}
 	if len(seen) != len(tests) {
-		t.Errorf("len(seen) = %v, want %v", len(seen), len(tests))
+		t.Errorf("the tool saw %d different request ids, want %d", len(seen), len(tests))
 	}
 }

@@ -59,12 +59,15 @@ func (h *Handler) unavailable(r *http.Request) *limitError {
 	return nil
 }
 
+// usualAccept is the Accept header that the official SDKs send.
+const usualAccept = "application/json, text/event-stream"
+
 func checkMediaTypes(header http.Header) *refusal {
 	media, _, _ := strings.Cut(header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
 		return invalid(http.StatusUnsupportedMediaType, jsonrpc.ID{}, "Content-Type must be application/json")
 	}
-	if accept := header["Accept"]; len(accept) == 0 || accepts(accept, "application/json") && accepts(accept, "text/event-stream") {
+	if accept := header["Accept"]; len(accept) == 0 || accept[0] == usualAccept || accepts(accept, "application/json") && accepts(accept, "text/event-stream") {
 		return nil
 	}
 	return invalid(http.StatusNotAcceptable, jsonrpc.ID{}, "Accept must include application/json and text/event-stream")

@@ -76,14 +76,14 @@ func TestRaw(t *testing.T) {
 			}
 			text, _ := io.ReadAll(response.Body)
 			if response.StatusCode != test.status {
-				t.Errorf("response.StatusCode = %v, want %v (text: %s)", response.StatusCode, test.status, text)
+				t.Errorf("got the status %d, want %d: %s", response.StatusCode, test.status, text)
 			}
 			rest, _ := io.ReadAll(reader) // until the connection ends
 			if strings.Contains(string(text)+string(rest), "smuggled") {
-				t.Errorf(`what follows is served: string(text)+string(rest) = %q, want it without "smuggled" (text: %s) (rest: %s)`, string(text)+string(rest), text, rest)
+				t.Errorf(`what follows is served: got %q, want it without "smuggled" (text: %s) (rest: %s)`, string(text)+string(rest), text, rest)
 			}
 			if strings.Contains(string(text), key) {
-				t.Errorf("the key is told: string(text) = %q, want it without %q", string(text), key)
+				t.Errorf("the key is told: got %q, want it without %q", string(text), key)
 			}
 		})
 	}
@@ -112,6 +112,6 @@ func TestPipelined(t *testing.T) {
 		}
 	}
 	if rest, _ := io.ReadAll(reader); len(rest) > 0 {
-		t.Errorf("there is more: rest = %s, want it empty", rest)
+		t.Errorf("after the answer the connection sends %q, want nothing", rest)
 	}
 }

@@ -19,11 +19,11 @@ func TestSlowReaders(t *testing.T) {
 		}
 		s.finish([]byte(`"the end"`))
 		if (err != nil) != lossless || s.all.size > 11_000 {
-			t.Errorf("lossless %t: adding gives %v; %d bytes wait; want (err != nil) == %v and s.all.size <= 11_000", lossless, err, s.all.size, lossless)
+			t.Errorf("lossless %[1]t: adding gives %[2]v, and %[3]d bytes wait; want an error: %[1]t, and at most 11000 bytes", lossless, err, s.all.size)
 		}
 		sent, state := r.appendPending(nil)
 		if state != want || strings.Contains(string(sent), "the end") == lossless {
-			t.Errorf(`lossless %t: the reader is sent %d bytes, and is %d; want state == %v and strings.Contains(string(sent), "the end") != %v`, lossless, len(sent), state, want, lossless)
+			t.Errorf("lossless %[1]t: the reader is %[2]v after %[3]d bytes that end with %.50[4]q; want %[5]v, and the end lost: %[1]t", lossless, state, len(sent), sent[max(0, len(sent)-50):], want)
 		}
 	}
 }

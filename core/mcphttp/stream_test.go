@@ -79,7 +79,7 @@ func TestHTTPStream(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := s.open("POST", test.body, test.headers...)
 			if got := r.Header.Get("Content-Type"); r.StatusCode != 200 || got != "text/event-stream" {
-				t.Fatalf(`it is %s %s; want r.StatusCode == 200 and got == "text/event-stream"`, r.Status, got)
+				t.Fatalf(`it is %s %s; want StatusCode 200 and "text/event-stream"`, r.Status, got)
 			}
 			events := bufio.NewReader(r.Body)
 			if test.ids {
@@ -89,12 +89,12 @@ func TestHTTPStream(t *testing.T) {
 			}
 			for i := range 3 {
 				if e := next(t, events); !strings.Contains(e, fmt.Sprintf(`"progress":%d`, i+1)) || strings.HasPrefix(e, "id: ") != test.ids {
-					t.Errorf("event %d is %q; want e containing fmt.Sprintf(`\"progress\":%%d`, i+1) and strings.HasPrefix(e, \"id: \") == %v", i, e, test.ids)
+					t.Errorf(`event %d is %q; want "progress":%d, and an id: %t`, i, e, i+1, test.ids)
 				}
 				step <- struct{}{}
 			}
 			if e := next(t, events); !strings.Contains(e, `"id":"c","result":`) || !strings.Contains(e, "walked") {
-				t.Errorf(`the answer is %q; want e containing "\"id\":\"c\",\"result\":" and e containing "walked"`, e)
+				t.Errorf(`the answer is %q; want an error containing "\"id\":\"c\",\"result\":" and "walked"`, e)
 			}
 			if rest, err := io.ReadAll(events); err != nil || len(rest) > 0 {
 				t.Errorf("behind it comes %q, %v; want no error and no rest", rest, err)
@@ -116,22 +116,22 @@ func TestHTTPResume(t *testing.T) {
 	step <- struct{}{}
 	step <- struct{}{}
 	if a := s.do("GET", "", "Mcp-Session-Id: "+other, "Last-Event-ID: "+last); a.StatusCode != 400 {
-		t.Errorf("another session resumes the stream: a.StatusCode = %v, want 400 (a.Status: %q) (a.body: %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("another session resumes the stream: got %v, want 400 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
 	}
 	r = s.open("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last)
 	events = bufio.NewReader(r.Body)
 	for i := range 2 {
 		if e := next(t, events); !strings.Contains(e, fmt.Sprintf(`"progress":%d`, i+2)) {
-			t.Errorf("it goes on: next(t, events) = %q, want it to contain %q", e, fmt.Sprintf(`"progress":%d`, i+2))
+			t.Errorf("it goes on: got %q, want it to contain %q", e, fmt.Sprintf(`"progress":%d`, i+2))
 		}
 	}
 	step <- struct{}{}
 	if e := next(t, events); !strings.Contains(e, "walked") {
-		t.Errorf(`it ends: next(t, events) = %q, want it to contain "walked"`, e)
+		t.Errorf(`it ends: got %q, want it to contain "walked"`, e)
 	}
 	for range 2 { // what has been seen may be seen again
 		if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last); strings.Count(a.body, "data: ") != 3 || !strings.Contains(a.body, "walked") {
-			t.Errorf(`again it is %q; want strings.Count(a.body, "data: ") == 3 and a.body containing "walked"`, a.body)
+			t.Errorf(`the resumed stream is %q, want 3 events, the last with "walked"`, a.body)
 		}
 	}
 }
@@ -147,20 +147,20 @@ func TestHTTPSuspend(t *testing.T) {
 	session := s.begin(mcp.LatestHandshake)
 	a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"suspends"}}`)
 	if !strings.Contains(a.body, "retry: 50\ndata: \n\n") || strings.Contains(a.body, "worth") {
-		t.Fatalf(`the call gives %q; want a.body containing "retry: 50\ndata: \n\n" and a.body without "worth"`, a.body)
+		t.Fatalf(`the call gives %q; want body containing "retry: 50\ndata: \n\n" and body without "worth"`, a.body)
 	}
 	if !a.Close {
-		t.Error("the client is to use a connection again that is being closed: a.Close = false, want true")
+		t.Error("the answer to a suspended call keeps the connection open, want it closed")
 	}
 	r := s.open("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(a.body))
 	step <- struct{}{}
 	if e := next(t, bufio.NewReader(r.Body)); !strings.Contains(e, "worth the wait") {
-		t.Errorf(`the answer: next(t, bufio.NewReader(r.Body)) = %q, want it to contain "worth the wait"`, e)
+		t.Errorf(`the answer: got %q, want it to contain "worth the wait"`, e)
 	}
 	// A stateless client cannot resume, so it waits.
 	go func() { step <- struct{}{} }()
 	if a := s.post(s.begin(mcp.Revision20250618), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"suspends"}}`); !strings.Contains(a.body, "worth the wait") {
-		t.Errorf(`in 2025-06-18 the call: a.body = %q, want it to contain "worth the wait"`, a.body)
+		t.Errorf(`in 2025-06-18 the call: got %q, want it to contain "worth the wait"`, a.body)
 	}
 }
 
@@ -174,17 +174,17 @@ func TestHTTPAsk(t *testing.T) {
 	next(t, events)
 	question := next(t, events)
 	if !strings.Contains(question, `"method":"elicitation/create"`) {
-		t.Fatalf(`the question: question = %q, want it to contain "\"method\":\"elicitation/create\""`, question)
+		t.Fatalf(`the question: got %q, want it to contain "\"method\":\"elicitation/create\""`, question)
 	}
 	const reply = `{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"name":"Ann"}}}`
 	if a := s.post(other, reply); a.StatusCode != 202 {
-		t.Errorf("an answer to nothing: a.StatusCode = %v, want 202 (a.Status: %q)", a.StatusCode, a.Status)
+		t.Errorf("an answer to nothing: got %v, want 202 (Status %q)", a.StatusCode, a.Status)
 	}
 	if a := s.post(session, reply); a.StatusCode != 202 || a.body != "" {
-		t.Errorf(`the answer gives %s %q; want a.StatusCode == 202 and a.body == ""`, a.Status, a.body)
+		t.Errorf(`the answer gives %s %q; want StatusCode 202 and body ""`, a.Status, a.body)
 	}
 	if e := next(t, events); !strings.Contains(e, "answered") {
-		t.Errorf(`the result: next(t, events) = %q, want it to contain "answered"`, e)
+		t.Errorf(`the result: got %q, want it to contain "answered"`, e)
 	}
 }
 
@@ -194,14 +194,14 @@ func TestHTTPOwnStream(t *testing.T) {
 	s := newTestSite(t, server, mcphttp.Options{})
 	session := s.begin(mcp.LatestHandshake)
 	if a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://readme"}}`); a.StatusCode != 200 {
-		t.Fatalf("a.StatusCode = %v, want 200 (a.body: %q)", a.StatusCode, a.body)
+		t.Fatalf("the subscription gives %d, want 200: %s", a.StatusCode, a.body)
 	}
 	r := s.open("GET", "", "Mcp-Session-Id: "+session)
 	events := bufio.NewReader(r.Body)
 	last := idOf(next(t, events))
 	server.ResourceUpdated("note://readme")
 	if e := next(t, events); !strings.Contains(e, `"method":"notifications/resources/updated","params":{"uri":"note://readme"}`) {
-		t.Errorf(`the client is told: next(t, events) = %q, want it to contain "\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":\"note://readme\"}"`, e)
+		t.Errorf(`the client is told: got %q, want it to contain "\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":\"note://readme\"}"`, e)
 	}
 	// A second stream replaces the first.
 	second := s.open("GET", "", "Mcp-Session-Id: "+session)
@@ -210,11 +210,11 @@ func TestHTTPOwnStream(t *testing.T) {
 	}
 	server.RemoveTool("greets")
 	if e := next(t, bufio.NewReader(second.Body)); !strings.Contains(e, "tools/list_changed") {
-		t.Errorf(`the second is told: next(t, bufio.NewReader(second.Body)) = %q, want it to contain "tools/list_changed"`, e)
+		t.Errorf(`the second is told: got %q, want it to contain "tools/list_changed"`, e)
 	}
 	again := s.open("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last)
 	if e := next(t, bufio.NewReader(again.Body)); !strings.Contains(e, "resources/updated") {
-		t.Errorf(`behind the first event comes: next(t, bufio.NewReader(again.Body)) = %q, want it to contain "resources/updated"`, e)
+		t.Errorf(`behind the first event comes: got %q, want it to contain "resources/updated"`, e)
 	}
 	if a := s.do("DELETE", "", "Mcp-Session-Id: "+session); a.StatusCode != 204 {
 		t.Error(a.Status)
@@ -230,12 +230,12 @@ func TestHTTPListen(t *testing.T) {
 	r := s.open("POST", `{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, statelessHeaders("subscriptions/listen", "")...)
 	events := bufio.NewReader(r.Body)
 	if e := next(t, events); r.Header.Get("X-Accel-Buffering") != "no" || !strings.Contains(e, "subscriptions/acknowledged") || strings.Contains(e, "id: ") {
-		t.Errorf(`it begins with %q; want r.Header.Get("X-Accel-Buffering") == "no" and e containing "subscriptions/acknowledged" and e without "id: "`, e)
+		t.Errorf(`it begins with %q and X-Accel-Buffering %q; want subscriptions/acknowledged without an id, and "no"`, e, r.Header.Get("X-Accel-Buffering"))
 	}
 	server.RemovePrompt("plain")
 	server.RemoveTool("greets")
 	if e := next(t, events); !strings.Contains(e, `tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"l"}}`) {
-		t.Errorf(`it is told: next(t, events) = %q, want it to contain "tools/list_changed\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"l\"}}"`, e)
+		t.Errorf(`it is told: got %q, want it to contain "tools/list_changed\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"l\"}}"`, e)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
@@ -243,13 +243,13 @@ func TestHTTPListen(t *testing.T) {
 		t.Error(err)
 	}
 	if e := next(t, events); !strings.Contains(e, `"id":"l","result":`) {
-		t.Errorf(`it ends: next(t, events) = %q, want it to contain "\"id\":\"l\",\"result\":"`, e)
+		t.Errorf(`it ends: got %q, want it to contain "\"id\":\"l\",\"result\":"`, e)
 	}
 	if rest, err := io.ReadAll(events); err != nil || len(rest) > 0 {
 		t.Errorf("behind it comes %q, %v; want no error and no rest", rest, err)
 	}
 	if a := s.do("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+meta+`}}`, statelessHeaders("tools/list", "")...); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
-		t.Errorf(`after the end a request gives %s %q; want a.StatusCode == 503 and a.Header.Get("Retry-After") != ""`, a.Status, a.body)
+		t.Errorf("after the end a request gives %s %v %q, want 503 and the header Retry-After", a.Status, a.Header, a.body)
 	}
 }
 
@@ -263,12 +263,12 @@ func TestHTTPSlowReader(t *testing.T) {
 	time.Sleep(20 * time.Millisecond) // whatever it is in the midst of
 	all, err := io.ReadAll(r.Body)
 	if err != nil || !strings.Contains(string(all), "high water") {
-		t.Errorf(`the end is missing: %v; want no error and string(all) containing "high water"`, err)
+		t.Errorf(`the stream ends with %.200q, %v; want the answer "high water" and no error`, all, err)
 	}
 	alone := s.open("POST", `{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"floods",`+strings.Replace(meta, `{"io`, `{"progressToken":1,"io`, 1)+`}}`, statelessHeaders("tools/call", "floods")...)
 	all, err = io.ReadAll(alone.Body)
 	if err != nil || !strings.Contains(string(all), "high water") {
-		t.Errorf(`the stream that stands for itself ends with %v, and without its answer; want no error and string(all) containing "high water"`, err)
+		t.Errorf(`the independent stream ends with %.200q, %v; want the answer "high water" and no error`, all, err)
 	}
 }
 
@@ -279,21 +279,21 @@ func TestHTTPLimits(t *testing.T) {
 	s.begin(mcp.LatestHandshake)
 	initialize := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`
 	if a := s.do("POST", initialize); a.StatusCode != 429 || a.Header.Get("Retry-After") == "" || !strings.Contains(a.body, `"id":0,"error"`) {
-		t.Errorf(`a third session of one client gives %s %q; want a.StatusCode == 429 and a.Header.Get("Retry-After") != "" and a.body containing "\"id\":0,\"error\""`, a.Status, a.body)
+		t.Errorf(`a third session of one client gives %s %v %q; want 429, the header Retry-After and an error for the id 0`, a.Status, a.Header, a.body)
 	}
 	s.begin(mcp.LatestHandshake, "X-Test-User: ann")
 	if a := s.do("POST", initialize, "X-Test-User: bob"); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
-		t.Errorf(`a fourth session gives %s %q; want a.StatusCode == 503 and a.Header.Get("Retry-After") != ""`, a.Status, a.body)
+		t.Errorf("a fourth session gives %s %v %q; want 503 and the header Retry-After", a.Status, a.Header, a.body)
 	}
 	r := s.open("POST", stepsCall+`"_meta":{"progressToken":1}}}`, "Mcp-Session-Id: "+first)
 	if a := s.post(first, `{"jsonrpc":"2.0","id":2,"method":"ping"}`); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
-		t.Errorf(`a second call gives %s %q; want a.StatusCode == 503 and a.Header.Get("Retry-After") != ""`, a.Status, a.body)
+		t.Errorf("a second call gives %s %v %q; want 503 and the header Retry-After", a.Status, a.Header, a.body)
 	}
 	if a := s.post(first, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c"}}`); a.StatusCode != 202 {
-		t.Errorf("to cancel the first: a.StatusCode = %v, want 202 (a.Status: %q) (a.body: %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("cancelling the first call gives %s %s, want 202", a.Status, a.body)
 	}
 	if all, err := io.ReadAll(r.Body); err != nil || strings.Contains(string(all), "result") {
-		t.Errorf(`the cancelled call gives %q, %v; want no error and string(all) without "result"`, all, err)
+		t.Errorf(`the cancelled call gives %q, %v; want no error and all without "result"`, all, err)
 	}
 	close(step)
 	s.do("DELETE", "", "Mcp-Session-Id: "+first)
@@ -326,7 +326,7 @@ func TestHTTPGone(t *testing.T) {
 		cancel()
 	}()
 	if _, err := s.Client().Do(req); err == nil {
-		t.Error("the client has an answer: err = nil, want an error")
+		t.Error("the client has an answer: got no error, want one")
 	}
 	<-ended
 }
@@ -375,7 +375,7 @@ func TestHTTPApart(t *testing.T) {
 			for range 50 {
 				body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"text":"` + text + `"},` + meta + `}}`
 				if a := s.do("POST", body, statelessHeaders("tools/call", "say")...); !strings.Contains(a.body, `"`+text+`"`) {
-					t.Errorf("client %d is told: a.body = %q, want it to contain %q", i, a.body, `"`+text+`"`)
+					t.Errorf("client %d is told: got %q, want it to contain %q", i, a.body, `"`+text+`"`)
 					return
 				}
 			}

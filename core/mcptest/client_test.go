@@ -54,14 +54,14 @@ func TestServe(t *testing.T) {
 	client := mcptest.Serve(t, register("add"), register("plus"))
 	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
 	if got := result.Text(); got != `{"sum":5}` {
-		t.Errorf(`add: result.Text() = %q, want "{\"sum\":5}"`, got)
+		t.Errorf(`add: got %q, want "{\"sum\":5}"`, got)
 	}
 
 	if got := client.CallTool("add", `{"a":2,"b":4}`).Text(); got != `{"sum":6}` {
-		t.Errorf("add of JSON text: client.CallTool(\"add\", `{\"a\":2,\"b\":4}`).Text() = %q, want \"{\\\"sum\\\":6}\"", got)
+		t.Errorf(`add of JSON text: got %q, want "{\"sum\":6}"`, got)
 	}
 	if tools := client.Tools(); len(tools) != 2 || client.Server.Name != "test" {
-		t.Errorf(`%s offers %+v; want len(tools) == 2 and client.Server.Name == "test"`, client.Server.Name, tools)
+		t.Errorf(`the server %q offers %+v; want the server "test" with two tools`, client.Server.Name, tools)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestServeFails(t *testing.T) {
 		})
 	}()
 	if <-done; !strings.Contains(f.why, "add tool add: already exists") {
-		t.Errorf(`the test fails: f.why = %q, want it to contain "add tool add: already exists"`, f.why)
+		t.Errorf(`the test fails: got %q, want it to contain "add tool add: already exists"`, f.why)
 	}
 }
 
@@ -95,21 +95,21 @@ func TestConnect(t *testing.T) {
 	client := mcptest.Connect(t, newServer(t))
 	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
 	if got := result.Text(); got != `{"sum":5}` {
-		t.Errorf(`add: result.Text() = %q, want "{\"sum\":5}"`, got)
+		t.Errorf(`add: got %q, want "{\"sum\":5}"`, got)
 	}
 
 	if string(result.StructuredContent) != `{"sum":5}` || result.IsError {
-		t.Errorf(`result = %+v; want string(result.StructuredContent) == "{\"sum\":5}" and !result.IsError`, result)
+		t.Errorf(`result = %+v; want StructuredContent "{\"sum\":5}" and IsError false`, result)
 	}
 	if client.Server.Name != "adder" || client.Revision != mcp.LatestHandshake || client.Instructions != "Add." || !client.Capabilities.Has("tools") {
-		t.Errorf(`client = %+v; want client.Server.Name == "adder" and client.Revision == %q and client.Instructions == "Add." and client.Capabilities.Has("tools")`, client, mcp.LatestHandshake)
+		t.Errorf(`the client is %+v; want server "adder", revision %s, instructions "Add." and the capability tools`, client, mcp.LatestHandshake)
 	}
 }
 
 func TestListsFollowPages(t *testing.T) {
 	tools := mcptest.Connect(t, newServer(t)).Tools()
 	if len(tools) != 2 || tools[0].Name != "add" || tools[1].Name != "plus" {
-		t.Errorf(`tools = %+v; want len(tools) == 2 and tools[0].Name == "add" and tools[1].Name == "plus"`, tools)
+		t.Errorf("the tools are %+v, want add and plus", tools)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestProtocolErrorsAreErrors(t *testing.T) {
 	client := mcptest.Connect(t, newServer(t))
 	err := client.Call("tools/call", map[string]any{"name": "nope"}, nil)
 	if !errors.Is(err, jsonrpc.InvalidParams) {
-		t.Errorf("an unknown tool: err = %v, want %v", err, jsonrpc.InvalidParams)
+		t.Errorf("an unknown tool: got %v, want %v", err, jsonrpc.InvalidParams)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestNextWaits(t *testing.T) {
 	server.RemoveTool("plus")
 	client.Next("notifications/tools/list_changed")
 	if left := client.Received(); len(left) != 0 {
-		t.Errorf("still there: client.Received() = %+v, want it empty", left)
+		t.Errorf("Received() = %+v after it was emptied, want nothing", left)
 	}
 }
 

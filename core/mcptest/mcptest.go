@@ -17,8 +17,9 @@
 //
 // [Serve] creates a server; [Connect] connects to an existing one. Both use a [client.InProcess]
 // client. Calls go through the whole protocol: arguments are validated, and results are rendered
-// for the revision. The functions of [Options] answer questions of the server. Protocol errors fail
-// the test, except those of [Client.Call]. The connection ends with the test.
+// for the revision. With [ConnectWith], the functions of [Options] answer questions of the server.
+// Protocol errors fail the test, except those of [Client.Call] and [Client.CallContext], and those
+// that an example expects. The connection ends with the test.
 package mcptest
 
 import (

@@ -38,12 +38,12 @@ func TestProcess(t *testing.T) {
 	}
 	text, err := io.ReadAll(p.Out)
 	if want := "hello, Ann\n" + dir + "\n"; string(text) != want || err != nil {
-		t.Errorf("output %q, %v; want string(text) == %q and no error", text, err, want)
+		t.Errorf("output %q, %v; want %q and no error", text, err, want)
 	}
 	<-p.exited
 	p.Close()
 	if p.ExitState() != "exit status 3" || p.Stderr() != "trouble" || said.String() != "trouble\n" {
-		t.Errorf(`exit state %q, standard error %q, %q; want p.ExitState() == "exit status 3" and p.Stderr() == "trouble" and said.String() == "trouble\n"`, p.ExitState(), p.Stderr(), &said)
+		t.Errorf(`exit state %q, standard error %q, passed on %q; want "exit status 3", "trouble" and "trouble\n"`, p.ExitState(), p.Stderr(), said.String())
 	}
 }
 
@@ -54,7 +54,7 @@ func TestProcessStderr(t *testing.T) {
 	<-p.exited
 	p.Close()
 	if said := p.Stderr(); len(said) > 9000 || !strings.HasPrefix(said, "… ") || !strings.HasSuffix(said, "line 2999") {
-		t.Errorf(`%d bytes: %.20s; want len(said) <= 9000 and said starting with "… " and said ending with "line 2999"`, len(said), said)
+		t.Errorf(`%d bytes: %.20q … %q; want at most 9000 that start with "… " and end with "line 2999"`, len(said), said, said[max(0, len(said)-20):])
 	}
 }
 
@@ -75,11 +75,11 @@ func TestProcessClose(t *testing.T) {
 				t.Fatal(err)
 			}
 			if p.ExitState() != "" {
-				t.Errorf(`exited early: p.ExitState() = %q, want ""`, p.ExitState())
+				t.Errorf(`exited early: got %q, want ""`, p.ExitState())
 			}
 			p.Close()
 			if p.ExitState() != test.state {
-				t.Errorf("exit state: p.ExitState() = %q, want %q", p.ExitState(), test.state)
+				t.Errorf("exit state: got %q, want %q", p.ExitState(), test.state)
 			}
 		})
 	}
@@ -121,11 +121,11 @@ func TestProcessOrphans(t *testing.T) {
 	<-p.exited
 	p.Close()
 	if took := time.Since(began); took > 15*time.Second {
-		t.Errorf("it took: time.Since(began) = %v, want at most %v", took, 15*time.Second)
+		t.Errorf("it took %v, want at most %v", took, 15*time.Second)
 	}
 	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(-p.PID(), 0) == nil; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the child still runs: time.Now().After(deadline) = true, want false")
+			t.Fatalf("the child still runs at the deadline %v, want it ended", deadline)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestProcessStartError(t *testing.T) {
 		{filepath.Join(filepath.Dir(file), "none"), "", "no such file"},
 	} {
 		if _, err := Start(Command{Program: test.program, Dir: test.dir}); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), test.program) {
-			t.Errorf("%s in %q: %v; want err containing %q and err containing %q", test.program, test.dir, err, test.want, test.program)
+			t.Errorf("%s in %q: %v; want an error containing %q and %q", test.program, test.dir, err, test.want, test.program)
 		}
 	}
 }

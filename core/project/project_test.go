@@ -18,7 +18,7 @@ func TestFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := project.Find(deep); !errors.Is(err, project.ErrNone) || !strings.Contains(err.Error(), deep) {
-		t.Fatalf("without a project: %v; want err == %v and err containing %q", err, project.ErrNone, deep)
+		t.Fatalf("without a project: %v; want %v, naming %s", err, project.ErrNone, deep)
 	}
 	want := project.Manifest{Petrock: "1.2.3", Name: "weather", Module: "example.com/weather"}
 	text, err := want.Encode()
@@ -33,7 +33,7 @@ func TestFind(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got.Root != root || got.Name != want.Name || got.Module != want.Module {
-			t.Errorf("from %s: %+v; want got.Root == %q and got.Name == %q and got.Module == %q", dir, got, root, want.Name, want.Module)
+			t.Errorf("from %s: %+v; want Root %q, Name %q and Module %q", dir, got, root, want.Name, want.Module)
 		}
 	}
 	for _, bad := range []string{"", "{", "[]", `{"module":"x"}`} {
@@ -63,15 +63,15 @@ func TestSource(t *testing.T) {
 	}
 	t.Chdir(deep)
 	if _, err := project.Source("weather"); !errors.Is(err, project.ErrNone) {
-		t.Errorf("outside of any project: err = %v, want %v", err, project.ErrNone)
+		t.Errorf("outside of any project: got %v, want %v", err, project.ErrNone)
 	}
 	file := filepath.Join(root, project.FileName)
 	write(t, file, `{"name":"weather"}`)
 	if found, err := project.Source("weather"); err != nil || found != root {
-		t.Errorf("in the project: got %q, %v; want no error and found == %q", found, err, root)
+		t.Errorf("in the project: got %q, %v; want %q and no error", found, err, root)
 	}
 	if _, err := project.Source("other"); !errors.Is(err, project.ErrNone) || !strings.Contains(err.Error(), root+" is the project weather") {
-		t.Errorf(`in another project: %v; want err == %v and err containing root+" is the project weather"`, err, project.ErrNone)
+		t.Errorf("in another project: %v; want %v, naming %s as the project weather", err, project.ErrNone, root)
 	}
 	write(t, file, `{`)
 	if _, err := project.Source("weather"); err == nil || errors.Is(err, project.ErrNone) || !strings.Contains(err.Error(), file) {
@@ -95,7 +95,7 @@ func TestFindConflicted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := project.Find(dir); err == nil || err.Error() != file+" has conflict markers; resolve the merge" {
-		t.Errorf(`got %v; want err == file+" has conflict markers; resolve the merge"`, err)
+		t.Errorf("got %v, want %s has conflict markers; resolve the merge", err, file)
 	}
 }
 

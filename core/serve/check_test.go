@@ -60,29 +60,29 @@ func TestReadiness(t *testing.T) {
 		}
 		wait(1, `{"status":"unavailable","reasons":["replaying"]}`)
 		if status, _ := sendMessage(t, "GET", "http://"+addr+"/healthz", ""); status != 200 {
-			t.Errorf("/healthz: status = %v, want 200", status)
+			t.Errorf("/healthz: got %v, want 200", status)
 		}
 		if status, text := sendMessage(t, "POST", "http://"+addr+"/mcp", listTools); status != 503 {
-			t.Errorf("a call: status = %v, want 503 (text: %q)", status, text)
+			t.Errorf("a call: got %v, want 503 (text: %q)", status, text)
 		}
 		if strings.Contains(read(t, errOut), "serving") {
-			t.Errorf(`read(t, errOut) = %q, want it without "serving"`, read(t, errOut))
+			t.Errorf(`standard error is %q, want it without "serving"`, read(t, errOut))
 		}
 		e.opening <- fails
 		if fails != nil {
 			if code := <-ended; code != 1 || !strings.Contains(read(t, errOut), "hello: no such database\n") {
-				t.Errorf(`got exit code %d and %s; want code == 1 and read(t, errOut) containing "hello: no such database\n"`, code, read(t, errOut))
+				t.Errorf(`got exit code %d and %s; want 1 and "hello: no such database"`, code, read(t, errOut))
 			}
 			continue
 		}
 		wait(0, `{"status":"degraded","reasons":["feature posts: stopped"]}`)
 		wait(1, `{"status":"degraded","reasons":["feature posts: stopped"]}`, "--strict")
 		if status, text := sendMessage(t, "POST", "http://"+addr+"/mcp", listTools); status != 200 {
-			t.Errorf("a call: status = %v, want 200 (text: %q)", status, text)
+			t.Errorf("a call: got %v, want 200 (text: %q)", status, text)
 		}
 		cancel()
 		if code := <-ended; code != 0 || !strings.Contains(read(t, errOut), "serving http://"+addr+"/mcp") {
-			t.Errorf(`got exit code %d and %s; want code == 0 and read(t, errOut) containing "serving http://"+addr+"/mcp"`, code, read(t, errOut))
+			t.Errorf("got exit code %d and %s; want 0 and serving http://%s/mcp", code, read(t, errOut), addr)
 		}
 	}
 }
@@ -126,10 +126,10 @@ func TestEndUntil(t *testing.T) {
 	late, stuck := make(chan struct{}), make(chan struct{})
 	defer close(stuck)
 	if err := endUntil(late, func() error { return errors.New("no room") }, log); err == nil || err.Error() != "no room" || logged.Len() > 0 {
-		t.Errorf(`got %v and %s; want err == "no room" and logged.Len() <= 0`, err, logged.String())
+		t.Errorf(`got %v and the log %q; want the error "no room" and no log`, err, logged.String())
 	}
 	close(late)
 	if err := endUntil(late, func() error { <-stuck; return nil }, log); err != nil || !strings.Contains(logged.String(), "grace period over") {
-		t.Errorf(`got %v and %s; want no error and logged.String() containing "grace period over"`, err, logged.String())
+		t.Errorf(`got %v and %s; want no error and logged containing "grace period over"`, err, logged.String())
 	}
 }

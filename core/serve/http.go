@@ -58,22 +58,24 @@ func (p *program) newServe() *cobra.Command {
 }
 
 func (s *httpServer) long() string {
-	must, without := "must", ""
+	required, without := s.keyVariable()+" or --keys is required.\n", ""
 	if !s.KeysRequired {
-		must, without = "may", ` Without keys, serve accepts only loopback addresses such as 127.0.0.1,
-unless --behind-proxy is given: every program on this machine may call the server, and web pages may if
-they are served from this machine or allowed with --allow-origin.`
+		required, without = "", ` Without keys or another authentication, serve accepts only
+loopback addresses such as 127.0.0.1, unless --behind-proxy is given:
+every program on this machine may call the server, and web pages may if they are served from this
+machine or allowed with --allow-origin.`
 	}
 	return `Serve MCP over streamable HTTP at /mcp, until SIGINT or SIGTERM. The server is then not ready, but
 serves for --drain, so that load balancers notice; calls in flight have --grace since the signal to
 finish. A second signal ends the process immediately.
 
-` + s.keyVariable() + " " + must + ` be set to an API key of at least 16 characters, or to several separated by commas.
+` + required + s.keyVariable() + ` holds API keys of at least 16 characters, separated by commas.
 NAME=KEY is a key of the caller NAME, which events record as their actor. --keys names a file with more
 keys, which the command keys changes while servers run. Callers send a key as X-Api-Token or as
 Authorization: Bearer.` + without + ` serve has no TLS: use a proxy on untrusted networks.
 
-` + s.keyVariable() + `_FILE names a file with the value of ` + s.keyVariable() + `. The other variables work alike.
+` + s.keyVariable() + `_FILE names a file with the value of ` + s.keyVariable() + `.
+` + s.variable("state_key") + `_FILE works alike, and in a server with features ` + s.variable("data") + `_FILE.
 
 Processes behind one load balancer need the same key of at least 16 characters in
 ` + s.variable("state_key") + `. It signs the state that clients carry between requests while tools ask them

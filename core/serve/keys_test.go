@@ -18,7 +18,7 @@ func runKeys(t *testing.T, status int, args ...string) string {
 	t.Helper()
 	out := create(t)
 	if got := Run(t.Context(), hello(), append([]string{"keys"}, args...), out, out); got != status {
-		t.Fatalf("keys %s: exit code: got %v, want %v (read(t, out): %q)", args, got, status, read(t, out))
+		t.Fatalf("keys %s: exit code %d, want %d: %s", args, got, status, read(t, out))
 	}
 	return strings.TrimSpace(read(t, out))
 }
@@ -27,36 +27,36 @@ func runKeys(t *testing.T, status int, args ...string) string {
 func TestKeysCommand(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	if got := runKeys(t, 2, "list"); !strings.Contains(got, "keys needs --keys FILE or HELLO_KEYS") {
-		t.Errorf(`runKeys(t, 2, "list") = %q, want it to contain "keys needs --keys FILE or HELLO_KEYS"`, got)
+		t.Errorf(`keys list without a file prints %q, want it to contain "keys needs --keys FILE or HELLO_KEYS"`, got)
 	}
 	if got := runKeys(t, 1, "list", "--keys", file); !strings.Contains(got, "no such file") {
-		t.Errorf(`runKeys(t, 1, "list", "--keys", file) = %q, want it to contain "no such file"`, got)
+		t.Errorf(`keys list of a missing file prints %q, want it to contain "no such file"`, got)
 	}
 	key := runKeys(t, 0, "add", "alice", "--keys", file)
 	t.Setenv("HELLO_KEYS", file)
 	var printed []struct{ Name, Hash, Key string }
 	if err := json.Unmarshal([]byte(runKeys(t, 0, "add", "bob", "mail:send", "--json")), &printed); err != nil || len(printed) != 1 || len(printed[0].Key) < 26 || printed[0].Name != "bob" {
-		t.Fatalf(`added %+v, %v; want no error and len(printed) == 1 and len(printed[0].Key) >= 26 and printed[0].Name == "bob"`, printed, err)
+		t.Fatalf("added %+v, %v; want one key of bob with at least 26 characters", printed, err)
 	}
 	added := printed[0]
 	text, err := os.ReadFile(file)
 	if err != nil || strings.Contains(string(text), key) || strings.Contains(string(text), added.Key) {
-		t.Errorf("the file is %s, %v; want no error and string(text) without %q and string(text) without %q", text, err, key, added.Key)
+		t.Errorf("the file is %s, %v; want no error and text without %q or %q", text, err, key, added.Key)
 	}
 	list := strings.Split(runKeys(t, 0, "list"), "\n")
 	if len(list) != 2 || !strings.HasPrefix(list[0], "alice             sha256:") || list[1] != "bob               "+added.Hash[:19]+"  mail:send" {
-		t.Errorf(`listed %q; want len(list) == 2 and list[0] starting with "alice             sha256:" and list[1] == "bob               "+added.Hash[:19]+"  mail:send"`, list)
+		t.Errorf("listed %q; want alice with a sha256, and bob %s mail:send", list, added.Hash[:19])
 	}
 	if got := runKeys(t, 0, "revoke", "alice"); got != list[0] {
-		t.Errorf(`runKeys(t, 0, "revoke", "alice") = %q, want %q`, got, list[0])
+		t.Errorf("keys revoke alice prints %q, want %q", got, list[0])
 	}
 	printed = nil
 	if err := json.Unmarshal([]byte(runKeys(t, 0, "list", "--json")), &printed); err != nil || len(printed) != 1 || printed[0].Hash != added.Hash || printed[0].Key != "" {
-		t.Errorf(`listed %+v, %v; want no error and len(printed) == 1 and printed[0].Hash == %q and printed[0].Key == ""`, printed, err, added.Hash)
+		t.Errorf("listed %+v, %v; want one entry with the hash %s, without the key", printed, err, added.Hash)
 	}
 	runKeys(t, 0, "revoke", added.Hash[:12])
 	if got := runKeys(t, 0, "list", "--json"); got != "[]" {
-		t.Errorf(`runKeys(t, 0, "list", "--json") = %q, want "[]"`, got)
+		t.Errorf(`keys list --json prints %q, want "[]"`, got)
 	}
 	runKeys(t, 1, "revoke", "bob")
 	runKeys(t, 2, "add")
@@ -95,10 +95,12 @@ func TestServeWithKeyFile(t *testing.T) {
 	defer response.Body.Close()
 	stream := bufio.NewScanner(response.Body)
 	if !stream.Scan() || response.StatusCode != 200 {
-		t.Fatalf("the stream is answered with %d: %s; want stream.Scan() and response.StatusCode == 200", response.StatusCode, stream.Text())
+		t.Fatalf("the stream is answered with %d, and begins with %q; want 200 and an event", response.StatusCode, stream.Text())
 	}
-	if self, err := os.FindProcess(os.Getpid()); err != nil || runtime.GOOS != "windows" && self.Signal(syscall.SIGHUP) != nil {
+	if self, err := os.FindProcess(os.Getpid()); err != nil {
 		t.Error(err)
+	} else if err := self.Signal(syscall.SIGHUP); err != nil && runtime.GOOS != "windows" {
+		t.Errorf("send SIGHUP to the test: %v", err)
 	}
 	runKeys(t, 0, "revoke", "alice")
 	for stream.Scan() {
@@ -108,10 +110,10 @@ func TestServeWithKeyFile(t *testing.T) {
 		t.Error(err)
 	}
 	if status, _ := sendMessage(t, "POST", address, listTools, "X-Api-Token: "+alice); status != 401 {
-		t.Errorf("a revoked key: status = %v, want 401", status)
+		t.Errorf("a revoked key: got %v, want 401", status)
 	}
 	if status, _ := sendMessage(t, "POST", address, listTools, "X-Api-Token: "+reader); status != 200 {
-		t.Errorf("another key: status = %v, want 200", status)
+		t.Errorf("another key: got %v, want 200", status)
 	}
 }
 
@@ -128,7 +130,7 @@ func TestSecretFiles(t *testing.T) {
 	}
 	errOut := create(t)
 	if status := Run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 || !strings.Contains(read(t, errOut), "HELLO_STATE_KEY has 7 characters") {
-		t.Errorf(`exit code %d: %s; want status == 1 and read(t, errOut) containing "HELLO_STATE_KEY has 7 characters"`, status, read(t, errOut))
+		t.Errorf(`exit code %d: %s; want 1 and "HELLO_STATE_KEY has 7 characters"`, status, read(t, errOut))
 	}
 	t.Setenv("HELLO_STATE_KEY_FILE", filepath.Join(dir, "HELLO_API_KEY_FILE"))
 	if status, text := sendMessage(t, "POST", startServe(t), listTools, "X-Api-Token: fedcba9876543210"); status != 200 {

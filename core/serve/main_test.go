@@ -139,10 +139,10 @@ func TestCommandLine(t *testing.T) {
 				t.Errorf("exit code %d, want %d", status, test.status)
 			}
 			if got := read(t, out); !strings.Contains(got, test.out) {
-				t.Errorf("standard output lacks: read(t, out) = %q, want it to contain %q", got, test.out)
+				t.Errorf("standard output lacks: got %q, want it to contain %q", got, test.out)
 			}
 			if got := read(t, errOut); !strings.Contains(got, test.errOut) {
-				t.Errorf("standard error lacks: read(t, errOut) = %q, want it to contain %q", got, test.errOut)
+				t.Errorf("standard error lacks: got %q, want it to contain %q", got, test.errOut)
 			}
 		})
 	}
@@ -156,7 +156,7 @@ func TestDevNeedsSource(t *testing.T) {
 		t.Errorf("exit code %d, want 1", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "needs the source of hello") {
-		t.Errorf(`read(t, errOut) = %q, want it to contain "needs the source of hello"`, got)
+		t.Errorf(`standard error is %q, want it to contain "needs the source of hello"`, got)
 	}
 }
 
@@ -210,16 +210,16 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := end(); err == nil || err.Error() != "closing b\nclosing a" {
-		t.Errorf(`closing gives %v; want err == "closing b\nclosing a"`, err)
+		t.Errorf(`closing gives %v; want the error "closing b\nclosing a"`, err)
 	}
 	if _, err := (&program{extensions: []Extension{a, bad, b}}).addComponents(t.Context(), nil, log); err == nil || err.Error() != "no room\nclosing a" {
-		t.Errorf(`opening gives %v; want err == "no room\nclosing a"`, err)
+		t.Errorf(`opening gives %v; want the error "no room\nclosing a"`, err)
 	}
 	if got := strings.Join(did, ", "); got != "open a, open b, close b, close a, open a, open bad, close a" {
-		t.Errorf(`it did: strings.Join(did, ", ") = %q, want "open a, open b, close b, close a, open a, open bad, close a"`, got)
+		t.Errorf(`it did %q, want "open a, open b, close b, close a, open a, open bad, close a"`, got)
 	}
 	if got := logged.String(); strings.Count(got, "msg=opened what=a") != 2 {
-		t.Errorf(`strings.Count(got, "msg=opened what=a") = %v, want 2 (%q)`, strings.Count(got, "msg=opened what=a"), got)
+		t.Errorf(`opening a is logged %d times, want twice: %q`, strings.Count(got, "msg=opened what=a"), got)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestVersion(t *testing.T) {
 		}
 	}
 	if got := versionOf(nil); got != "devel" {
-		t.Errorf(`without build information: versionOf(nil) = %q, want "devel"`, got)
+		t.Errorf(`without build information: got %q, want "devel"`, got)
 	}
 }
 

@@ -133,26 +133,12 @@ func Main(c Config) int {
 // Run is [Main] with other arguments and files, for tests of a program. It does not reserve
 // standard output.
 func Run(ctx context.Context, c Config, args []string, out, errOut *os.File) int {
-	started := false
 	p := newProgram(c, out, errOut)
 	root := p.newRoot()
 	root.SetOut(out)
 	root.SetErr(errOut)
-	root.SetArgs(args)
 	mcpcli.Finish(root, p.Name+" "+p.Version+" "+runtime.Version())
-	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
-	cmd, err := root.ExecuteContextC(ctx)
-	if err != nil && !started {
-		err = &terminal.UsageError{Err: err}
-	}
-	status := terminal.ExitCode(err)
-	if err != nil {
-		fmt.Fprintf(errOut, "%s %v\n", terminal.Red.On(errOut, c.Name+":"), err)
-	}
-	if status == terminal.ExitUsage {
-		fmt.Fprintf(errOut, "Run '%s --help' for usage.\n", cmd.CommandPath())
-	}
-	return status
+	return mcpcli.PrintError(mcpcli.Execute(ctx, root, args))
 }
 
 type program struct {
@@ -189,9 +175,7 @@ func (p *program) newRoot() *cobra.Command {
 		Short: "Serve MCP, or call this server's tools",
 		Long: "Serve MCP, over stdio or HTTP. Or call this server's tools, resources and prompts from a terminal.\n" +
 			"MCP clients start " + p.Name + " mcp.",
-		Example:       "  " + p.Name + " tools\n  " + p.Name + " mcp\n  " + p.Name + " serve",
-		SilenceErrors: true, // Run prints them
-		SilenceUsage:  true,
+		Example: "  " + p.Name + " tools\n  " + p.Name + " mcp\n  " + p.Name + " serve",
 	}
 	mcpcli.AddGroup(root, "Serve clients:", p.newMCP(), p.newServe(), p.newCheck(), p.newKeys())
 	mcpcli.AddGroup(root, "Call the server:", p.newCalls()...)
@@ -366,7 +350,7 @@ func (t *inProcess) Flags(cmd *cobra.Command, common *mcpcli.Flags) {
 	t.program.addFlags(cmd)
 }
 
-func (t *inProcess) Find(words []string, dash int) (*mcpcli.Server, []string, error) {
+func (t *inProcess) Find(_ context.Context, words []string, dash int) (*mcpcli.Server, []string, error) {
 	if dash >= 0 {
 		return nil, nil, terminal.Usagef("%s calls only itself; to call another server, run petrock call", t.program.Name)
 	}

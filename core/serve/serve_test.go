@@ -65,7 +65,7 @@ func startServe(t *testing.T, args ...string) (address string) {
 		reader.Close()
 	})
 	if address == "" {
-		t.Fatalf(`it does not serve: %s: address = %q, want not ""`, lines.Text(), address)
+		t.Fatalf(`it does not serve: %s: got %q, want not ""`, lines.Text(), address)
 	}
 	return address
 }
@@ -119,15 +119,15 @@ func TestServe(t *testing.T) {
 		{"POST", "/mcp", "Origin: https://evil.example.com", 403},
 	} {
 		if status, text := sendMessage(t, test.method, base+test.path, listTools, test.header); status != test.status {
-			t.Errorf("status = %v, want %v (test.method: %q) (test.path: %q) (test.header: %q) (text: %q)", status, test.status, test.method, test.path, test.header, text)
+			t.Errorf("status = %v, want %v (method %q) (path %q) (header %q) (text: %q)", status, test.status, test.method, test.path, test.header, text)
 		}
 	}
 	status, text := sendMessage(t, "POST", address, listTools, "Origin: https://app.example.com")
 	if (status == 200) != strings.Contains(text, `"tools":[`) || status == 401 || status == 403 {
-		t.Errorf("answered with %d: %s; want (status == 200) == strings.Contains(text, `\"tools\":[`) and status != 401 and status != 403", status, text)
+		t.Errorf("answered with %d: %s; want the tools with 200 and only then, and neither 401 nor 403", status, text)
 	}
 	if strings.Contains(text, "generate_tool") {
-		t.Errorf(`generators are served over HTTP: text = %q, want it without "generate_tool"`, text)
+		t.Errorf(`generators are served over HTTP: got %q, want it without "generate_tool"`, text)
 	}
 }
 
@@ -138,11 +138,11 @@ func TestServeWithKeys(t *testing.T) {
 	t.Setenv(keyVariable, first+","+second)
 	address := startServe(t)
 	if status, _ := sendMessage(t, "POST", address, listTools); status != 401 {
-		t.Errorf("without a key: status = %v, want 401", status)
+		t.Errorf("without a key: got %v, want 401", status)
 	}
 	for _, header := range []string{"X-Api-Token: " + first, "Authorization: Bearer " + second} {
 		if status, _ := sendMessage(t, "POST", address, listTools, header); status == 401 {
-			t.Errorf("with %q it is answered with 401: status = %v, want not 401", header, status)
+			t.Errorf("with %q it is answered with 401: got %v, want not 401", header, status)
 		}
 	}
 }
@@ -158,11 +158,11 @@ func TestBadKeys(t *testing.T) {
 		}
 		got := read(t, errOut)
 		if !strings.Contains(got, keyVariable) || !strings.Contains(got, "openssl rand -hex 32") {
-			t.Errorf(`with %q: got %s; want got containing %q and got containing "openssl rand -hex 32"`, keys, got, keyVariable)
+			t.Errorf(`with %q: got %s; want got containing %q and "openssl rand -hex 32"`, keys, got, keyVariable)
 		}
 		for key := range strings.SplitSeq(keys, ",") {
 			if key != "" && strings.Contains(got, strings.TrimSpace(key)) {
-				t.Errorf("it tells a key: %s", got)
+				t.Errorf("the output contains the key %q: %s", strings.TrimSpace(key), got)
 			}
 		}
 	}
@@ -182,12 +182,13 @@ func TestKeysRequired(t *testing.T) {
 		t.Setenv(keyVariable, keys)
 		s := &httpServer{program: newProgram(keyed(), nil, nil)}
 		if err := s.addKeys(); err == nil || strings.Contains(err.Error(), "unset") || !strings.Contains(err.Error(), "openssl rand -hex 32") {
-			t.Errorf(`with %q: %v; want err without "unset" and err containing "openssl rand -hex 32"`, keys, err)
+			t.Errorf(`with %q: %v; want an error without "unset" and an error containing "openssl rand -hex 32"`, keys, err)
 		}
 	}
 	t.Setenv(keyVariable, "0123456789abcdef")
-	if s := (&httpServer{program: newProgram(keyed(), nil, nil)}); s.addKeys() != nil || len(s.listen.Gates) != 1 {
-		t.Errorf("with a key there are %d gates; want no error and len(s.listen.Gates) == 1", len(s.listen.Gates))
+	s := &httpServer{program: newProgram(keyed(), nil, nil)}
+	if err := s.addKeys(); err != nil || len(s.listen.Gates) != 1 {
+		t.Errorf("with a key, addKeys() = %v and there are %d gates; want no error and one gate", err, len(s.listen.Gates))
 	}
 }
 
@@ -198,11 +199,14 @@ func TestServeHelp(t *testing.T) {
 		out := create(t)
 		Run(t.Context(), c, []string{"serve", "--help"}, out, out)
 		help := read(t, out)
-		if strings.Contains(help, "must be set") != required || strings.Contains(help, "every program on this machine may call") == required {
-			t.Errorf("if keys are required is %v:\n%s; want strings.Contains(help, \"must be set\") == %v and strings.Contains(help, \"every program on this machine may call\") != %v", required, help, required, required)
+		if got := strings.Contains(help, "--keys is required"); got != required {
+			t.Errorf("keys are required: %t; the help contains %q: %t, want %t\n%s", required, "--keys is required", got, required, help)
+		}
+		if got := strings.Contains(help, "every program on this machine may call"); got == required {
+			t.Errorf("keys are required: %t; the help says that every program may call: %t, want %t\n%s", required, got, !required, help)
 		}
 		if strings.Count(help, "127.0.0.1:9999") != 1 {
-			t.Errorf(`the default address is missing: strings.Count(help, "127.0.0.1:9999") = %v, want 1 (help: %q)`, strings.Count(help, "127.0.0.1:9999"), help)
+			t.Errorf("the default address 127.0.0.1:9999 is in the help %d times, want once:\n%s", strings.Count(help, "127.0.0.1:9999"), help)
 		}
 	}
 }
@@ -231,7 +235,7 @@ func TestAddressInUse(t *testing.T) {
 		t.Errorf("exit code: got %v, want 1", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "choose another port") {
-		t.Errorf(`read(t, errOut) = %q, want it to contain "choose another port"`, got)
+		t.Errorf(`standard error is %q, want it to contain "choose another port"`, got)
 	}
 }
 
@@ -277,16 +281,16 @@ func TestGatekeeper(t *testing.T) {
 			s := &httpServer{program: newProgram(hello(fakeExtension{}, test.keeper), nil, nil), publicURL: test.publicURL}
 			err := s.addGates(test.addr)
 			if err == nil && test.says != "" || err != nil && (test.says == "" || !strings.Contains(err.Error(), test.says)) {
-				t.Errorf("got %v", err)
+				t.Errorf("got the error %v, want %q", err, test.says)
 			}
 			if asked != test.asked || len(s.listen.Gates) != test.gates || len(s.listen.Extra) != test.gates {
-				t.Errorf("it was asked for %s, and there are %d gates and %d pages; want asked == %q and len(s.listen.Gates) == %v and len(s.listen.Extra) == %v", asked, len(s.listen.Gates), len(s.listen.Extra), test.asked, test.gates, test.gates)
+				t.Errorf("it was asked for %q, and there are %d gates and %d pages; want %q, %d and %d", asked, len(s.listen.Gates), len(s.listen.Extra), test.asked, test.gates, test.gates)
 			}
 			if said := strings.Join(s.startupLines(test.addr, nil), "\n"); err == nil && strings.Contains(said, "not configured; name an issuer") != test.keeper.unused {
 				t.Errorf("at startup: got\n%s", said)
 			}
 			if test.gates > 0 && !strings.Contains(s.handler.Challenge([]string{"a"}), `error="insufficient_scope", scope="a"`) {
-				t.Errorf("the challenge for a missing scope is %s", s.handler.Challenge([]string{"a"}))
+				t.Errorf(`the challenge for a missing scope is %s, want error="insufficient_scope", scope="a"`, s.handler.Challenge([]string{"a"}))
 			}
 		})
 	}
@@ -323,7 +327,7 @@ func TestUnasked(t *testing.T) {
 	scoped := map[string][]string{"add": nil, "send": {"mail:send"}, "read": {"mail:read"}}
 	open, closed := &httpServer{program: newProgram(hello(), nil, nil)}, &httpServer{program: newProgram(hello(), nil, nil), listen: mcphttp.ServeOptions{Gates: []auth.Gate{nil}}}
 	if got := open.uncheckedScopes(scoped); !strings.Contains(got, "read, send") {
-		t.Errorf(`open.uncheckedScopes(scoped) = %q, want it to contain "read, send"`, got)
+		t.Errorf(`uncheckedScopes() = %q, want it to contain "read, send"`, got)
 	}
 	if got := open.uncheckedScopes(map[string][]string{"add": nil}) + closed.uncheckedScopes(scoped); got != "" {
 		t.Errorf(`got %q, want ""`, got)

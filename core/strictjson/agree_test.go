@@ -107,7 +107,7 @@ func TestWhatAnInterfaceHeld(t *testing.T) {
 	held := &struct{ Name string }{}
 	var v any = held
 	if err := Unmarshal([]byte(`{"NAME":"x"}`), &v); err != nil || held.Name != "" {
-		t.Errorf(`got %v, %v, and %+v; want no error and held.Name == ""`, v, err, held)
+		t.Errorf(`got %v, %v, and %+v; want no error and Name ""`, v, err, held)
 	}
 }
 
@@ -142,7 +142,7 @@ func FuzzUnquote(f *testing.F) {
 		}
 		var std string
 		if err := json.Unmarshal(raw, &std); err != nil || std != text {
-			t.Fatalf("%q: we read %q, encoding/json %q (%v); want no error and std == %q", raw, text, std, err, text)
+			t.Fatalf("encoding/json reads %[1]q as %[3]q, %[4]v; want %[2]q and no error", raw, text, std, err)
 		}
 	})
 }

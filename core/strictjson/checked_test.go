@@ -49,7 +49,7 @@ func agreeOnParts(t testing.TB, data []byte) {
 		}
 	}
 	if end := jsonscan.Skip(data, jsonscan.SkipSpace(data, 0)); len(bytes.TrimSpace(data[end:])) > 0 {
-		t.Fatalf("bytes.TrimSpace(data[end:]) = %s, want it empty (data: %s) (end: %v)", bytes.TrimSpace(data[end:]), data, end)
+		t.Fatalf("Skip(%s) = %d, which leaves %q; want it to reach the end", data, end, bytes.TrimSpace(data[end:]))
 	}
 }
 
@@ -67,14 +67,14 @@ func TestWalksEndWithAnError(t *testing.T) {
 		t.Errorf("Members: got %v, want %v", err, stop)
 	}
 	if err := Elements([]byte(`[1,2]`), func([]byte) error { return count() }); !errors.Is(err, stop) || n != 2 {
-		t.Errorf("Elements: %v, %d parts in all; want err == %v and n == 2", err, n, stop)
+		t.Errorf("Elements: %v, %d parts in all; want the error %v after 2 parts", err, n, stop)
 	}
 	var e *TypeError
 	if err := Members([]byte(` [1]`), nil); !errors.As(err, &e) || e.Error() != "must be an object, got an array" {
-		t.Errorf(`Members of an array: %v; want errors.As(err, &e) and e == "must be an object, got an array"`, err)
+		t.Errorf(`Members of an array: %v, want a *TypeError "must be an object, got an array"`, err)
 	}
 	if err := Elements([]byte(`null`), nil); !errors.As(err, &e) || e.Error() != "must be an array, got null" {
-		t.Errorf(`Elements of null: %v; want errors.As(err, &e) and e == "must be an array, got null"`, err)
+		t.Errorf(`Elements of null: %v, want a *TypeError "must be an array, got null"`, err)
 	}
 }
 
@@ -94,8 +94,12 @@ func agreeOnDecoding(t testing.TB, data []byte) {
 		X    []tree `json:"x"`
 		Name string `json:"name"`
 	}
-	if insideErr := new(Decoder).Decode(within, &list); (insideErr == nil) != (err == nil) || err == nil && (list.Name != "n" || !reflect.DeepEqual(list.X, []tree{one})) {
-		t.Fatalf("%s\n%+v, %v", within, list, insideErr)
+	insideErr := new(Decoder).Decode(within, &list)
+	if (insideErr == nil) != (err == nil) {
+		t.Fatalf("%s: got the error %v, alone %v; want both or neither", within, insideErr, err)
+	}
+	if want := []tree{one}; err == nil && (list.Name != "n" || !reflect.DeepEqual(list.X, want)) {
+		t.Fatalf("%s: got %+v, want name n and %+v", within, list, want)
 	}
 }
 

@@ -85,7 +85,7 @@ func TestWholeNumbersMayBeWrittenAsFloats(t *testing.T) {
 		U uint8 `json:"u"`
 	}
 	if err := Unmarshal([]byte(`{"i":-3e2,"u":7.0}`), &v); err != nil || v.I != -300 || v.U != 7 {
-		t.Errorf("got %+v, %v; want no error and v.I == -300 and v.U == 7", v, err)
+		t.Errorf("got %+v, %v; want no error, I -300 and U 7", v, err)
 	}
 }
 
@@ -128,8 +128,11 @@ func TestUnmarshalRefuses(t *testing.T) {
 			t.Errorf("Unmarshal(%q) = %v, want an *Error", in, err)
 		}
 	}
-	if Unmarshal([]byte(`{}`), v) == nil || Unmarshal([]byte(`{}`), (*tree)(nil)) == nil {
-		t.Error("a target that cannot be filled is accepted; want an error and an error")
+	if err := Unmarshal([]byte(`{}`), v); err == nil {
+		t.Error("Unmarshal to a value that is no pointer = nil, want an error")
+	}
+	if err := Unmarshal([]byte(`{}`), (*tree)(nil)); err == nil {
+		t.Error("Unmarshal to a nil pointer = nil, want an error")
 	}
 }
 
@@ -154,7 +157,7 @@ func FuzzUnmarshal(f *testing.F) {
 			t.Fatalf("%s: %v", again, err)
 		}
 		if !reflect.DeepEqual(std, back) {
-			t.Fatalf("%s\nours: std = %+v, want %+v", again, std, back)
+			t.Fatalf("%s\nours: got %+v, want %+v", again, std, back)
 		}
 	})
 }

@@ -134,7 +134,7 @@ func TestExact(t *testing.T) {
 	var e *TypeError
 	err := (&Decoder{Exact: true}).Decode(change(t, map[string]any{"items": raw(`[{"euros":1}]`)}), new(order))
 	if !errors.As(err, &e) || e.Path != "items[0]" || !reflect.DeepEqual(e.Unknown, []string{"euros"}) || !reflect.DeepEqual(e.Missing, []string{"cents"}) {
-		t.Errorf(`got %+v; want errors.As(err, &e) and e.Path == "items[0]" and reflect.DeepEqual(e.Unknown, []string{"euros"}) and reflect.DeepEqual(e.Missing, []string{"cents"})`, e)
+		t.Errorf(`got %+v; want the path items[0], unknown ["euros"] and missing ["cents"]`, e)
 	}
 }
 
@@ -157,7 +157,7 @@ func FuzzExactRoundTrip(f *testing.F) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		if written, err := Marshal(again); err != nil || string(written) != string(text) {
-			t.Fatalf("wrote %s, and then %s (%v); want no error and string(written) == string(text)", text, written, err)
+			t.Fatalf("Marshal = %[2]s, %[3]v; want %[1]s as at first and no error", text, written, err)
 		}
 		// The exact decoder accepts a subset of the inputs, with the same results.
 		var exact order

@@ -76,7 +76,7 @@ func TestOutputEncoder(t *testing.T) {
 		}
 	}
 	if full.Items[1].Tags != nil || full.ByName["c"].Tags != nil || full.Pointer.Tags != nil || full.Behind != nil {
-		t.Errorf(`Encode changed its argument to %+v; want full.Items[1].Tags == nil and full.ByName["c"].Tags == nil and full.Pointer.Tags == nil and full.Behind == nil`, full)
+		t.Errorf("Encode changed its argument to %+v; want the tags of the second item, of c and of the pointer nil, and Behind nil", full)
 	}
 }
 

@@ -30,7 +30,7 @@ func TestExitCode(t *testing.T) {
 		}
 	}
 	if !errors.Is(usage, os.ErrInvalid) || usage.Error() != "flag --x: invalid argument" {
-		t.Errorf(`a usage error does not wrap its cause: %v; want usage == %v and usage == "flag --x: invalid argument"`, usage, os.ErrInvalid)
+		t.Errorf(`the usage error is %v; want it to wrap %v and print "flag --x: invalid argument"`, usage, os.ErrInvalid)
 	}
 }
 

@@ -132,9 +132,8 @@ type Env struct {
 func (env Env) generators() []gen.Generator { return append(generators.All(), env.Own...) }
 
 // Run runs a command line and returns the exit code. Commands on a project are handed over to the
-// project's own petrock, see [handover.Operation]. Errors that cobra finds before a command starts
-// are usage errors. Run prints errors to standard error and, with --json, as an object to standard
-// output. SIGINT, SIGTERM and SIGHUP cancel the context; a second signal ends the process. In a
+// project's own petrock, see [handover.Operation]. Run prints errors to standard error and, with
+// --json, as an object to standard output. SIGINT, SIGTERM and SIGHUP cancel the context; a second signal ends the process. In a
 // process that a trial has started, Run supervises the trial instead.
 func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, env Env) int {
 	if trial.Supervise() {
@@ -152,18 +151,15 @@ func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, e
 	root := newRoot(env)
 	addOwnGenerators(ctx, root, env)
 	finish(root, env)
-	started := false
-	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
-	root.SetArgs(args)
-	cmd, err := root.ExecuteContextC(ctx)
-	if err != nil && !started {
-		err = &terminal.UsageError{Err: err}
+	cmd, err := mcpcli.Execute(ctx, root, args)
+	_, isReported := errors.AsType[*terminal.ReportedError](err)
+	if err != nil && err.Error() != "" && !isReported && wants(cmd, args, "json") {
+		printJSON(env, engine.FaultOf(err), wants(cmd, args, "detail"))
 	}
-	return reportError(err, root.Name(), cmd.CommandPath(), wants(cmd, args, "json"), wants(cmd, args, "detail"), env)
+	return mcpcli.PrintError(cmd, err)
 }
 
 func finish(root *cobra.Command, env Env) {
-	root.SilenceErrors, root.SilenceUsage = true, true // Run prints errors
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
 	version := "petrock " + generators.Version
@@ -186,25 +182,6 @@ func wants(cmd *cobra.Command, args []string, name string) bool {
 		args = args[:end]
 	}
 	return flag.Value.String() == "true" || slices.Contains(args, "--"+name) || slices.Contains(args, "--"+name+"=true")
-}
-
-// reportError prints err unless it is nil, and returns the exit code.
-func reportError(err error, program, command string, asJSON, detail bool, env Env) int {
-	if err == nil {
-		return terminal.ExitSuccess
-	}
-	if exit, ok := errors.AsType[exitError](err); ok {
-		return int(exit)
-	}
-	status := terminal.ExitCode(err)
-	if _, reported := errors.AsType[*terminal.ReportedError](err); asJSON && !reported {
-		printJSON(env, engine.FaultOf(err), detail)
-	}
-	fmt.Fprintf(env.Err, "%s %s\n", terminal.Red.On(env.Err, program+":"), terminal.Plain(err.Error()))
-	if status == terminal.ExitUsage {
-		fmt.Fprintf(env.Err, "Run '%s --help' for usage.\n", command)
-	}
-	return status
 }
 
 // printResult prints the result of an operation. For a dry run, it prints only the diffs to

@@ -370,29 +370,29 @@ With --check, sync writes nothing. It reports stale files, commands whose stored
 unreadable, and commands whose Apply uses the clock, randomness or I/O. Without --check, the last are
 warnings.
 
-Exit codes: 0 success; 1 petrock cannot derive from a package or, with --check, something is reported.`,
+Exit codes: 0 success; 1 sync refuses the change, petrock cannot derive from a package or, with --check,
+something is reported; 2 usage error.`,
 		Example:           examples(env, "sync", "sync --check", "sync --dry-run", "sync --accept posts/create"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if check && len(c.Accept)+len(c.Skip) > 0 {
 				return terminal.Usagef("--check cannot be combined with --accept or --skip; pass one of them")
 			}
-			if !check {
-				result, err := run(cmd.Context(), env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
-					return e.Sync(ctx, c.Options)
-				}, printResult)
-				return reported(err, err == nil && len(result.Refused) > 0, "cannot derive from some packages")
+			do, show := func(e *engine.Engine, ctx context.Context) (*engine.Result, error) { return e.Sync(ctx, c.Options) }, printResult
+			if check {
+				do, show = (*engine.Engine).Check, printCheck
 			}
-			result, err := run(cmd.Context(), env, &c, (*engine.Engine).Check, func(env Env, r *engine.Result) error {
-				_, err := fmt.Fprint(env.Out, cmp.Or(r.Stale()+r.Impurities(), r.Headline()+"\n"))
-				return err
-			})
+			result, err := run(cmd.Context(), env, &c, do, show)
 			if err != nil {
 				return err
 			}
-			err = reported(nil, len(result.Refused) > 0, "cannot derive from some packages")
-			err = reported(err, len(result.Files) > 0, "derived files are stale; run "+env.Program+" sync")
-			return reported(err, len(result.Impure) > 0, "replay would not rebuild the same state")
+			refused := "cannot derive from some packages"
+			if check {
+				refused = "sync --check found errors"
+			}
+			err = reported(nil, len(result.Refused) > 0, refused)
+			err = reported(err, check && len(result.Files) > 0, "derived files are stale; run "+env.Program+" sync")
+			return reported(err, check && len(result.Impure) > 0, "replay would not rebuild the same state")
 		},
 	}
 	c.addFlags(cmd, true)
@@ -400,6 +400,11 @@ Exit codes: 0 success; 1 petrock cannot derive from a package or, with --check, 
 	cmd.Flags().StringArrayVar(&c.Skip, "skip", nil, "ignore the stored events of a removed `COMMAND` such as posts/create; may be repeated")
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; fail if derived files are stale, stored events unreadable, or replay not deterministic")
 	return cmd
+}
+
+func printCheck(env Env, r *engine.Result) error {
+	_, err := fmt.Fprint(env.Out, cmp.Or(r.Stale()+r.Impurities(), r.Headline()+"\n"))
+	return err
 }
 
 func newUndo(env Env) *cobra.Command {

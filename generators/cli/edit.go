@@ -129,8 +129,8 @@ func newTest(env Env) *cobra.Command {
 		Long: `Run the Go tests of packages, which are folders or import paths and may end in /... . By default, all
 packages of the project are tested, except petrock's folders core and generators.
 
-The tests run as go test runs them: they are not confined. Each package may print 1 MiB, and may run
-until --timeout; then all tests are killed.
+The tests run as go test runs them: they are not confined. A package that exceeds --timeout
+fails. If a package prints more than 1 MiB, all tests are killed.
 
 Exit codes: 0 all tests passed; 1 a test failed or a package does not compile; 2 usage error.`,
 		Example: examples(env, "test", "test tools features/...", "test tools --run 'TestAdd$'", "test --json"),
@@ -153,8 +153,8 @@ Exit codes: 0 all tests passed; 1 a test failed or a package does not compile; 2
 }
 
 const changeHelp = `Change a component in place: its name, description, fields, output or body. References in the
-project's Go follow, tests included. petrock type-checks the result and runs the component's test
-before it writes anything. undo reverts the change.
+project's Go follow, tests included. petrock type-checks the result and runs the tests of
+changed packages and their importers before it writes anything. undo reverts the change.
 
 If stored events of a command would no longer be readable, change also generates a new version of the
 command, as generate version does, and of all commands that contain the same type. A renamed command

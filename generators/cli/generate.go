@@ -21,7 +21,7 @@ import (
 
 // Help texts of several commands.
 const (
-	noNetUsage = "run tests without network, if the system supports that"
+	noNetUsage = "run examples without network, if the system permits namespaces"
 	trialHelp  = `Examples run with limits on time, memory and output. On Linux they can write only to a temporary
 folder, and their child processes end with them. They can read your files and, without --no-net, use
 the network. The result names limits that the system could not enforce.`
@@ -113,10 +113,10 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 }
 
 // askDescription returns the input of a generator, with the description that the user types if
-// models need one and the input has none. An empty line stands for no description.
+// models need one and the input has none. An empty line stands for no description. asker may be nil.
 func askDescription(ctx context.Context, asker *mcpcli.Asker, g gen.Generator, input json.RawMessage) (json.RawMessage, error) {
 	example, missing := g.MissingDescription(input)
-	if !missing {
+	if !missing || asker == nil {
 		return input, nil
 	}
 	example = strings.TrimSuffix(strings.Replace(example, "Such", "such", 1), ".")

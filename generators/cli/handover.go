@@ -69,30 +69,31 @@ func handOver(cmd *cobra.Command, env Env) (done bool, err error) {
 		name, fallback = "the generators of "+found.Name, "this command runs without them"
 	}
 	quiet, _ := cmd.Flags().GetBool("json")
-	executable, err := build(cmd.Context(), env, "building the project's petrock", found.Root, program, quiet)
-	if cmd.Context().Err() != nil {
-		return false, err
-	}
-	if err != nil {
-		printNotice(env, "%s cannot be built, so %s: %v", name, fallback, err)
-		return false, nil
-	}
 	os.Setenv(programVariable, env.Program)
 	defer os.Unsetenv(programVariable)
-	status, err := terminal.Exec(env.Out, executable, env.args...)
-	if err != nil {
-		printNotice(env, "%s cannot be run, so %s: %v", name, fallback, err)
-		return false, nil
+	err = runProgram(cmd.Context(), env, "building the project's petrock", found.Root, program, quiet, env.args...)
+	if _, done := err.(exitError); done || cmd.Context().Err() != nil {
+		return done, err
 	}
-	return true, exitError(status)
+	printNotice(env, "%s cannot be run, so %s: %v", name, fallback, err)
+	return false, nil
 }
 
-// build builds a program of the project and shows progress, unless quiet is set.
-func build(ctx context.Context, env Env, step, root, program string, quiet bool) (executable string, err error) {
+// runProgram builds and runs a program of the project. It shows the progress of the build, unless
+// quiet is set. The error is an [exitError] if the program was run.
+func runProgram(ctx context.Context, env Env, step, root, program string, quiet bool, args ...string) error {
 	progress := &terminal.Progress{Out: env.Err, Quiet: quiet}
-	defer progress.End()
 	progress.Begin(step)
-	return handover.Build(ctx, root, program)
+	executable, err := handover.Build(ctx, root, program)
+	progress.End()
+	if err != nil {
+		return err
+	}
+	status, err := terminal.Exec(env.Out, executable, args...)
+	if err != nil {
+		return err
+	}
+	return exitError(status)
 }
 
 func printNotice(env Env, format string, args ...any) {
@@ -103,7 +104,8 @@ func printNotice(env Env, format string, args ...any) {
 // program has printed its errors.
 type exitError int
 
-func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+func (e exitError) Error() string   { return "" }
+func (e exitError) ExitStatus() int { return int(e) }
 
 // findTarget returns the project of a command whose flags are parsed, and its program that must run
 // the command, or "" if this process runs it.
@@ -193,15 +195,7 @@ func newCalls(env Env) (all []*cobra.Command) {
 				if err != nil {
 					return err
 				}
-				executable, err := build(cmd.Context(), env, "building the server", found.Root, "cmd/"+found.Name, false)
-				if err != nil {
-					return err
-				}
-				status, err := terminal.Exec(env.Out, executable, append([]string{cmd.Name()}, args...)...)
-				if err != nil {
-					return err
-				}
-				return exitError(status)
+				return runProgram(cmd.Context(), env, "building the server", found.Root, "cmd/"+found.Name, false, append([]string{cmd.Name()}, args...)...)
 			},
 		})
 	}

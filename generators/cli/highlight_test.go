@@ -22,7 +22,7 @@ Next:
 func TestPrintReport(t *testing.T) {
 	var out bytes.Buffer
 	if err := PrintReport(&out, report(reportText+"\x1b")); err != nil || out.String() != reportText+`\u001b` {
-		t.Errorf("%v, %q; want no error and out.String() == reportText+`\\u001b`", err, &out)
+		t.Errorf("PrintReport: %v, printed %q; want no error and %q", err, out.String(), reportText+`\u001b`)
 	}
 }
 

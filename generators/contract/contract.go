@@ -83,7 +83,8 @@ func Parse(text []byte) (*Contract, error) {
 	if c.Format != format {
 		return nil, fmt.Errorf("read %s: format %d is not supported, only format %d; use the petrock that wrote it", File, c.Format, format)
 	}
-	for _, list := range c.lists() {
+	read := c.Clone() // null becomes an empty map
+	for _, list := range read.lists() {
 		for name, entry := range *list {
 			var compact bytes.Buffer
 			if err := json.Compact(&compact, entry); err != nil {
@@ -91,14 +92,8 @@ func Parse(text []byte) (*Contract, error) {
 			}
 			(*list)[name] = compact.Bytes()
 		}
-		if *list == nil {
-			*list = map[string]json.RawMessage{}
-		}
 	}
-	if c.Commands == nil {
-		c.Commands = map[string]Command{}
-	}
-	return c, nil
+	return read, nil
 }
 
 // Encode returns the content of the contract's file. It has a line for each member of an entry and
@@ -132,16 +127,14 @@ func (c *Contract) Encode() ([]byte, error) {
 
 // Clone returns an independent copy.
 func (c *Contract) Clone() *Contract {
-	clone := *c
-	for i, list := range clone.lists() {
-		*list = maps.Clone(*c.lists()[i])
-	}
-	clone.Commands = map[string]Command{}
+	clone := New()
+	clone.Instructions = c.Instructions
+	clone.Add(c)
 	for name, command := range c.Commands {
 		command.Versions = maps.Clone(command.Versions)
 		clone.Commands[name] = command
 	}
-	return &clone
+	return clone
 }
 
 // lists returns the maps of list entries, and the capabilities.
@@ -172,11 +165,8 @@ func (c *Contract) Revert(before, after *Contract) *Contract {
 
 func revert[T any](now, before, after map[string]T) {
 	for name := range merge(before, after) {
-		was, existed := before[name]
-		became, remained := after[name]
-		is, exists := now[name]
-		switch {
-		case existed == remained && reflect.DeepEqual(was, became), exists != remained || !reflect.DeepEqual(is, became):
+		switch was, existed := before[name]; {
+		case reflect.DeepEqual(was, after[name]), !reflect.DeepEqual(now[name], after[name]):
 		case existed:
 			now[name] = was
 		default:

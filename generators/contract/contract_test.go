@@ -145,10 +145,10 @@ func TestRevert(t *testing.T) {
 
 	reverted := now.Revert(before, after)
 	if reverted.Tools["added"] != nil || string(reverted.Tools["kept"]) != `{"name":5}` || reverted.Tools["later"] == nil || len(reverted.Commands) > 0 {
-		t.Errorf(`reverted: %+v; want reverted.Tools["added"] == nil and string(reverted.Tools["kept"]) == "{\"name\":5}" and reverted.Tools["later"] != nil and no reverted.Commands`, reverted)
+		t.Errorf(`reverted: %+v; want the tools kept as {"name":5} and later, but not added, and no commands`, reverted)
 	}
 	if len(now.Tools) != 3 || len(now.Commands) != 1 {
-		t.Errorf("the contract that was reverted has changed: %+v; want len(now.Tools) == 3 and len(now.Commands) == 1", now)
+		t.Errorf("the contract that was reverted is now %+v, want three tools and one command as before", now)
 	}
 	for _, c := range []*contract.Contract{before, after, reverted} {
 		text, err := c.Encode()
@@ -160,12 +160,12 @@ func TestRevert(t *testing.T) {
 			t.Fatal(err)
 		}
 		if again, _ := read.Encode(); string(again) != string(text) {
-			t.Errorf("read and written again: string(again) = %q, want %q", string(again), string(text))
+			t.Errorf("read and written again: got %q, want %q", string(again), string(text))
 		}
 	}
 	for _, bad := range []string{"", "{", `{"format":2}`, `{}`, "<<<<<<< HEAD\n{}"} {
 		if _, err := contract.Parse([]byte(bad)); err == nil || !strings.Contains(err.Error(), "contract.json") {
-			t.Errorf(`%q: %v; want err containing "contract.json"`, bad, err)
+			t.Errorf(`%q: %v; want an error containing "contract.json"`, bad, err)
 		}
 	}
 }
@@ -257,7 +257,7 @@ func FuzzParseType(f *testing.F) {
 		s := shape("a " + text)
 		s.Fields[0] = contract.Field{Name: "a", Type: text}
 		if s.Breaks(s) {
-			t.Errorf("%q breaks with itself: s.Breaks(s) = true, want false", text)
+			t.Errorf("%q breaks with itself, want no break", text)
 		}
 		if example, ok := s.Example(); ok && !json.Valid([]byte(example)) {
 			t.Errorf("%q: the example %s is not valid JSON", text, example)
@@ -270,16 +270,16 @@ func TestEnums(t *testing.T) {
 	f := contract.Field{Name: "by", Go: "By", Type: "map[string][]string", Named: "map[./desk.Tier][]Level"}
 	parsed, err := f.ParseType()
 	if err != nil || parsed.Key.Enum != "./desk.Tier" || parsed.Elem.Elem.Enum != "Level" || parsed.Key.Name != "string" {
-		t.Errorf(`got %+v (%v); want no error and parsed.Key.Enum == "./desk.Tier" and parsed.Elem.Elem.Enum == "Level" and parsed.Key.Name == "string"`, parsed, err)
+		t.Errorf(`got %+v (%v); want no error, Key.Enum "./desk.Tier", Elem.Elem.Enum "Level" and Key.Name "string"`, parsed, err)
 	}
 	level := contract.Field{Name: "level", Go: "Level", Type: "string", Named: "Level"}
 	shape := contract.Shape{Fields: []contract.Field{level}, Enums: map[string][]contract.Constant{"Level": {{Go: "Low", Value: "low"}}}}
 	if example, _ := shape.Example(); example != `{"level":"low"}` {
-		t.Errorf(`got the example: example = %q, want "{\"level\":\"low\"}"`, example)
+		t.Errorf(`the example is %q, want "{\"level\":\"low\"}"`, example)
 	}
 	level.Named = ""
 	if changes := shape.Changes(contract.Shape{Fields: []contract.Field{level}}); len(changes) > 0 {
-		t.Errorf("got %+v, want it empty", changes)
+		t.Errorf("got the changes %+v, want none", changes)
 	}
 }
 

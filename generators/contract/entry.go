@@ -74,20 +74,18 @@ func promptBreaks(was, is map[string]any) []string {
 // toolBreaks lists changes of a tool's schemas that reject calls which used to be valid, or allow
 // results that clients do not expect.
 func toolBreaks(was, is map[string]any) []string {
-	schema := func(entry map[string]any, key string) map[string]any {
-		root, _ := entry[key].(map[string]any)
-		return root
+	var found []string
+	for _, key := range []string{"inputSchema", "outputSchema"} {
+		b := breaks{input: key == "inputSchema"}
+		b.was, _ = was[key].(map[string]any)
+		b.is, _ = is[key].(map[string]any)
+		if !b.input && b.was != nil && b.is == nil {
+			found = append(found, "the output schema "+removed)
+		}
+		b.compare("", b.was, b.is, 0)
+		found = append(found, b.found...)
 	}
-	in := breaks{was: schema(was, "inputSchema"), is: schema(is, "inputSchema"), input: true}
-	in.compare("", in.was, in.is, 0)
-	out := breaks{was: schema(was, "outputSchema"), is: schema(is, "outputSchema")}
-	switch {
-	case out.was != nil && out.is == nil:
-		out.found = append(out.found, "the output schema "+removed)
-	case out.was != nil:
-		out.compare("", out.was, out.is, 0)
-	}
-	return append(in.found, out.found...)
+	return found
 }
 
 // resolve returns the definition that a schema refers to in its document, or the schema itself.

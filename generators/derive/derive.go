@@ -294,7 +294,7 @@ func (f *finder) visitFunc(file *typecheck.File, decl *ast.FuncDecl) {
 	c.Description = describe(decl.Doc, name)
 	f.applyDirectives(&c, directives(decl.Doc))
 	if c.Description == "" {
-		f.warn(decl.Name.Pos(), undescribed, name, f.place.Kind)
+		f.warnUndescribed(decl.Name, f.place.Kind)
 	}
 	if err := f.checkName(c.Name); err != nil {
 		f.problem(decl.Name.Pos(), "%v", err)
@@ -307,10 +307,11 @@ func (f *finder) visitFunc(file *typecheck.File, decl *ast.FuncDecl) {
 	}
 }
 
-const (
-	constrainedProblem = "%s is in a file with a build constraint, and a %s must be part of every build; move it to another file, or put //petrock:ignore into its doc comment"
-	undescribed        = "%s has no description, and models choose a %s by it; write one in its doc comment: // %[1]s …"
-)
+const constrainedProblem = "%s is in a file with a build constraint, and a %s must be part of every build; move it to another file, or put //petrock:ignore into its doc comment"
+
+func (f *finder) warnUndescribed(name *ast.Ident, kind Kind) {
+	f.warn(name.Pos(), "%s has no description, and %s choose a %s by it; write one in its doc comment: // %[1]s …", name.Name, gen.ChosenBy(string(kind)), kind)
+}
 
 func (f *finder) checkName(name string) error {
 	switch f.place.Kind {

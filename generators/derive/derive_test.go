@@ -32,7 +32,7 @@ func TestDerive(t *testing.T) {
 	t.Setenv("GOFLAGS", "-mod=mod")
 	cases, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(cases) == 0 {
-		t.Fatalf("no cases: %v; want no error and len(cases) != 0", err)
+		t.Fatalf("found %d cases, %v; want at least one", len(cases), err)
 	}
 	for _, file := range cases {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
@@ -75,7 +75,7 @@ func deriveTwice(t *testing.T, dir string) []txtar.File {
 	defer root.Close()
 	first, second := deriveOnce(t, root), deriveOnce(t, root)
 	if a, b := txtar.Format(&txtar.Archive{Files: first}), txtar.Format(&txtar.Archive{Files: second}); string(a) != string(b) {
-		t.Errorf("two runs differ: string(a) = %q, want %q", string(a), string(b))
+		t.Errorf("two runs differ: got %q, want %q", string(a), string(b))
 	}
 	return first
 }
@@ -106,7 +106,7 @@ func deriveOnce(t *testing.T, root *os.Root) []txtar.File {
 			planned[p.File] = p.Text
 			files = append(files, txtar.File{Name: "want/" + p.File, Data: p.Text})
 			if formatted, err := format.Source(p.Text); err != nil || string(formatted) != string(p.Text) {
-				t.Errorf("%s is not as gofmt writes it (%v); want no error and string(formatted) == string(p.Text)", p.File, err)
+				t.Errorf("%s is\n%s\n(%v), want it as gofmt writes it:\n%s", p.File, p.Text, err, formatted)
 			}
 			checkConstants(t, p)
 		}

@@ -145,7 +145,7 @@ func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 		f.checkWorker(&c, spec.Name, named)
 	}
 	if c.IsTool() && c.Description == "" {
-		f.warn(spec.Name.Pos(), undescribed, name, kind)
+		f.warnUndescribed(spec.Name, kind)
 	}
 	if len(f.found.Problems) == before {
 		f.found.Components = append(f.found.Components, c)

@@ -114,7 +114,7 @@ func TestOursAreFresh(t *testing.T) {
 				continue
 			}
 			if !*update {
-				t.Errorf("%s is stale; go test ./generators/derive -run OursAreFresh -update: *update = false, want true", path)
+				t.Errorf("%s is stale; run go test ./generators/derive -run OursAreFresh -update", path)
 				continue
 			}
 			write(t, path, file.Text)

@@ -55,7 +55,7 @@ func TestInferenceAgrees(t *testing.T) {
 	}
 	said := p.run(t, root)
 	if len(said) < 50 {
-		t.Errorf("only: len(said) = %v, want at least 50", len(said))
+		t.Errorf("%d schemas were inferred, want at least 50", len(said))
 	}
 	for key, twin := range p.twins {
 		for _, side := range []struct {
@@ -67,20 +67,20 @@ func TestInferenceAgrees(t *testing.T) {
 			}
 			got, ok := said[key+" "+side.name]
 			if !ok {
-				t.Errorf("%s: no %s schema was inferred: ok = false, want true", key, side.name)
+				t.Errorf("%s: no %s schema was inferred, want one", key, side.name)
 			}
 			if got.Misfit != "" {
-				t.Errorf(`%s: derived %s schema does not fit its type: got.Misfit = %q, want ""`, key, side.name, got.Misfit)
+				t.Errorf(`%s: derived %s schema does not fit its type: got %q, want ""`, key, side.name, got.Misfit)
 			}
 			if twin.directive {
 				continue
 			}
 			if got.Error != "" {
-				t.Errorf(`%s: got.Error = %q, want ""`, key, got.Error)
+				t.Errorf(`%s: got %q, want ""`, key, got.Error)
 				continue
 			}
 			if derived, inferred := decode(t, side.derived), decode(t, []byte(got.Schema)); !agree(derived, inferred) {
-				t.Errorf("%s: the %s schemas differ\nderived: agree(derived, inferred) = false, want true (side.derived: %s) (got.Schema: %q)", key, side.name, side.derived, got.Schema)
+				t.Errorf("%s: the inferred %s schema is\n%s\nwant it to agree with the derived\n%s", key, side.name, got.Schema, side.derived)
 			}
 			if strings.HasPrefix(key, "inferred ") && got.Schema != string(side.derived) {
 				t.Errorf("%s: the %s schemas are not the same text\nderived  %s\ninferred %s", key, side.name, side.derived, got.Schema)

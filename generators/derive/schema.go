@@ -28,7 +28,8 @@ type schemaBuilder struct {
 	at     token.Pos // position of errors in types outside of the project
 
 	hasDefaults bool
-	own         bool // a directive sets part of it
+	own         bool                 // a directive sets part of it
+	wrong       *inference.TypeError // why there is no schema; may be nil
 }
 
 // build returns the schema of a type. If there is none, build reports a problem and returns false.
@@ -39,9 +40,9 @@ func (s *schemaBuilder) build(t types.Type) (string, bool) {
 	}
 	document, hasDefaults, err := inference.Infer(s.typeOf(t), direction)
 	if err != nil {
-		at := s.at
-		if wrong, ok := errors.AsType[*inference.TypeError](err); ok {
-			at = s.posOf(wrong)
+		at, isType := s.at, false
+		if s.wrong, isType = errors.AsType[*inference.TypeError](err); isType {
+			at = s.posOf(s.wrong)
 		}
 		s.finder.problem(at, "%v", err)
 		return "", false

@@ -235,7 +235,7 @@ func (f *finder) findComponents(files []*typecheck.File) {
 }
 
 // Schema returns the JSON Schema of a type as the input or output of a component in a place. It
-// returns nil for a type that is a complete tool result. The error has a position and a remedy.
+// returns nil for a type that is a complete tool result. The error has a position, but no remedy.
 func (p Project) Schema(view *typecheck.View, place Place, t types.Type, output bool) (json.RawMessage, error) {
 	f := p.newFinder(view, place)
 	f.pkg = types.NewPackage(p.Checker.ImportPath(place.Dir), path.Base(place.Dir))
@@ -247,6 +247,9 @@ func (p Project) Schema(view *typecheck.View, place Place, t types.Type, output 
 	if !ok {
 		wrong := f.found.Problems[0]
 		wrong.Package = "" // the error may be in another package
+		if s.wrong != nil {
+			wrong.Message = s.wrong.Reason()
+		}
 		return nil, errors.New(wrong.String())
 	}
 	return json.RawMessage(text), nil

@@ -55,11 +55,11 @@ func TestAnswerIsShort(t *testing.T) {
 				t.Fatal(err)
 			}
 			if size := len(answer.Text()) + len(answer.StructuredContent); size > 2000 {
-				t.Errorf("len(answer.Text()) + len(answer.StructuredContent) = %v, want at most 2000 (answer.Text(): %q) (answer.StructuredContent: %s)", size, answer.Text(), answer.StructuredContent)
+				t.Errorf("the result has %d bytes, want at most 2000:\n%s\n%s", size, answer.Text(), answer.StructuredContent)
 			}
 			for _, keeps := range test.keeps {
 				if !strings.Contains(answer.Text(), keeps) {
-					t.Errorf("the text: answer.Text() = %q, want it to contain %q", answer.Text(), keeps)
+					t.Errorf("the text: got %q, want it to contain %q", answer.Text(), keeps)
 				}
 			}
 			whole, err := devserver.Answer(devserver.WithDetail(t.Context(), true), test.result, test.err)
@@ -67,10 +67,10 @@ func TestAnswerIsShort(t *testing.T) {
 				t.Fatal(err)
 			}
 			if test.name != "history" && test.name != "end of the listing" && len(whole.StructuredContent) < 10000 {
-				t.Errorf("with detail it is %s", whole.StructuredContent)
+				t.Errorf("%s with detail has %d bytes, want at least 10000: %s", test.name, len(whole.StructuredContent), whole.StructuredContent)
 			}
 			if answer.IsError != (test.err != nil) || whole.IsError != answer.IsError {
-				t.Errorf("isError is %v and %v; want answer.IsError == (test.err != nil) and whole.IsError == %v", answer.IsError, whole.IsError, answer.IsError)
+				t.Errorf("isError is %t, with detail %t; want %t", answer.IsError, whole.IsError, test.err != nil)
 			}
 		})
 	}

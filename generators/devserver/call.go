@@ -15,7 +15,6 @@ import (
 	"github.com/petrock/petrock/core/process"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -134,10 +133,10 @@ func (in CallInput) send(ctx context.Context, server *client.Client) (*mcp.ToolR
 // stackOfPanic matches the stack that a handler logs in quotes, or the stacks that a crash prints.
 var stackOfPanic = regexp.MustCompile(`(?s) stack="((?:[^"\\]|\\.)*)"?|\n\ngoroutine \d+ .*`)
 
-// shortenStacks replaces the stacks of panics by their place in the project.
+// shortenStacks replaces the stacks of panics by their position in the project.
 func shortenStacks(text, root string) string {
 	return stackOfPanic.ReplaceAllStringFunc(text, func(stack string) string {
-		file, line := trial.CrashPlace(root, strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(stack))
+		file, line := process.PanicPosition(root, strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(stack))
 		if file == "" {
 			return ""
 		}

@@ -37,7 +37,7 @@ func TestProjectStatus(t *testing.T) {
 	client := connect(t, devserver.Options{Dir: dir})
 
 	if result := client.CallTool("project_status", map[string]any{}); result.IsError || !strings.Contains(result.Text(), "There is no project: no petrock.json in ") || !strings.Contains(result.Text(), "petrock new") {
-		t.Errorf(`without a project it returned: %s; want !result.IsError and result.Text() containing "There is no project: no petrock.json in " and result.Text() containing "petrock new"`, result.Text())
+		t.Errorf(`without a project it returned: %s; want IsError false and Text containing "There is no project: no petrock.json in " and "petrock new"`, result.Text())
 	}
 
 	manifest, err := project.Manifest{Petrock: generators.Version, Name: "weather", Module: "example.com/weather"}.Encode()
@@ -50,11 +50,11 @@ func TestProjectStatus(t *testing.T) {
 	write(t, filepath.Join(root, engine.SumFile), string(sum.Encode()))
 	broken := status(t, client)
 	if broken.Builds || len(broken.Diagnostics) != 1 || broken.Diagnostics[0].String() != `tools/sun.go:3:15: cannot use "" (untyped string constant) as int value in variable declaration` {
-		t.Errorf(`broken, it returned: %+v; want !broken.Builds and len(broken.Diagnostics) == 1 and broken.Diagnostics[0].String() == "tools/sun.go:3:15: cannot use \"\" (untyped string constant) as int value in variable declaration"`, broken)
+		t.Errorf(`broken, it returned: %+v; want Builds false and the error tools/sun.go:3:15: cannot use "" (untyped string constant) as int value in variable declaration`, broken)
 	}
 
 	if text := broken.String(); !strings.Contains(text, "core and generators differ from petrock.sum: 0 changed, 1 missing, 0 added. This is petrock's code; if you did not mean to change it, restore it from version control.\n  missing  core/a.md\n") || broken.PetrockCode.Pristine {
-		t.Errorf("without a file of petrock's, it returned:\n%s", text)
+		t.Errorf("without a file of petrock's, it returned (pristine: %t):\n%s\nwant false, and core/a.md as missing", broken.PetrockCode.Pristine, text)
 	}
 	write(t, filepath.Join(root, "core", "a.md"), "# A\r\n")
 	write(t, filepath.Join(dir, "sun.go"), "package tools\n\nvar Sun int\n")
@@ -66,21 +66,21 @@ func TestProjectStatus(t *testing.T) {
 		t.Errorf("text:\n%s", text)
 	}
 	if !sound.PetrockCode.Pristine {
-		t.Errorf("petrock's files differ: sound.PetrockCode.Pristine = false, want true (sound.PetrockCode: %+v)", sound.PetrockCode)
+		t.Errorf("petrock's files differ: %+v, want them pristine", sound.PetrockCode)
 	}
 	if text := broken.String(); !strings.Contains(text, "The project does not compile:\ntools/sun.go:3:15: ") {
-		t.Errorf(`text of a broken project: broken.String() = %q, want it to contain "The project does not compile:\ntools/sun.go:3:15: "`, text)
+		t.Errorf(`text of a broken project: got %q, want it to contain "The project does not compile:\ntools/sun.go:3:15: "`, text)
 	}
 
 	// The version is that of the code. Unreadable files are a failure even if the project compiles.
 	write(t, filepath.Join(root, "generators", "generators.go"), "package generators\n\nconst Version = \"0.1.9\"\n")
-	if other := status(t, client); !sound.OK || !other.OK || !strings.Contains(other.String(), "petrock.json says petrock 0.3.0-dev, but the code in generators is petrock 0.1.9. Correct the version in petrock.json.\n") {
-		t.Errorf("with other code, it returned:\n%s", other)
+	if other := status(t, client); !sound.OK || !other.OK || !strings.Contains(other.String(), "petrock.json names petrock 0.3.0-dev, but the code in generators is petrock 0.1.9. Correct the version in petrock.json.\n") {
+		t.Errorf("with other code, it returned (OK: %t, before: %t):\n%s\nwant true twice, and the advice to correct the version in petrock.json", other.OK, sound.OK, other)
 	}
 	for _, file := range []string{engine.SumFile, "contract.json"} {
 		write(t, filepath.Join(root, file), "<<<<<<< HEAD\n")
 		if merged := status(t, client); merged.OK || !merged.Builds || !strings.Contains(merged.String(), file+" has conflict markers; resolve the merge") {
-			t.Errorf("with conflict markers in %s, it returned:\n%s; want !merged.OK and merged.Builds and merged.String() containing file+\" has conflict markers; resolve the merge\"", file, merged)
+			t.Errorf("with conflict markers in %s, it returned:\n%s\nwant OK false, Builds true, and the advice to resolve the merge", file, merged)
 		}
 		os.Remove(filepath.Join(root, file))
 	}
@@ -139,7 +139,7 @@ func TestGeneratorsThatAreNoTools(t *testing.T) {
 		}
 	}
 	if !slices.Equal(made, []string{"generate_component", "generate_note"}) {
-		t.Errorf("there: made = %q, want %q", made, []string{"generate_component", "generate_note"})
+		t.Errorf("the generator tools are %q, want %q", made, []string{"generate_component", "generate_note"})
 	}
 }
 
@@ -156,6 +156,7 @@ func TestDescriptionIsRequired(t *testing.T) {
 		{"generate_query", `{"name":"posts/count"}`, "description: required but missing"},
 		{"generate_component", `{"kind":"tool","name":"greet"}`, "description is missing"},
 		{"generate_component", `{"kind":"query","name":"posts/count"}`, "models choose a query by it. Such as: Counts posts."},
+		{"generate_component", `{"kind":"prompt","name":"review"}`, "users choose a prompt by it. Such as: Asks for a review."},
 		{"plan", `{"kind":"tool","name":"greet"}`, "description is missing"},
 		{"generate_tool", `{"name":"greet","description":"Greets."}`, "no petrock.json"},
 		{"generate_tool", `{"from":"./store.Find"}`, "no petrock.json"},
@@ -202,7 +203,7 @@ func status(t *testing.T, client *mcptest.Client) (status devserver.ProjectStatu
 	t.Helper()
 	result := client.CallTool("project_status", map[string]any{"detail": true})
 	if result.IsError {
-		t.Fatalf("result.IsError = true, want false (result.Text(): %q)", result.Text())
+		t.Fatalf("the tool returned the error %s, want success", result.Text())
 	}
 	if err := json.Unmarshal(result.StructuredContent, &status); err != nil {
 		t.Fatal(err)
@@ -255,6 +256,6 @@ func (c Create) Apply(s *State, e app.Event) CreateOutput { return CreateOutput{
 	}
 	result := connect(t, devserver.Options{Dir: root}).CallTool("build", map[string]any{})
 	if !result.IsError || !strings.Contains(result.Text(), "contract.json is missing") {
-		t.Errorf(`build returned %s; want result.IsError and result.Text() containing "contract.json is missing"`, result.Text())
+		t.Errorf(`build returned %s; want IsError true and Text containing "contract.json is missing"`, result.Text())
 	}
 }

@@ -35,7 +35,7 @@ func newProject(t *testing.T) string {
 func TestEditAndTest(t *testing.T) {
 	client := connect(t, devserver.Options{Dir: newProject(t)})
 	if read := client.CallTool("inspect_component", map[string]any{"name": "sun/sun.go"}); read.IsError || !strings.Contains(read.Text(), "func Rise() int { return 6 }\n") {
-		t.Errorf(`inspect_component returned %s; want !read.IsError and read.Text() containing "func Rise() int { return 6 }\n"`, read.Text())
+		t.Errorf(`inspect_component returned %s; want IsError false and Text containing "func Rise() int { return 6 }\n"`, read.Text())
 	}
 	edit := func(test bool, old, new string) *mcp.ToolResult {
 		return client.CallTool("edit", map[string]any{"test": test, "edits": []any{
@@ -53,22 +53,22 @@ func TestEditAndTest(t *testing.T) {
 		result := edit(c.test, c.old, c.new)
 		var fault engine.Fault
 		if err := json.Unmarshal(result.StructuredContent, &fault); err != nil || !result.IsError || fault.Refusal == nil || !strings.Contains(result.Text(), c.say) {
-			t.Errorf("%+v: got %s (%v); want no error and result.IsError and fault.Refusal != nil and result.Text() containing %q", c, result.Text(), err, c.say)
+			t.Errorf("%+v: got %s (%v); want a refusal containing %q", c, result.Text(), err, c.say)
 		}
 	}
 	if result := edit(false, "return 6", "return 7"); result.IsError || !strings.Contains(result.Text(), "Edited sun/sun.go (operation 0001-") {
-		t.Fatalf(`edit returned %s; want !result.IsError and result.Text() containing "Edited sun/sun.go (operation 0001-"`, result.Text())
+		t.Fatalf(`edit returned %s; want IsError false and Text containing "Edited sun/sun.go (operation 0001-"`, result.Text())
 	}
 	tested := client.CallTool("test", map[string]any{})
 	var found engine.TestResult
 	if err := json.Unmarshal(tested.StructuredContent, &found); err != nil || tested.IsError || found.OK || found.Failed != 1 || found.Failures[0].File != "sun/sun_test.go" || found.Failures[0].Line != 7 {
-		t.Errorf("test returned %s (%v)", tested.StructuredContent, err)
+		t.Errorf("test returned %s (%v); want OK false and one failure at sun/sun_test.go:7", tested.StructuredContent, err)
 	}
 	if result := client.CallTool("undo", map[string]any{}); result.IsError {
-		t.Fatalf("undo: result.IsError = true, want false (result.Text(): %q)", result.Text())
+		t.Fatalf("undo returned the error %s, want success", result.Text())
 	}
 	if tested := client.CallTool("test", map[string]any{"packages": []string{"sun"}, "run": "Rise"}); tested.Text() != "All tests passed: 1 passed in 1 package.\n" {
-		t.Errorf(`test: tested.Text() = %q, want "All tests passed: 1 passed in 1 package.\n"`, tested.Text())
+		t.Errorf(`test: got %q, want "All tests passed: 1 passed in 1 package.\n"`, tested.Text())
 	}
 }
 
@@ -76,13 +76,13 @@ func TestEditAndTest(t *testing.T) {
 func TestEditWithoutExec(t *testing.T) {
 	client := connect(t, devserver.Options{Dir: newProject(t), NoExec: true})
 	if slices.ContainsFunc(client.Tools(), func(tool mcp.Tool) bool { return tool.Name == "test" }) {
-		t.Error("the tool test exists")
+		t.Error("with NoExec there is a tool test, want none")
 	}
 	edits := []any{map[string]any{"path": "a.txt", "text": "A"}}
 	if result := client.CallTool("edit", map[string]any{"test": true, "edits": edits}); !result.IsError || !strings.Contains(result.Text(), "--no-exec") {
-		t.Errorf(`edit with test returned %s; want result.IsError and result.Text() containing "--no-exec"`, result.Text())
+		t.Errorf(`edit with test returned %s; want IsError true and Text containing "--no-exec"`, result.Text())
 	}
 	if result := client.CallTool("edit", map[string]any{"edits": edits}); result.IsError {
-		t.Errorf("edit: result.IsError = true, want false (result.Text(): %q)", result.Text())
+		t.Errorf("edit returned the error %s, want success", result.Text())
 	}
 }

@@ -1,11 +1,11 @@
 package devserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -90,20 +90,30 @@ func listedSchema(schema json.RawMessage, described bool) (json.RawMessage, erro
 	all = strictjson.AppendMember(all, "dir", []byte(`{"type":"string"}`)) // the instructions describe them
 	all = strictjson.AppendMember(all, "detail", []byte(`{"type":"boolean"}`))
 	short := []byte("{")
+	var required []string
 	err := strictjson.Object(schema, func(key, value []byte) error {
-		if string(key) == "required" && described {
-			value = fmt.Appendf(nil, `%s,"description"]`, bytes.TrimSuffix(value, []byte("]")))
+		switch string(key) {
+		case "required":
+			return json.Unmarshal(value, &required)
+		case "properties", "additionalProperties":
+			return nil
 		}
-		if string(key) != "properties" && string(key) != "additionalProperties" {
-			short = strictjson.AppendMember(short, string(key), value)
-		}
+		short = strictjson.AppendMember(short, string(key), value)
 		return nil
 	})
-	return append(strictjson.AppendMember(short, "properties", append(all, '}')), '}'), err
+	if described && !slices.Contains(required, "description") {
+		required = append(required, "description")
+	}
+	if len(required) > 0 {
+		list, _ := json.Marshal(required) // never fails
+		short = strictjson.AppendMember(short, "required", list)
+	}
+	short = strictjson.AppendMember(short, "properties", append(all, '}'))
+	return append(short, '}'), err
 }
 
 // shortenSchema returns a schema without format and additionalProperties, which the engine checks.
-// Of a list of objects, the description names the keys, unless it refers to another tool.
+// Of a list of objects, it keeps the keys only, in the description.
 func shortenSchema(schema json.RawMessage) (json.RawMessage, error) {
 	short := []byte("{")
 	description, _ := strictjson.Unquote(strictjson.Member(schema, "description"))
@@ -114,9 +124,7 @@ func shortenSchema(schema json.RawMessage) (json.RawMessage, error) {
 		case "items":
 			if keys := propertyNames(value); keys != nil {
 				value = []byte(`{"type":"object"}`)
-				if !strings.Contains(strings.ToLower(description), "as for a ") {
-					description = strings.TrimPrefix(strings.TrimSuffix(description, ".")+". Keys: "+strings.Join(keys, ", "), ". ")
-				}
+				description = strings.TrimPrefix(strings.TrimSuffix(description, ".")+". Keys: "+strings.Join(keys, ", "), ". ")
 			}
 		}
 		short = strictjson.AppendMember(short, string(key), value)
@@ -162,7 +170,7 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 	}
 	for _, g := range t.options.Generators {
 		if example, missing := g.MissingDescription(rest); missing && g.Name == kind {
-			return Answer(ctx, nil, terminal.Usagef("description is missing; models choose a %s by it. %s", kind, example))
+			return Answer(ctx, nil, terminal.Usagef("description is missing; %s choose a %s by it. %s", gen.ChosenBy(kind), kind, example))
 		}
 	}
 	o.NoExec, o.NoData = t.options.NoExec, common.NoData
@@ -173,10 +181,11 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 	})
 }
 
-// flags returns the options of a generator as command-line flags.
+// flags returns the options of a generator that are set as command-line flags.
 func (t *Tools) flags(o engine.Options) (flags []string) {
-	for name, set := range map[string]bool{"--dry-run": o.DryRun, "--no-exec": o.NoExec, "--no-data": o.NoData, "--no-net": t.options.Limits.NoNet} {
-		if set {
+	isSet := map[string]bool{"--dry-run": o.DryRun, "--no-exec": o.NoExec, "--no-data": o.NoData, "--no-net": t.options.Limits.NoNet}
+	for _, name := range slices.Sorted(maps.Keys(isSet)) {
+		if isSet[name] {
 			flags = append(flags, name)
 		}
 	}

@@ -87,20 +87,20 @@ func TestLog(t *testing.T) {
 		}
 	}
 	if text := client.CallTool("log", map[string]any{"detail": true, "limit": 100}).Text(); !strings.Contains(text, "\n40 2026") || !strings.Contains(text, strings.Repeat("x", 780)) {
-		t.Errorf(`log with detail returned %s; want text containing "\n40 2026" and text containing strings.Repeat("x", 780)`, text)
+		t.Errorf(`log with detail returned %s; want "\n40 2026" and 780 times x`, text)
 	}
 	if err := os.RemoveAll(filepath.Join(root, "features")); err != nil {
 		t.Fatal(err)
 	}
 	if text := client.CallTool("log", nil).Text(); !strings.Contains(text, "the project has no features") {
-		t.Errorf(`log of a project without features: client.CallTool("log", nil).Text() = %q, want it to contain "the project has no features"`, text)
+		t.Errorf(`log of a project without features: got %q, want it to contain "the project has no features"`, text)
 	}
 }
 
 // With --no-exec, there is no event log.
 func TestNoLog(t *testing.T) {
 	if hasTool(connect(t, devserver.Options{Dir: t.TempDir(), NoExec: true}), "log") {
-		t.Error("log is offered with NoExec")
+		t.Error("with NoExec there is a tool log, want none")
 	}
 }
 

@@ -46,7 +46,7 @@ func manifestOf(t *testing.T, revision mcp.Revision) manifest {
 			t.Fatal(err)
 		}
 		if page["nextCursor"] != nil {
-			t.Fatalf(`%s has pages; the manifest has one: page["nextCursor"] = %s, want nil`, method, page["nextCursor"])
+			t.Fatalf("%s has pages; the manifest has one: got %s, want nil", method, page["nextCursor"])
 		}
 		field := strings.TrimSuffix(method, "/list")
 		if field == "resources/templates" {
@@ -71,13 +71,13 @@ func TestManifest(t *testing.T) {
 		texts = append(texts, string(text)+"\n")
 	}
 	if texts[0] != texts[1] {
-		t.Errorf("revision 2026-07-28: texts[0] = %q, want %q", texts[0], texts[1])
+		t.Errorf("revision 2026-07-28: got %q, want %q", texts[0], texts[1])
 	}
 	if *update {
 		write(t, file, texts[0])
 	}
 	if now, err := os.ReadFile(file); err != nil || string(now) != texts[0] {
-		t.Errorf("%s is stale (%v); run go test ./generators/devserver -run Manifest -update; want no error and string(now) == texts[0]", file, err)
+		t.Errorf("%s is stale (%v); run go test ./generators/devserver -run Manifest -update", file, err)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestPrefix(t *testing.T) {
 		for _, tool := range client.Tools() {
 			names[i] = append(names[i], strings.TrimPrefix(tool.Name, prefix))
 			if !strings.HasPrefix(tool.Name, prefix) {
-				t.Errorf("tool.Name = %q, want the prefix %q", tool.Name, prefix)
+				t.Errorf("the tool %q lacks the prefix %q", tool.Name, prefix)
 			}
 		}
 		if slices.Contains(names[i], "call") || !slices.Contains(names[i], "generate_note") {
@@ -105,13 +105,13 @@ func TestPrefix(t *testing.T) {
 		guide := client.GetPrompt(prefix+"add_feature", map[string]string{"feature": "a counter"})
 		text, _ := guide.Messages[0].Content.(mcp.Text)
 		if strings.Contains(text.Text, "petrock_edit") != (prefix != "") || strings.Contains(text.Text, "%!") {
-			t.Errorf(`with the prefix %q add_feature returned %s; want strings.Contains(text.Text, "petrock_edit") == (prefix != "") and text.Text without "%%!"`, prefix, text.Text)
+			t.Errorf("with the prefix %q add_feature returned %s; want petrock_edit in it only with a prefix, and no formatting error", prefix, text.Text)
 		}
 		if result := client.CallTool(prefix+"project_status", map[string]any{}); result.IsError {
-			t.Errorf("%sproject_status: result.IsError = true, want false (result.Text(): %q)", prefix, result.Text())
+			t.Errorf("%sproject_status returned the error %s, want success", prefix, result.Text())
 		}
 	}
 	if !slices.Equal(names[0], names[1]) {
-		t.Errorf("without a prefix there: names[0] = %q, want %q", names[0], names[1])
+		t.Errorf("without a prefix there: got %q, want %q", names[0], names[1])
 	}
 }

@@ -71,7 +71,7 @@ func comparePetrockCode(e *engine.Engine) *PetrockCode {
 		c.Problem = fmt.Sprintf("%s differ from %s: %d changed, %d missing, %d added. This is petrock's code; if you did not mean to change it, restore it from version control.", folders, engine.SumFile, len(c.Changed), len(c.Missing), len(c.Added))
 	}
 	if version := e.PetrockVersion(); c.Version != "" && c.Version != version {
-		c.Problem = strings.TrimSpace(fmt.Sprintf("%s\n%s says petrock %s, but the code in generators is petrock %s. Correct the version in %[2]s.", c.Problem, project.FileName, version, c.Version))
+		c.Problem = strings.TrimSpace(fmt.Sprintf("%s\n%s names petrock %s, but the code in generators is petrock %s. Correct the version in %[2]s.", c.Problem, project.FileName, version, c.Version))
 	}
 	return c
 }

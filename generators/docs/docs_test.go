@@ -24,7 +24,7 @@ func TestPages(t *testing.T) {
 	for _, page := range docs.Pages() {
 		topics = append(topics, page.Topic+".md")
 		if !start.MatchString(page.Text) {
-			t.Errorf("start.MatchString(page.Text) = false, want true (page.Topic: %q)", page.Topic)
+			t.Errorf("the page %s starts with %.100q, want it to match %s", page.Topic, page.Text, start)
 		}
 		checkLines(t, page)
 		for _, found := range link.FindAllStringSubmatch(page.Text, -1) {
@@ -39,7 +39,7 @@ func TestPages(t *testing.T) {
 	}
 	slices.Sort(topics)
 	if !slices.Equal(files, topics) {
-		t.Errorf("pages: files = %q, want %q", files, topics)
+		t.Errorf("pages: got %q, want %q", files, topics)
 	}
 }
 
@@ -73,22 +73,22 @@ func checkLines(t *testing.T, page docs.Page) {
 		if language, ok := strings.CutPrefix(line, "```"); ok {
 			inCode = !inCode
 			if language == "go" || inCode && language == "" {
-				t.Errorf("%s.md:%d: name the language of the block, and the file of Go code", page.Topic, number)
+				t.Errorf("%s.md:%d: the block has the language %q; name the language, and the file of Go code", page.Topic, number, language)
 			}
 		} else if !inCode && !strings.HasPrefix(line, "|") && utf8.RuneCountInString(line) > 100 {
-			t.Errorf("%s.md:%d: over 100 columns", page.Topic, number)
+			t.Errorf("%s.md:%d has %d columns, want at most 100: %s", page.Topic, number, utf8.RuneCountInString(line), line)
 		}
 	}
 	if inCode {
-		t.Errorf("%s.md: a block does not end: inCode = true, want false", page.Topic)
+		t.Errorf("%s.md: the last block does not end", page.Topic)
 	}
 }
 
 func TestFind(t *testing.T) {
 	if page, ok := docs.Find("tools"); !ok || page.Topic != "tools" || !strings.HasPrefix(page.Text, "# "+page.Title+"\n") {
-		t.Errorf(`tools: %t, %+v; want ok and page.Topic == "tools" and page.Text starting with "# "+page.Title+"\n"`, ok, page)
+		t.Errorf("Find(tools) = %+v, %t; want the page tools, which starts with its title", page, ok)
 	}
 	if _, ok := docs.Find("nothing"); ok {
-		t.Error("found a page about nothing: ok = true, want false")
+		t.Error("Find(nothing) returns a page, want none")
 	}
 }

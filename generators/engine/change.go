@@ -66,7 +66,7 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 		if err := e.planEdits(ctx, j, p, in.Edits); err != nil {
 			return err
 		}
-		return e.derive(ctx, p, ch.places(), true)
+		return e.derive(ctx, p, e.touched(p, ch.dirs...), true)
 	})
 	if refusal, ok := err.(*Refusal); ok && refusal.cause == causeCompile {
 		refusal.Remedy = remedy
@@ -119,47 +119,19 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 	}
 	ch.pkg, _ = ch.pass.Package(home.Dir)
 	ch.others = slices.DeleteFunc(slices.Clone(home.Components), func(other derive.Component) bool { return other.Kind == c.Kind && other.Name == c.Name })
-	if err := ch.resolve(); err != nil {
-		return nil, err
+	if ch.object, ch.method = declared(ch.pkg, c); ch.object == nil {
+		return nil, fmt.Errorf("%s does not declare %s", home.Dir, c.Func)
 	}
-	structs := map[*types.Named]bool{}
-	ch.addStructs(structs, ch.input, ch.output)
-	for t := range structs { // may be of another package
-		ch.dirs = append(ch.dirs, e.checker.Importers(e.before, ch.view.FileAt(t.Obj().Pos()).Dir())...)
-	}
-	slices.Sort(ch.dirs)
-	ch.dirs = slices.Compact(ch.dirs)
-	if ch.pass, err = e.checker.NewPass(ctx, e.before, ch.dirs, typecheck.PassOptions{}); err != nil {
+	ch.oldGo, ch.newGo = ch.object.Name(), ch.object.Name()
+	t := typesOf(ch.pkg, c, ch.method)
+	ch.input, ch.output = ch.structOf(t.input), ch.structOf(t.output)
+	if err := ch.extend(ctx, e.checker, ch.input, ch.output); err != nil {
 		return nil, err
 	}
 	if len(in.Fields)+len(in.Output)+len(in.RenameFields)+len(in.RemoveFields) == 0 {
 		return ch, nil
 	}
 	return ch, ch.readTools(ctx)
-}
-
-// addStructs adds structs of the project, and those that their fields have, point to or contain.
-func (ch *changer) addStructs(found map[*types.Named]bool, list ...*types.Named) {
-	for _, t := range list {
-		if t == nil || found[t] {
-			continue
-		}
-		found[t] = true
-		for field := range t.Underlying().(*types.Struct).Fields() {
-			ch.addStructs(found, ch.structOf(derive.Innermost(field.Type())))
-		}
-	}
-}
-
-// resolve finds the declarations of the component.
-func (ch *changer) resolve() error {
-	if ch.object, ch.method = declared(ch.pkg, ch.c); ch.object == nil {
-		return fmt.Errorf("%s does not declare %s", path.Dir(ch.c.File), ch.c.Func)
-	}
-	ch.oldGo, ch.newGo = ch.object.Name(), ch.object.Name()
-	t := typesOf(ch.pkg, ch.c, ch.method)
-	ch.input, ch.output = ch.structOf(t.input), ch.structOf(t.output)
-	return nil
 }
 
 // declared returns the function or type of a component, or nil, and the function itself or the
@@ -224,24 +196,6 @@ func trigger(t types.Type) (found types.Object) {
 	return found
 }
 
-// structOf returns a struct type of the project that a type is or points to, or nil.
-func (ch *changer) structOf(t types.Type) *types.Named {
-	if t == nil {
-		return nil
-	}
-	if pointer, ok := types.Unalias(t).(*types.Pointer); ok {
-		t = pointer.Elem()
-	}
-	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || ch.view.FileAt(named.Obj().Pos()) == nil {
-		return nil
-	}
-	if _, ok := named.Underlying().(*types.Struct); !ok {
-		return nil
-	}
-	return named
-}
-
 // run plans all edits.
 func (ch *changer) run(ctx context.Context) error {
 	for _, step := range []func() error{ch.parseFields, ch.check, ch.planRename, ch.planFields, ch.planBodies} {
@@ -265,7 +219,7 @@ func (ch *changer) check() error {
 	if _, err := gen.ParseDescription(in.Description); err != nil {
 		return err
 	}
-	hasFields, hasOutput := ch.inputEdit != nil, ch.outputEdit != nil
+	hasFields, hasOutput := !ch.inputEdit.isEmpty(), !ch.outputEdit.isEmpty()
 	isCommand := ch.c.Kind == derive.Command
 	switch {
 	case !hasFields && !hasOutput && in.Rename == "" && in.Description == "" && in.Body == "" && in.Check == "":
@@ -294,15 +248,6 @@ func (ch *changer) check() error {
 		return fmt.Errorf("%s has several methods; edit them in %s", ch.c.Func, ch.c.File)
 	}
 	return nil
-}
-
-// places returns the places to derive from again: those of the component and of packages that
-// import it.
-func (ch *changer) places() []derive.Place {
-	dirs := append(ch.plan.dirs(), ch.dirs...)
-	return slices.DeleteFunc(derive.Places(ch.engine.before.With(ch.plan.texts)), func(place derive.Place) bool {
-		return !slices.Contains(dirs, place.Dir)
-	})
 }
 
 // planBodies plans the new bodies of functions.
@@ -346,21 +291,18 @@ func checkBody(field, text string) error {
 // command.
 func (ch *changer) finish(ctx context.Context) error {
 	p := ch.plan
-	for name, text := range ch.texts() {
-		text = append(text, ch.appends[name]...)
-		target := cmp.Or(ch.moves[name], name)
-		if target != name {
-			p.texts[name] = nil
-		}
-		p.texts[target] = text
-	}
+	texts := ch.texts()
 	for old, target := range ch.moves {
 		if _, err := ch.engine.root.Lstat(target); err == nil {
-			p.conflicts = append(p.conflicts, target+" already exists")
+			p.conflict("%s already exists", target)
 		}
-		if _, edited := p.texts[target]; !edited {
-			p.texts[old], p.texts[target] = nil, ch.view.File(old).Text
+		p.texts[old] = nil
+		if texts[old] == nil {
+			texts[old] = ch.view.File(old).Text
 		}
+	}
+	for name, text := range texts {
+		p.texts[cmp.Or(ch.moves[name], name)] = slices.Concat(text, []byte(ch.appends[name]))
 	}
 	p.bodyFile = cmp.Or(ch.moves[p.bodyFile], p.bodyFile)
 	if err := ch.engine.completeGo(ctx, p); err != nil {
@@ -370,7 +312,7 @@ func (ch *changer) finish(ctx context.Context) error {
 	for old, name := range ch.newNames {
 		p.oldNames[name] = old
 	}
-	if ch.c.Kind == derive.Command && ch.inputEdit != nil {
+	if ch.c.Kind == derive.Command && !ch.inputEdit.isEmpty() {
 		if err := ch.addVersion(ctx); err != nil {
 			return err
 		}
@@ -380,7 +322,7 @@ func (ch *changer) finish(ctx context.Context) error {
 			return nil
 		}
 	}
-	return terminal.Usagef("change %s %s: it is already so", ch.c.Kind, ch.c.Name)
+	return terminal.Usagef("change %s %s: nothing to change; the source already has these values", ch.c.Kind, ch.c.Name)
 }
 
 // addVersion adds a new version of a command if its stored events would no longer be readable.
@@ -505,14 +447,12 @@ func (ch *changer) advise() {
 	}
 	var added []string
 	for _, edit := range ch.fieldEdits() {
-		for _, f := range edit.added {
-			added = append(added, ch.nameOf(f.t.Obj())+"."+f.name)
-		}
+		added = append(added, edit.added...)
 	}
 	if len(added) > 0 && ch.in.Body == "" {
 		p.next = append(p.next, fmt.Sprintf("Use %s in %s.", strings.Join(added, ", "), cmp.Or(ch.moves[ch.c.File], ch.c.File)))
 	}
-	if ch.c.Kind == derive.Worker && ch.inputEdit != nil {
+	if ch.c.Kind == derive.Worker && !ch.inputEdit.isEmpty() {
 		p.next = append(p.next, fmt.Sprintf("If the worker has run and does not start, discard its saved fields: %s workers reset %s. Its position stays.", ch.engine.project.Name, ch.c.Name))
 	}
 	p.name = ch.newWire

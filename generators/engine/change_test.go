@@ -112,14 +112,14 @@ func TestChange(t *testing.T) {
 		}
 		for _, part := range test.has {
 			if text := b.read(test.file); !strings.Contains(text, part) {
-				t.Errorf("%+v: %s: b.read(test.file) = %q, want it to contain %q", test.change, test.file, text, part)
+				t.Errorf("%+v: %s: got %q, want it to contain %q", test.change, test.file, text, part)
 			}
 		}
 		if !strings.Contains(done.String(), test.says) {
 			t.Errorf("%+v: got %s, want %q", test.change, done, test.says)
 		}
 		if len(done.Diagnostics)+len(done.Refused) > 0 {
-			t.Errorf("%+v: len(done.Diagnostics)+len(done.Refused) = %v, want at most 0 (done: %+v)", test.change, len(done.Diagnostics)+len(done.Refused), done)
+			t.Errorf("%+v: got %v, want at most 0 (done: %+v)", test.change, len(done.Diagnostics)+len(done.Refused), done)
 		}
 		if _, err := b.Undo(t.Context(), done.Operation, engine.Options{}); err != nil {
 			t.Errorf("%+v: undo: %v", test.change, err)
@@ -145,10 +145,10 @@ func TestChangeRenamesReferences(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
 	}
 	if text := b.read("features/posts/digest.go"); !strings.Contains(text, "// OnPublish counts posts.\nfunc (w *Digest) OnPublish(ctx context.Context, c Publish,") {
-		t.Errorf(`the worker: b.read("features/posts/digest.go") = %q, want it to contain "// OnPublish counts posts.\nfunc (w *Digest) OnPublish(ctx context.Context, c Publish,"`, text)
+		t.Errorf(`the worker: got %q, want it to contain "// OnPublish counts posts.\nfunc (w *Digest) OnPublish(ctx context.Context, c Publish,"`, text)
 	}
 	if text := b.read("features/posts/posts_gen.go"); !strings.Contains(text, `app.CommandTypeOf[Publish]("create", 1)`) {
-		t.Errorf(`the derived file: b.read("features/posts/posts_gen.go") = %q, want it to contain "app.CommandTypeOf[Publish](\"create\", 1)"`, text)
+		t.Errorf(`the derived file: got %q, want it to contain "app.CommandTypeOf[Publish](\"create\", 1)"`, text)
 	}
 	if files := b.files("features/posts"); slices.Contains(files, "features/posts/create.go") || !slices.Contains(files, "features/posts/publish_test.go") {
 		t.Errorf(`the files are %s; want files without "features/posts/create.go" and files containing "features/posts/publish_test.go"`, files)
@@ -158,7 +158,7 @@ func TestChangeRenamesReferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := b.read("features/posts/create.go"); strings.Contains(text, "petrock:event") || strings.Contains(again.String(), "The event log keeps") {
-		t.Errorf("after renaming it back:\n%s\n%s; want text without \"petrock:event\" and again.String() without \"The event log keeps\"", again, text)
+		t.Errorf("after renaming it back:\n%s\n%s; want text without \"petrock:event\" and again without \"The event log keeps\"", again, text)
 	}
 }
 
@@ -186,8 +186,8 @@ func TestChangeRefuses(t *testing.T) {
 		"unmatched }; send only the statements":                {Name: "add", Body: "}\nfunc init() {"},
 		"body:1:9: syntax error: expected operand":             {Name: "add", Body: "return ("},
 		"several methods; edit them in features/posts/digest":  {Name: "posts/digest", Body: "return nil"},
-		"time.Now":         {Name: "posts/create", Body: "s.Titles[time.Now().String()] = c.Title\nreturn CreateOutput{}"},
-		"it is already so": {Name: "add", Description: "Adds two numbers."},
+		"time.Now":                            {Name: "posts/create", Body: "s.Titles[time.Now().String()] = c.Title\nreturn CreateOutput{}"},
+		"the source already has these values": {Name: "add", Description: "Adds two numbers."},
 	} {
 		_, err := b.Change(t.Context(), change, engine.Options{})
 		b.checkError(err, want)
@@ -272,7 +272,7 @@ func example(call func(string, any)) {
 		}
 		for _, part := range test.want {
 			if text := b.read("tools/add_test.go"); !strings.Contains(text, part) {
-				t.Errorf(`%+v: b.read("tools/add_test.go") = %q, want it to contain %q`, test.change, text, part)
+				t.Errorf("%+v: got %q, want it to contain %q", test.change, text, part)
 			}
 		}
 	}
@@ -450,7 +450,7 @@ func TestChangeWarnsOfUnbuiltFiles(t *testing.T) {
 			t.Errorf("%+v: got %s, want %q", test.change, text, want)
 		}
 		if text := b.read("notes/notes_plan9.go"); text != source {
-			t.Errorf(`%+v: the file was changed: b.read("notes/notes_plan9.go") = %q, want %q`, test.change, text, source)
+			t.Errorf("%+v: the file was changed: got %q, want %q", test.change, text, source)
 		}
 	}
 }
@@ -499,12 +499,12 @@ func (old FirstV1) Upgrade() First { return First{Author{old.Author.Name}} }
 	_, err = e.Generate(t.Context(), "version", []byte(`{}`), engine.Options{})
 	b.checkError(err, "posts/second: field author.name was removed, author.full_name was added; keep old events readable")
 	if b.read("features/posts/first.go") != first {
-		t.Errorf(`the refused version was written: b.read("features/posts/first.go") = %q, want %q`, b.read("features/posts/first.go"), first)
+		t.Errorf("the refused version was written: got %q, want %q", b.read("features/posts/first.go"), first)
 	}
 
 	b.write("features/posts/author.go", renamed)
 	done, err := e.Generate(t.Context(), "version", []byte(`{}`), engine.Options{})
 	if err != nil || !strings.Contains(done.String(), "keep old events readable with petrock generate version posts/second") {
-		t.Errorf(`the type was edited before: got %s (%v); want no error and done.String() containing "keep old events readable with petrock generate version posts/second"`, done, err)
+		t.Errorf(`the type was edited before: got %s (%v); want no error and done containing "keep old events readable with petrock generate version posts/second"`, done, err)
 	}
 }

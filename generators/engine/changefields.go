@@ -28,7 +28,7 @@ type fieldEdit struct {
 	rename  map[string]string // new JSON paths by old ones
 	remove  []string          // JSON paths
 
-	added     []addedField             // new fields
+	added     []string                 // new fields, as TYPE.FIELD in Go
 	required  []typedField             // fields that are required now, and were not
 	removed   map[token.Pos]bool       // removed fields, by the position of their declaration
 	retyped   map[token.Pos]typedField // fields with another type, not only a pointer to it
@@ -41,12 +41,6 @@ type fieldEdit struct {
 type setField struct {
 	gen.Field
 	in string
-}
-
-// An addedField is a new field of a struct, with its name in Go.
-type addedField struct {
-	t    *types.Named
-	name string
 }
 
 // A typedField is a field of a struct with its Go type in the package that declares it.
@@ -76,6 +70,9 @@ func (ch *changer) planFields() error {
 		if err := ch.planStruct(edit); err != nil {
 			return err
 		}
+		if edit == ch.outputEdit {
+			edit.required, edit.retyped = nil, nil // the code sets its values
+		}
 		ch.editLiterals(edit)
 	}
 	if len(ch.fieldEdits()) > 0 {
@@ -86,8 +83,10 @@ func (ch *changer) planFields() error {
 
 // fieldEdits returns the changes to the fields of the input and the output.
 func (ch *changer) fieldEdits() []*fieldEdit {
-	return slices.DeleteFunc([]*fieldEdit{ch.inputEdit, ch.outputEdit}, func(edit *fieldEdit) bool { return edit == nil })
+	return slices.DeleteFunc([]*fieldEdit{ch.inputEdit, ch.outputEdit}, (*fieldEdit).isEmpty)
 }
+
+func (edit *fieldEdit) isEmpty() bool { return len(edit.set)+len(edit.rename)+len(edit.remove) == 0 }
 
 // splitOutput separates fields of the input from those of the output, which have the prefix
 // "output.".
@@ -103,9 +102,6 @@ func splitOutput(fields []string) (input, output []string) {
 }
 
 func (ch *changer) newFieldEdit(t *types.Named, specs, renames, removes []string) (*fieldEdit, error) {
-	if len(specs)+len(renames)+len(removes) == 0 {
-		return nil, nil
-	}
 	edit := &fieldEdit{
 		t: t, renames: renames, rename: map[string]string{}, remove: removes,
 		removed: map[token.Pos]bool{}, retyped: map[token.Pos]typedField{}, wrapped: map[token.Pos]string{}, unwrapped: map[token.Pos]bool{},
@@ -223,7 +219,7 @@ func fieldNames(t *types.Named) string {
 func (ch *changer) newField(edit *fieldEdit, home *types.Named, f setField) (string, error) {
 	f.Type.Kind = cmp.Or(f.Type.Kind, gen.KindString)
 	typ, err := ch.typeText(edit, home, f.Field, nil)
-	edit.added = append(edit.added, addedField{home, f.Go})
+	edit.added = append(edit.added, ch.nameOf(home.Obj())+"."+f.Go)
 	if !f.Optional {
 		edit.required = append(edit.required, typedField{f.Field, home, typ})
 	}
@@ -331,11 +327,8 @@ func (ch *changer) enumOf(v *types.Var) *types.TypeName {
 	if v == nil {
 		return nil
 	}
-	named, ok := derive.Innermost(v.Type()).(*types.Named)
-	if !ok || ch.view.FileAt(named.Obj().Pos()) == nil {
-		return nil
-	}
-	if basic, ok := named.Underlying().(*types.Basic); !ok || basic.Kind() != types.String {
+	named := ch.namedOf(derive.Innermost(v.Type()))
+	if named == nil || !types.Identical(named.Underlying(), types.Typ[types.String]) {
 		return nil
 	}
 	return named.Obj()

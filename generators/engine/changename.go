@@ -178,50 +178,32 @@ func (ch *changer) planDoc() {
 	if ch.in.Description == "" && ch.in.Rename == "" {
 		return
 	}
-	file := ch.view.FileAt(ch.object.Pos())
-	doc, at := docAt(file, ch.object.Pos())
-	var text, directives []string
-	if doc != nil {
-		for _, comment := range doc.List {
-			if _, ok := ast.ParseDirective(comment.Pos(), comment.Text); ok {
-				directives = append(directives, comment.Text)
-			} else {
-				text = append(text, ch.renamedWords(comment.Text))
+	ch.editDoc(ch.object.Pos(), func(text, directives []string) ([]string, []string) {
+		switch sentence := gen.DocSentence(ch.in.Description); {
+		case ch.in.Description == "":
+			for i := range text {
+				text[i] = ch.renamedWords(text[i])
 			}
+		case ch.c.Kind == derive.Feature:
+			text = []string{"// State is " + strings.TrimPrefix(sentence, "is ")}
+		default:
+			text = []string{"// " + ch.newGo + " " + sentence}
 		}
-	}
-	for len(text) > 0 && text[len(text)-1] == "//" {
-		text = text[:len(text)-1]
-	}
-	if ch.in.Description != "" {
-		text = []string{"// " + ch.newGo + " " + gen.DocSentence(ch.in.Description)}
-		if ch.c.Kind == derive.Feature {
-			text = []string{"// State is " + strings.TrimPrefix(gen.DocSentence(ch.in.Description), "is ")}
+		if ch.in.Rename != "" {
+			directives = ch.renamedDirectives(directives)
 		}
-	}
-	if ch.in.Rename != "" {
-		directives = ch.renamedDirectives(directives)
-	}
-	if len(directives) > 0 {
-		text = append(text, append([]string{"//"}, directives...)...)
-	}
-	whole := strings.Join(text, "\n")
-	if doc == nil {
-		ch.replace(file, at, at, whole+"\n")
-		return
-	}
-	ch.replace(file, doc.Pos(), doc.End(), whole)
+		return text, directives
+	})
 }
 
 // renamedDirectives returns directives after a rename: the name that clients see, aliases, and the
 // names under which events and positions are stored.
 func (ch *changer) renamedDirectives(directives []string) []string {
 	set := func(name, value, standard string) {
-		isOld := func(d string) bool { return strings.HasPrefix(d+" ", "//petrock:"+name+" ") }
-		directives = slices.DeleteFunc(directives, isOld)
-		if value != standard {
-			directives = append(directives, "//petrock:"+name+" "+value)
+		if value == standard {
+			value = ""
 		}
+		directives = setDirective(directives, name, value)
 	}
 	prefix, wire := ch.c.Feature+"/", gen.WireName(ch.newGo)
 	switch ch.c.Kind {

@@ -10,13 +10,12 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
@@ -65,7 +64,7 @@ func (ch *changer) editLiteral(edit *fieldEdit, file *typecheck.File, literal *a
 		case edit.unwrapped[at] && isCall && len(call.Args) == 1 && types.ExprString(call.Fun) == "new":
 			ch.replace(file, call.Pos(), call.Args[0].Pos(), "")
 			ch.replace(file, call.Args[0].End(), call.End(), "")
-		case isRetyped && edit == ch.inputEdit && file.IsTest():
+		case isRetyped && file.IsTest():
 			retyped.typ = qualified(literal, retyped.typ)
 			ch.retype(file, pair, retyped)
 		}
@@ -73,7 +72,7 @@ func (ch *changer) editLiteral(edit *fieldEdit, file *typecheck.File, literal *a
 	if ch.in.ReadFirst {
 		return // new fields stay unset until they are written
 	}
-	for _, f := range ch.required(info.TypeOf(literal), edit == ch.inputEdit) {
+	for _, f := range edit.requiredIn(info.TypeOf(literal)) {
 		f.typ = qualified(literal, f.typ)
 		value := f.code(ch.sample(f.Field))
 		switch at := ch.view.Fset().PositionFor(literal.Pos(), false); {
@@ -128,31 +127,27 @@ func (ch *changer) converted(f gen.Field, old []byte) []byte {
 // isValid reports whether data is a valid value of a field as JSON. It is false for types other
 // than text, numbers and bool.
 func isValid(f gen.Field, data []byte) bool {
-	var value any
-	if json.Unmarshal(data, &value) != nil {
+	keywords, isKnown := map[gen.FieldKind][3]string{ // the type and its limits
+		gen.KindString: {"string", "minLength", "maxLength"}, gen.KindEnum: {"string"}, gen.KindBool: {"boolean"},
+		gen.KindInt: {"integer", "minimum", "maximum"}, gen.KindInt64: {"integer", "minimum", "maximum"}, gen.KindFloat: {"number", "minimum", "maximum"},
+	}[f.Type.Kind]
+	rules := map[string]any{"type": keywords[0]}
+	for i, limit := range []string{f.Min, f.Max} {
+		if limit != "" {
+			rules[keywords[i+1]] = json.RawMessage(limit)
+		}
+	}
+	var values []string
+	for _, v := range f.Type.Values {
+		values = append(values, v.Text)
+		rules["enum"] = values
+	}
+	text, err := json.Marshal(rules)
+	if err != nil || !isKnown {
 		return false
 	}
-	size := 0.0
-	switch value := value.(type) {
-	case bool:
-		return f.Type.Kind == gen.KindBool
-	case string:
-		if f.Type.Kind != gen.KindString {
-			return f.Type.Kind == gen.KindEnum && slices.ContainsFunc(f.Type.Values, func(v gen.EnumValue) bool { return v.Text == value })
-		}
-		size = float64(utf8.RuneCountInString(value))
-	case float64:
-		isInt := f.Type.Kind == gen.KindInt || f.Type.Kind == gen.KindInt64
-		if f.Type.Kind != gen.KindFloat && !(isInt && value == math.Trunc(value)) {
-			return false
-		}
-		size = value
-	default:
-		return false
-	}
-	least, leastErr := strconv.ParseFloat(cmp.Or(f.Min, "-Inf"), 64)
-	most, mostErr := strconv.ParseFloat(cmp.Or(f.Max, "+Inf"), 64)
-	return leastErr == nil && mostErr == nil && least <= size && size <= most
+	compiled, err := schema.Compile(text)
+	return err == nil && compiled.Validate(data) == nil
 }
 
 // inMap returns a field with its type in a map[string]any: not a pointer, and with strings as
@@ -266,46 +261,46 @@ func (ch *changer) editTests() {
 		t := testEditor{ch, newTestReader(inspected), map[ast.Expr]bool{}}
 		for _, file := range inspected.Files {
 			if file.IsTest() {
-				t.walk(file.Syntax, row{}, t.visit)
-			}
-		}
-		for _, file := range inspected.Files {
-			for literal := range nodesOf[*ast.BasicLit](file.Syntax) {
-				if file.Path == testPath(ch.c.File) && !t.claimed[literal] && ch.isOutput(literal) {
-					t.edit(literal, ch.output, false)
+				for node := range ast.Preorder(file.Syntax) {
+					t.visit(node)
 				}
 			}
 		}
 	}
 }
 
-func (t testEditor) visit(node ast.Node, in row) {
+func (t testEditor) visit(node ast.Node) {
 	switch node := node.(type) {
-	case *ast.CallExpr:
-		t.visitCall(node, in)
-	case *ast.CompositeLit:
-		t.visitLiteral(node, in)
+	case *ast.CallExpr: // client.CheckTool(t, NAME, example)
+		t.editCall(node.Args, true)
+	case *ast.CompositeLit: // {NAME, mcptest.Example{…}}
+		t.editCall(elements(node), false)
+		if inputs, outputs, ok := t.example(node); ok && len(inputs) == 1 {
+			t.editAll(outputs, t.typed[namedPos(t.info.TypeOf(inputs[0]))].output, t.outputEdit)
+		}
 	case *ast.BinaryExpr: // client.CallTool(NAME, …).Text() != `{…}`
-		for _, sides := range [][2]ast.Expr{{node.X, node.Y}, {node.Y, node.X}} {
-			if tool, ok := t.called(sides[0], in, map[ast.Expr]bool{}); ok && (node.Op == token.EQL || node.Op == token.NEQ) {
-				t.editAll(t.values(sides[1], in), tool.output, false)
-			}
+		if node.Op == token.EQL || node.Op == token.NEQ {
+			t.editCompared(node.X, node.Y)
+			t.editCompared(node.Y, node.X)
 		}
 	}
 }
 
-// visitCall edits the input, or the examples, that follow the name of a tool in a call.
-func (t testEditor) visitCall(call *ast.CallExpr, in row) {
-	for i, argument := range call.Args {
-		name, _ := t.text(argument, in)
-		tool, isTool := t.tools[name]
-		if !isTool {
+// editCall edits the examples after the name of a tool in a list of expressions. If the list is the
+// arguments of a call, the expression after the name may be the input itself.
+func (t testEditor) editCall(list []ast.Expr, isCall bool) {
+	isTool := func(name ast.Expr) bool { return t.tools[t.text([]ast.Expr{name})] != toolType{} }
+	for i, e := range list {
+		names := t.values(e)
+		if !slices.ContainsFunc(names, isTool) {
 			continue
 		}
-		for j, next := range call.Args[i+1:] {
-			for _, value := range t.values(next, in) {
-				if isExample := t.editExamples(value, tool, in); j == 0 && !isExample {
-					t.edit(value, tool.input, true)
+		for j, next := range list[i+1:] {
+			values := t.values(next)
+			for k, value := range values {
+				names := rowOf(names, k, len(values))
+				if isExample := t.editExamples(value, names); isCall && j == 0 && !isExample {
+					t.editRows([]ast.Expr{value}, nil, names)
 				}
 			}
 		}
@@ -313,124 +308,101 @@ func (t testEditor) visitCall(call *ast.CallExpr, in row) {
 	}
 }
 
-// editExamples edits an example, or a list of them. It reports whether the expression is one.
-func (t testEditor) editExamples(e ast.Expr, tool toolType, in row) bool {
-	inputs, outputs, ok := t.example(e, in)
+// editExamples edits an example, or a list of them, of the tools with the given names. It reports
+// whether the expression is one.
+func (t testEditor) editExamples(e ast.Expr, names []ast.Expr) bool {
+	inputs, outputs, ok := t.example(e)
 	literal, isLiteral := e.(*ast.CompositeLit)
 	switch {
 	case ok:
-		t.editAll(inputs, tool.input, true)
-		t.editAll(outputs, tool.output, false)
+		t.editRows(inputs, outputs, names)
 	case isLiteral && t.structType(literal) == nil:
 		for _, element := range elements(literal) {
-			for _, value := range t.values(element, in) {
-				ok = t.editExamples(value, tool, in) || ok
+			for _, value := range t.values(element) {
+				ok = t.editExamples(value, names) || ok
 			}
 		}
 	}
 	return ok
 }
 
-// visitLiteral edits a request or a row of a table that names a tool, and an example whose input
-// has the type of one.
-func (t testEditor) visitLiteral(literal *ast.CompositeLit, in row) {
-	if name, ok := t.text(member(literal, "name"), in); ok { // {"name": NAME, "arguments": {…}}
-		if tool, ok := t.tools[name]; ok {
-			t.editAll(t.values(member(literal, "arguments"), in), tool.input, true)
-		}
+// editRows edits inputs and outputs of the tools with the given names.
+func (t testEditor) editRows(inputs, outputs, names []ast.Expr) {
+	for k, e := range inputs {
+		t.edit(e, t.tools[t.text(rowOf(names, k, len(inputs)))].input, t.inputEdit)
 	}
-	list := elements(literal)
-	for _, element := range list { // {NAME, mcptest.Example{…}}
-		name, _ := t.text(element, in)
-		if tool, ok := t.tools[name]; ok {
-			for _, other := range list {
-				if _, _, isExample := t.example(other, in); isExample {
-					t.editExamples(other, tool, in)
-				}
-			}
-		}
-	}
-	inputs, outputs, ok := t.example(literal, in)
-	if !ok || len(inputs) != 1 {
-		return
-	}
-	if tool, ok := t.typed[namedPos(t.info.TypeOf(inputs[0]))]; ok {
-		t.editAll(outputs, tool.output, false)
+	for k, e := range outputs {
+		t.edit(e, t.tools[t.text(rowOf(names, k, len(outputs)))].output, t.outputEdit)
 	}
 }
 
-// called returns the tool whose result an expression is, or is computed from. seen are the
-// expressions that it has looked at.
-func (t testEditor) called(e ast.Expr, in row, seen map[ast.Expr]bool) (found toolType, ok bool) {
+// editCompared edits values that are compared with the result of a tool.
+func (t testEditor) editCompared(compared, result ast.Expr) {
+	values := t.values(compared)
+	for k, e := range values {
+		t.edit(e, t.outputIn(result, k, len(values), map[ast.Expr]bool{}), t.outputEdit)
+	}
+}
+
+// outputIn returns the output type of the tool that an expression, or what it is computed from,
+// names in the k-th of n rows; nil if there is none. seen are the expressions that it has looked at.
+func (t testEditor) outputIn(e ast.Expr, k, n int, seen map[ast.Expr]bool) types.Type {
 	for node := range nodesOf[ast.Expr](e) {
-		for _, value := range t.values(node, in) {
-			call, isCall := value.(*ast.CallExpr)
-			if !isCall || seen[call] {
-				continue
-			}
-			seen[call] = true
-			for _, argument := range call.Args {
-				name, _ := t.text(argument, in)
-				if found, ok = t.tools[name]; ok {
-					return found, true
-				}
-			}
-			if found, ok = t.called(call, in, seen); ok {
-				return found, true
+		values := rowOf(t.values(node), k, n)
+		found := t.tools[t.text(values)].output
+		for _, value := range values {
+			if found == nil && !seen[value] {
+				seen[value] = true
+				found = t.outputIn(value, k, n, seen)
 			}
 		}
+		if found != nil {
+			return found
+		}
 	}
-	return found, false
+	return nil
 }
 
-func (t testEditor) editAll(list []ast.Expr, typ types.Type, isInput bool) {
+func (t testEditor) editAll(list []ast.Expr, typ types.Type, edit *fieldEdit) {
 	for _, e := range list {
-		t.edit(e, typ, isInput)
+		t.edit(e, typ, edit)
 	}
 }
 
 // edit plans the change to a value of a type: JSON, or a map literal.
-func (t testEditor) edit(e ast.Expr, typ types.Type, isInput bool) {
+func (t testEditor) edit(e ast.Expr, typ types.Type, edit *fieldEdit) {
 	file := t.view.FileAt(e.Pos())
-	if file == nil || !file.IsTest() || t.claimed[e] {
+	if typ == nil || file == nil || !file.IsTest() || t.claimed[e] {
 		return
 	}
 	t.claimed[e] = true
-	if typ == nil {
-		return
-	}
 	text, _ := unquote(e)
 	if first := strictjson.First([]byte(text)); (first == '{' || first == '[') && strictjson.Check([]byte(text)) == nil {
 		before, _ := strictjson.Marshal(json.RawMessage(text)) // without spaces; cannot fail: the text is valid
-		if edited := t.editJSON(before, typ, isInput); !bytes.Equal(edited, before) {
+		if edited := t.editJSON(before, typ, edit); !bytes.Equal(edited, before) {
 			t.replace(file, e.Pos(), e.End(), gen.RawString(string(edited)))
 		}
 	}
 	if literal, ok := e.(*ast.CompositeLit); ok {
-		t.editMap(file, literal, typ, isInput)
+		t.editMap(file, literal, typ, edit)
 	}
 }
 
-// readTools sets the types of all tools and prompts. Those in packages that cannot use the edited
-// types are nil.
+// readTools sets the types of the tools and prompts in packages that may use the edited types.
 func (ch *changer) readTools(ctx context.Context) error {
 	ch.tools, ch.typed = map[string]toolType{}, map[token.Pos]toolType{}
 	packages, err := ch.engine.deriver.Packages(ctx, ch.view, ch.engine.existingPlaces())
 	if err != nil {
 		return err
 	}
-	shared := map[token.Pos]bool{}
 	for _, home := range packages {
 		for _, c := range home.Components {
-			if !c.Kind.IsTool() && c.Kind != derive.Prompt {
+			if !c.Kind.IsTool() && c.Kind != derive.Prompt || !slices.Contains(ch.dirs, home.Dir) {
 				continue
 			}
-			var tool toolType
-			if slices.Contains(ch.dirs, home.Dir) {
-				pkg, _ := ch.pass.Package(home.Dir)
-				_, method := declared(pkg, c)
-				tool = typesOf(pkg, c, method)
-			}
+			pkg, _ := ch.pass.Package(home.Dir)
+			_, method := declared(pkg, c)
+			tool := typesOf(pkg, c, method)
 			pos := namedPos(tool.input)
 			if c.WritesOlder() || ch.in.ReadFirst && c.Name == ch.c.Name {
 				tool.input = nil // JSON is of the older version
@@ -440,11 +412,12 @@ func (ch *changer) readTools(ctx context.Context) error {
 					ch.tools[name] = tool
 				}
 			}
-			_, shared[pos] = ch.typed[pos]
+			if _, isShared := ch.typed[pos]; isShared || !pos.IsValid() {
+				tool = toolType{}
+			}
 			ch.typed[pos] = tool
 		}
 	}
-	maps.DeleteFunc(ch.typed, func(pos token.Pos, _ toolType) bool { return shared[pos] || !pos.IsValid() })
 	return nil
 }
 
@@ -458,21 +431,6 @@ func namedPos(t types.Type) token.Pos {
 		return named.Obj().Pos()
 	}
 	return token.NoPos
-}
-
-// isOutput reports whether a literal is a JSON object that has only fields of the output.
-func (ch *changer) isOutput(literal *ast.BasicLit) bool {
-	text, _ := unquote(literal)
-	var members map[string]json.RawMessage
-	if ch.outputEdit == nil || json.Unmarshal([]byte(text), &members) != nil {
-		return false
-	}
-	for name := range members {
-		if derive.FieldAt(ch.outputEdit.t, name) == nil {
-			return false
-		}
-	}
-	return true
 }
 
 // member returns the value of a key in a map or struct literal, or nil.
@@ -491,7 +449,7 @@ func member(literal *ast.CompositeLit, key string) ast.Expr {
 // editMap plans the change to a map literal, or a list of them, with values of a type. It renames
 // and removes keys of fields. In an input, it also converts values, and adds samples of required
 // fields, unless the map is empty.
-func (t testEditor) editMap(file *typecheck.File, literal *ast.CompositeLit, typ types.Type, isInput bool) {
+func (t testEditor) editMap(file *typecheck.File, literal *ast.CompositeLit, typ types.Type, edit *fieldEdit) {
 	under, isStruct := valueType(typ).Underlying().(*types.Struct)
 	actual := t.info.TypeOf(literal)
 	if actual == nil {
@@ -500,7 +458,7 @@ func (t testEditor) editMap(file *typecheck.File, literal *ast.CompositeLit, typ
 	if _, isMap := actual.Underlying().(*types.Map); !isStruct || !isMap {
 		if elem, ok := valueType(typ).Underlying().(interface{ Elem() types.Type }); ok && namedPos(actual) == token.NoPos {
 			for _, element := range elements(literal) {
-				t.editAll(t.values(element, row{}), elem.Elem(), isInput)
+				t.editAll(t.values(element), elem.Elem(), edit)
 			}
 		}
 		return
@@ -513,7 +471,7 @@ func (t testEditor) editMap(file *typecheck.File, literal *ast.CompositeLit, typ
 			continue
 		}
 		name := cmp.Or(t.jsonNames[f.Pos()], key)
-		retyped, isRetyped := t.retyped(f, isInput)
+		retyped, isRetyped := edit.retyped[f.Pos()]
 		switch {
 		case t.isRemoved(f):
 			t.removeElement(file, pair)
@@ -521,14 +479,14 @@ func (t testEditor) editMap(file *typecheck.File, literal *ast.CompositeLit, typ
 		case isRetyped:
 			t.retype(file, pair, retyped.inMap())
 		default:
-			t.editAll(t.values(pair.Value, row{}), f.Type(), isInput)
+			t.editAll(t.values(pair.Value), f.Type(), edit)
 		}
 		if name != key {
 			t.replace(file, pair.Key.Pos(), pair.Key.End(), strconv.Quote(name))
 		}
 	}
-	for _, f := range t.required(typ, isInput && len(literal.Elts) > 0) {
-		if value := f.inMap().code(t.sample(f.Field)); value != "" && member(literal, f.Name) == nil {
+	for _, f := range edit.requiredIn(typ) {
+		if value := f.inMap().code(t.sample(f.Field)); value != "" && len(literal.Elts) > 0 && member(literal, f.Name) == nil {
 			t.addElement(file, literal, fmt.Sprintf("%q: %s", f.Name, value))
 		}
 	}
@@ -548,26 +506,14 @@ func (ch *changer) isRemoved(f *types.Var) bool {
 	return slices.ContainsFunc(ch.fieldEdits(), func(edit *fieldEdit) bool { return edit.removed[f.Pos()] })
 }
 
-// retyped returns the new type of a field of an input.
-func (ch *changer) retyped(f *types.Var, isInput bool) (typedField, bool) {
-	if !isInput || ch.inputEdit == nil {
-		return typedField{}, false
-	}
-	retyped, ok := ch.inputEdit.retyped[f.Pos()]
-	return retyped, ok
-}
-
-// required returns the fields that values of a type in an input need now.
-func (ch *changer) required(t types.Type, isInput bool) []typedField {
-	if !isInput || ch.inputEdit == nil {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(ch.inputEdit.required), func(f typedField) bool { return namedPos(t) != f.in.Obj().Pos() })
+// requiredIn returns the fields that values of a type need now.
+func (edit *fieldEdit) requiredIn(t types.Type) []typedField {
+	return slices.DeleteFunc(slices.Clone(edit.required), func(f typedField) bool { return namedPos(t) != f.in.Obj().Pos() })
 }
 
 // editJSON returns a JSON value of a type after the change: it renames and removes members of
 // objects. In an input, it also converts values and adds samples of required fields.
-func (ch *changer) editJSON(value []byte, t types.Type, isInput bool) []byte {
+func (ch *changer) editJSON(value []byte, t types.Type, edit *fieldEdit) []byte {
 	under := valueType(t).Underlying()
 	structure, isStruct := under.(*types.Struct)
 	container, isContainer := under.(interface{ Elem() types.Type })
@@ -575,7 +521,7 @@ func (ch *changer) editJSON(value []byte, t types.Type, isInput bool) []byte {
 	case first == '[' && isContainer:
 		var items [][]byte
 		_ = strictjson.Elements(value, func(item []byte) error {
-			items = append(items, ch.editJSON(item, container.Elem(), isInput))
+			items = append(items, ch.editJSON(item, container.Elem(), edit))
 			return nil
 		})
 		return slices.Concat([]byte("["), bytes.Join(items, []byte(",")), []byte("]"))
@@ -587,14 +533,14 @@ func (ch *changer) editJSON(value []byte, t types.Type, isInput bool) []byte {
 	_ = strictjson.Members(value, func(key, value []byte) error {
 		name := string(key)
 		if isContainer { // a map
-			value = ch.editJSON(value, container.Elem(), isInput)
+			value = ch.editJSON(value, container.Elem(), edit)
 		} else if f := jsonFieldOf(structure, name); f != nil {
 			if ch.isRemoved(f) {
 				return nil
 			}
 			name = cmp.Or(ch.jsonNames[f.Pos()], name)
-			value = ch.editJSON(value, f.Type(), isInput)
-			if retyped, ok := ch.retyped(f, isInput); ok {
+			value = ch.editJSON(value, f.Type(), edit)
+			if retyped, ok := edit.retyped[f.Pos()]; ok {
 				value = ch.converted(retyped.Field, value)
 			}
 		}
@@ -602,7 +548,7 @@ func (ch *changer) editJSON(value []byte, t types.Type, isInput bool) []byte {
 		edited = strictjson.AppendMember(edited, name, value)
 		return nil
 	})
-	for _, f := range ch.required(t, isInput) {
+	for _, f := range edit.requiredIn(t) {
 		if !known[f.Name] {
 			edited = strictjson.AppendMember(edited, f.Name, ch.sample(f.Field))
 		}

@@ -66,7 +66,7 @@ func (e *Engine) lookUp(ctx context.Context, kind derive.Kind, name string) (c d
 }
 
 // Components of the project's own generators are files that match the generator's directive makes,
-// so they are found in every clone, and also if they were written by hand.
+// so they are found in every clone, even if they were written by hand.
 
 // OwnGenerators returns the project's own generators, without Make, which is known only to the
 // compiled program. The diagnostics are the errors of their package.

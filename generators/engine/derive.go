@@ -94,8 +94,8 @@ func (e *Engine) refuseNewProblems(ctx context.Context, p *plan, pkg *derive.Pac
 	return refusal.orNil()
 }
 
-// touched returns the places with files of a plan.
-func (e *Engine) touched(p *plan) []derive.Place {
-	dirs := p.dirs()
+// touched returns the places with files of a plan, and those of other folders.
+func (e *Engine) touched(p *plan, others ...string) []derive.Place {
+	dirs := append(p.dirs(), others...)
 	return slices.DeleteFunc(derive.Places(e.before.With(p.texts)), func(place derive.Place) bool { return !slices.Contains(dirs, place.Dir) })
 }

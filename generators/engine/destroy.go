@@ -18,7 +18,7 @@ import (
 
 // Destroy removes a component: its file and its test, or the folder of a feature, and other
 // generated tests that use it. It refuses to remove edited files, unless Force is set, and a
-// command whose events may be stored, unless o.Removal says what happens to them. It can be undone.
+// command whose events may be stored, unless o.Removal decides about them. It can be undone.
 func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Result, error) {
 	result, err := e.transact(ctx, request{Options: o, action: actionDestroy}, func(j *journal.Journal, p *plan) error {
 		err := e.planDestroy(ctx, j, p, kind, name)

@@ -11,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/core/project"
@@ -105,8 +104,10 @@ func (e *Engine) planFile(j *journal.Journal, p *plan, edit FileEdit) *typecheck
 	}
 	name := e.pathInProject(edit.Path)
 	text, mode, err := e.readToEdit(j, p, name)
-	if err != nil {
-		return refuse("%s", strings.TrimPrefix(strings.TrimPrefix(err.Error(), strconv.Quote(name)+" "), name+" "))
+	if invalid, ok := errors.AsType[*journal.PathError](err); ok && invalid.Path == name {
+		return refuse("%s", invalid.Reason) // the diagnostic names the file
+	} else if err != nil {
+		return refuse("%v", err)
 	}
 	setsText, replaces := edit.Text != nil, len(edit.Replace) > 0
 	switch {

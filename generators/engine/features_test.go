@@ -53,7 +53,7 @@ func open(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	if !synced.OK || len(synced.Diagnostics)+len(synced.Warnings)+len(synced.Impure) > 0 || synced.ToolsList.Tools != 4 {
-		t.Fatalf("deriving: %s; want synced.OK and len(synced.Diagnostics)+len(synced.Warnings)+len(synced.Impure) <= 0 and synced.ToolsList.Tools == 4", synced)
+		t.Fatalf("deriving: %s; want OK, no diagnostics or warnings, and four tools", synced)
 	}
 	return b
 }
@@ -162,7 +162,7 @@ func TestFeaturesAreShown(t *testing.T) {
 	} {
 		shown, err := b.Inspect(t.Context(), c.kind, c.name)
 		if err != nil || shown.Component.File != c.file {
-			t.Errorf("%s %s is %+v (%v); want no error and shown.Component.File == %q", c.kind, c.name, shown, err, c.file)
+			t.Errorf("%s %s is %+v (%v); want no error and Component.File %q", c.kind, c.name, shown, err, c.file)
 		}
 	}
 	_, err = b.Inspect(t.Context(), "command", "Create")
@@ -192,7 +192,7 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 		{"command", "posts_create", ""},
 		{"query", "posts/get", ""},
 		{"feature", "users", ""},
-		{"feature", "posts", "Part app is no longer used; run petrock remove app to remove it."},
+		{"feature", "posts", ""},
 	} {
 		result, err := b.Destroy(t.Context(), c.kind, c.name, o)
 		if err != nil {
@@ -204,10 +204,10 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 		ids = append(ids, result.Operation)
 	}
 	if left := b.files("features"); len(left) > 0 {
-		t.Errorf(`left: b.files("features") = %q, want it empty`, left)
+		t.Errorf("the features folder still contains %q, want nothing", left)
 	}
 	if wiring, _ := os.ReadFile(filepath.Join(b.dir, "cmd/hello/wire_gen.go")); strings.Contains(string(wiring), "appserve") {
-		t.Errorf(`the wiring: string(wiring) = %q, want it without "appserve"`, string(wiring))
+		t.Errorf(`the wiring: got %q, want it without "appserve"`, string(wiring))
 	}
 	for _, id := range slices.Backward(ids) {
 		if _, err := b.Undo(t.Context(), id, engine.Options{}); err != nil {
@@ -215,10 +215,10 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 		}
 	}
 	if after := b.files("features"); !slices.Equal(before, after) {
-		t.Errorf("there: before = %q, want %q", before, after)
+		t.Errorf("after undoing all, the files are %q, want %q", after, before)
 	}
 	if result, err := b.Check(t.Context()); err != nil || !result.OK {
-		t.Errorf("after all, %s (%v); want no error and result.OK", result, err)
+		t.Errorf("after all, %s (%v); want no error and OK true", result, err)
 	}
 }
 
@@ -229,26 +229,26 @@ func TestApplyIsPure(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(made.Components) != 1 || made.Components[0].EventType != "posts/good" || made.ToolsList.Tools != 5 || !strings.Contains(made.Next[0], "Fields:[{Name:Title Type:string Tag:json:") {
-		t.Errorf(`it makes %+v; want len(made.Components) == 1 and made.Components[0].EventType == "posts/good" and made.ToolsList.Tools == 5 and made.Next[0] containing "Fields:[{Name:Title Type:string Tag:json:"`, made)
+		t.Errorf(`it makes %+v; want the command posts/good, five tools, and "Fields:[{Name:Title Type:string Tag:json:" as the next step`, made)
 	}
 	_, err = b.generate("features/posts/bad.go", command("Bad", "return time.Now()"))
 	b.checkError(err, "Bad.Apply → time.Now")
 	b.checkError(err, "> 17 | func (c Bad) Apply")
 	if slices.Contains(b.files("features/posts"), "features/posts/bad.go") {
-		t.Errorf(`the refused file was written: b.files("features/posts") = %q, want it without "features/posts/bad.go"`, b.files("features/posts"))
+		t.Errorf(`the refused file was written: got %q, want it without "features/posts/bad.go"`, b.files("features/posts"))
 	}
 
 	ordered, err := b.generate("features/posts/order.go", command("Order", "for id := range s.Titles { s.Titles[\"all\"] += id }; return e.Time"))
 	if err != nil || len(ordered.Warnings) != 1 || !strings.Contains(ordered.Warnings[0].Message, "a loop over a map") {
-		t.Errorf(`a loop over a map: got %s (%v); want no error and len(ordered.Warnings) == 1 and ordered.Warnings[0].Message containing "a loop over a map"`, ordered, err)
+		t.Errorf(`a loop over a map: got %s (%v); want no error and one warning containing "a loop over a map"`, ordered, err)
 	}
 
 	b.write("features/posts/worse.go", command("Worse", "return time.Now()"))
 	if synced, err := b.Sync(t.Context(), engine.Options{}); err != nil || !synced.OK || len(synced.Impure) != 1 || !strings.Contains(synced.String(), "warning: features/posts/worse.go:17") {
-		t.Errorf(`sync returned %s (%v); want no error and synced.OK and len(synced.Impure) == 1 and synced.String() containing "warning: features/posts/worse.go:17"`, synced, err)
+		t.Errorf(`sync returned %s (%v); want no error, OK, and one impure function: "warning: features/posts/worse.go:17"`, synced, err)
 	}
 	if checked, err := b.Check(t.Context()); err != nil || checked.OK || checked.Stale() != "" || !strings.Contains(checked.Impurities(), "Worse.Apply → time.Now") {
-		t.Errorf(`a check returned %s (%v); want no error and !checked.OK and checked.Stale() == "" and checked.Impurities() containing "Worse.Apply → time.Now"`, checked, err)
+		t.Errorf(`a check returned %s (%v); want no error, OK false, Stale "" and Impurities containing "Worse.Apply → time.Now"`, checked, err)
 	}
 	if _, err := b.Undo(t.Context(), made.Operation, engine.Options{}); err != nil {
 		t.Error(err)
@@ -270,7 +270,7 @@ func TestSavedFeatures(t *testing.T) {
 			t.Fatal(err)
 		}
 		if synced.Operation != "" {
-			t.Errorf(`operation: synced.Operation = %q, want ""`, synced.Operation)
+			t.Errorf(`operation: got %q, want ""`, synced.Operation)
 		}
 		return synced
 	}
@@ -282,7 +282,7 @@ func TestSavedFeatures(t *testing.T) {
 	}
 	contract, err := os.ReadFile(filepath.Join(b.dir, "contract.json"))
 	if err != nil || !strings.Contains(string(contract), "posts_publish") || strings.Contains(string(contract), `"posts/publish"`) {
-		t.Errorf(`the contract is %s, %v; want no error and string(contract) containing "posts_publish" and string(contract) without "\"posts/publish\""`, contract, err)
+		t.Errorf(`the contract is %s, %v; want no error, contract containing "posts_publish" and contract without "\"posts/publish\""`, contract, err)
 	}
 	before, err := os.ReadFile(filepath.Join(b.dir, "features/posts/create.go"))
 	if err != nil {
@@ -312,8 +312,11 @@ func TestBrokenFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if now, _ := os.ReadFile(derived); string(now) != string(was) || synced.OK || len(synced.Files) != 2 || synced.Files[1].Path != "features/users/users_gen.go" {
-		t.Errorf(`sync returned %s; want string(now) == string(was) and !synced.OK and len(synced.Files) == 2 and synced.Files[1].Path == "features/users/users_gen.go"`, synced)
+	if now, err := os.ReadFile(derived); string(now) != string(was) {
+		t.Errorf("the derived file of the broken feature is now\n%s\n%v, want\n%s", now, err, was)
+	}
+	if synced.OK || len(synced.Files) != 2 || synced.Files[1].Path != "features/users/users_gen.go" {
+		t.Errorf("sync returned %s; want OK false and two files, the second features/users/users_gen.go", synced)
 	}
 	_, err = b.Destroy(t.Context(), "query", "posts_get", engine.Options{Force: true})
 	b.checkError(err, "cannot derive from features/posts")

@@ -5,15 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/token"
 	"go/types"
+	"maps"
 	"path"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/petrock/petrock/core/terminal"
@@ -35,12 +32,13 @@ func (e *Engine) generator(kind string) (gen.Generator, error) {
 
 // runGenerator calls Make of a generator, with the time limit of examples. The generator may be the
 // project's own code, so it runs on its own goroutine: a panic becomes an error, and runGenerator
-// returns after the limit even if Make does not. Until then Make may ask the engine, which waits.
+// returns after the limit even if Make does not. Until then runGenerator answers what Make asks the
+// engine, which is not safe for concurrent use. Answers do not count against the limit.
 func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.RawMessage) (gen.Draft, error) {
 	limit := cmp.Or(e.Limits.Time, trial.DefaultTime)
-	view := &generatorView{engine: e, limit: limit, timer: time.NewTimer(limit)}
-	defer view.close()
-	known := view.project(ctx)
+	asked := questions{make(chan func()), make(chan struct{})}
+	defer close(asked.closed)
+	known := e.view(ctx, asked)
 	type result struct {
 		draft gen.Draft
 		err   error
@@ -56,49 +54,40 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 		}()
 		r.draft, r.err = g.Make(known, input)
 	}()
-	select {
-	case r := <-done:
-		return r.draft, r.err
-	case <-ctx.Done():
-		return gen.Draft{}, nonUsageError{ctx.Err()}
-	case <-view.timer.C:
-		return gen.Draft{}, nonUsageError{fmt.Errorf("run generator %s: timeout after %s; nothing was changed", g.Name, limit)}
+	for {
+		select {
+		case answer := <-asked.open:
+			answer()
+		case r := <-done:
+			return r.draft, r.err
+		case <-ctx.Done():
+			return gen.Draft{}, nonUsageError{ctx.Err()}
+		case <-time.After(limit):
+			return gen.Draft{}, nonUsageError{fmt.Errorf("run generator %s: timeout after %s; nothing was changed", g.Name, limit)}
+		}
 	}
 }
 
-// A generatorView answers the questions of a running generator about the project. The engine is not
-// safe for concurrent use: the lock makes the generator's calls wait for each other, and close
-// waits for the last one. Their time does not count as the generator's.
-type generatorView struct {
-	engine *Engine
-	limit  time.Duration
-	timer  *time.Timer
-	mu     sync.Mutex
-	closed bool
+// questions are what a running generator asks the engine.
+type questions struct {
+	open   chan func()   // called by the engine
+	closed chan struct{} // closed if the engine no longer answers
 }
 
-func (v *generatorView) close() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.closed = true
-	v.timer.Stop()
-}
-
-// query asks the engine, unless the view is closed.
-func query[T any](v *generatorView, ask func(*Engine) (T, error)) (answer T, err error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.closed {
+// ask returns the engine's answer.
+func ask[T any](q questions, question func() (T, error)) (answer T, err error) {
+	answered := make(chan struct{})
+	select {
+	case q.open <- func() { defer close(answered); answer, err = question() }:
+		<-answered
+		return answer, err
+	case <-q.closed:
 		return answer, nonUsageError{context.Canceled}
 	}
-	v.timer.Stop()
-	defer v.timer.Reset(v.limit)
-	return ask(v.engine)
 }
 
-// project returns the project as a generator sees it.
-func (v *generatorView) project(ctx context.Context) gen.Project {
-	e := v.engine
+// view returns the project as a generator sees it.
+func (e *Engine) view(ctx context.Context, asked questions) gen.Project {
 	p := gen.Project{
 		Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{},
 		Initialisms: e.project.Initialisms, FormatCall: e.FormatCall, InputNames: e.inputNames,
@@ -109,29 +98,27 @@ func (v *generatorView) project(ctx context.Context) gen.Project {
 		}
 	}
 	p.Function = func(ref string) (*gen.Function, error) {
-		return query(v, func(e *Engine) (*gen.Function, error) { return e.function(ctx, ref) })
+		return ask(asked, func() (*gen.Function, error) { return e.function(ctx, ref) })
 	}
 	p.Feature = func(name string) *gen.Feature {
-		feature, _ := query(v, func(e *Engine) (*gen.Feature, error) { return e.feature(ctx, name), nil })
+		feature, _ := ask(asked, func() (*gen.Feature, error) { return e.feature(ctx, name), nil })
 		return feature
 	}
 	p.Uses = func(dir string) []string {
-		features, _ := query(v, func(e *Engine) ([]string, error) { return e.deriver.UsedFeatures(e.before, dir), nil })
+		features, _ := ask(asked, func() ([]string, error) { return e.deriver.UsedFeatures(e.before, dir), nil })
 		return features
 	}
 	p.Migrate = func(command string, edit gen.Edit) (*gen.Migration, error) {
-		m, err := query(v, func(e *Engine) (*gen.Migration, error) { return e.migrate(ctx, command, edit) })
+		m, err := ask(asked, func() (*gen.Migration, error) { return e.migrate(ctx, command, edit) })
 		if err != nil {
 			return nil, err
 		}
 		changes := m.Changes
-		m.Changes = func() ([]gen.File, error) {
-			return query(v, func(*Engine) ([]gen.File, error) { return changes() })
-		}
+		m.Changes = func() ([]gen.File, error) { return ask(asked, changes) }
 		return m, nil
 	}
 	p.OldVersion = func(command string) (*gen.OldVersion, error) {
-		return query(v, func(e *Engine) (*gen.OldVersion, error) { return e.oldVersion(ctx, command) })
+		return ask(asked, func() (*gen.OldVersion, error) { return e.oldVersion(ctx, command) })
 	}
 	return p
 }
@@ -165,16 +152,22 @@ func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	for _, file := range e.before.Files(place.Dir) {
 		if !file.IsTest() && !file.IsDerived() {
 			feature.Declared = append(feature.Declared, file.Names()...)
-			addStringTypes(feature.Strings, file.Syntax)
 		}
 	}
 	slices.Sort(feature.Declared)
 	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
-	if err != nil || len(packages[0].Problems) > 0 {
+	pass, passErr := e.checker.NewPass(ctx, e.before, []string{place.Dir}, typecheck.PassOptions{Skip: (*typecheck.File).IsTest})
+	if err != nil || passErr != nil || len(packages[0].Problems) > 0 {
 		return feature // derive reports the errors
 	}
+	pkg, _ := pass.Package(place.Dir)
+	for _, name := range pkg.Scope().Names() {
+		if named, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok && types.Identical(named.Type().Underlying(), types.Typ[types.String]) {
+			feature.Strings[name] = valuesOf(named)
+		}
+	}
 	for _, c := range packages[0].Components {
-		part := gen.FeatureTool{Type: c.Func, Name: c.Name, EventType: c.EventType, Fields: e.fields(c)}
+		part := gen.FeatureTool{Type: c.Func, Name: c.Name, EventType: c.EventType, Fields: structFields(pkg, c.Func)}
 		switch c.Kind {
 		case derive.Command:
 			feature.Commands = append(feature.Commands, part)
@@ -185,44 +178,32 @@ func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
 	return feature
 }
 
-// addStringTypes adds the types of a file that are declared as string, and the values of constants,
-// by type.
-func addStringTypes(all map[string][]string, file *ast.File) {
-	for group := range nodesOf[*ast.GenDecl](file) {
-		for _, spec := range group.Specs {
-			switch spec := spec.(type) {
-			case *ast.TypeSpec:
-				if spec.TypeParams == nil && types.ExprString(spec.Type) == "string" {
-					all[spec.Name.Name] = append([]string{}, all[spec.Name.Name]...)
-				}
-			case *ast.ValueSpec:
-				if t, ok := spec.Type.(*ast.Ident); ok && group.Tok == token.CONST && len(spec.Values) == 1 {
-					if value, err := strconv.Unquote(types.ExprString(spec.Values[0])); err == nil {
-						all[t.Name] = append(all[t.Name], value)
-					}
-				}
-			}
-		}
-	}
+// valuesOf returns the values of an enum, in the order of their declarations.
+func valuesOf(name *types.TypeName) []string {
+	known := constantsOf(name)
+	return slices.SortedFunc(maps.Keys(known), func(a, b string) int { return int(known[a].Pos() - known[b].Pos()) })
 }
 
-func (e *Engine) fields(c derive.Component) []gen.StructField {
-	var fields []gen.StructField
-	for spec := range nodesOf[*ast.TypeSpec](e.before.File(c.File).Syntax) {
-		list, ok := spec.Type.(*ast.StructType)
-		if !ok || spec.Name.Name != c.Func {
-			continue
+// structFields returns the fields of a type, or nil if it is not a struct.
+func structFields(pkg *types.Package, name string) (fields []gen.StructField) {
+	inFile := func(other *types.Package) string {
+		if other == pkg {
+			return ""
 		}
-		for _, field := range list.Fields.List {
-			f := gen.StructField{Type: types.ExprString(field.Type)}
-			f.Tag, _ = unquote(field.Tag)
-			if len(field.Names) == 0 {
-				fields = append(fields, f)
+		return other.Name()
+	}
+	object := pkg.Scope().Lookup(name)
+	if object == nil {
+		return nil
+	}
+	if structure, ok := object.Type().Underlying().(*types.Struct); ok {
+		for i := range structure.NumFields() {
+			field := structure.Field(i)
+			f := gen.StructField{Type: types.TypeString(field.Type(), inFile), Tag: structure.Tag(i)}
+			if !field.Embedded() {
+				f.Name = field.Name()
 			}
-			for _, name := range field.Names {
-				f.Name = name.Name
-				fields = append(fields, f)
-			}
+			fields = append(fields, f)
 		}
 	}
 	return fields

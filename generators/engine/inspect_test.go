@@ -58,12 +58,12 @@ func helper() error { return nil }
 		}
 		for _, has := range test.has {
 			if !strings.Contains(shown.Declarations, has) {
-				t.Errorf("%s: shown.Declarations = %q, want it to contain %q", test.name, shown.Declarations, has)
+				t.Errorf("%s: got %q, want it to contain %q", test.name, shown.Declarations, has)
 			}
 		}
 		for _, lack := range test.lack {
 			if strings.Contains(shown.Declarations, lack) {
-				t.Errorf("%s: shown.Declarations = %q, want it without %q", test.name, shown.Declarations, lack)
+				t.Errorf("%s: got %q, want it without %q", test.name, shown.Declarations, lack)
 			}
 		}
 	}
@@ -120,16 +120,16 @@ func TestCheckTypes(t *testing.T) {
 	b := open(t)
 	packages, found, err := b.CheckTypes(t.Context())
 	if err != nil || len(found) > 0 || len(packages) == 0 {
-		t.Fatalf("%v, %v, %v; want no error and no found and len(packages) != 0", packages, found, err)
+		t.Fatalf("got the packages %v, %v, %v; want some packages, no diagnostics and no error", packages, found, err)
 	}
 	for _, pkg := range packages {
 		if strings.Contains(pkg, "/core") {
-			t.Errorf(`it checks: pkg = %q, want it without "/core"`, pkg)
+			t.Errorf(`it checks: got %q, want it without "/core"`, pkg)
 		}
 	}
 	b.write("tools/add_more_test.go", "package tools\n\nvar wrong int = \"\"\n")
 	_, found, err = b.CheckTypes(t.Context())
 	if err != nil || len(found) != 1 || found[0].File != "tools/add_more_test.go" || !strings.Contains(found[0].Lines, "> 3 | var wrong") {
-		t.Errorf(`%v, %v; want no error and len(found) == 1 and found[0].File == "tools/add_more_test.go" and found[0].Lines containing "> 3 | var wrong"`, found, err)
+		t.Errorf(`got %v, %v; want no error and one diagnostic in tools/add_more_test.go at "> 3 | var wrong"`, found, err)
 	}
 }

@@ -19,12 +19,12 @@ func TestInternalIsNotATool(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(made.Components) != 1 || made.Components[0].EventType != "posts/mark" || !made.Components[0].Internal || *made.ToolsList != *before.ToolsList {
-		t.Errorf(`it makes %+v, tools %+v, which were %+v; want len(made.Components) == 1 and made.Components[0].EventType == "posts/mark" and made.Components[0].Internal and *made.ToolsList == *before.ToolsList`, made.Components, made.ToolsList, before.ToolsList)
+		t.Errorf("it makes %+v, and the tools are %+v; want the internal command posts/mark, and the tools %+v as before", made.Components, made.ToolsList, before.ToolsList)
 	}
 	b.write("features/posts/create.go", strings.Replace(b.read("features/posts/create.go"), "// Create writes a post.", "// Create writes a post.\n//\n//petrock:internal", 1))
 	synced, err := b.Sync(t.Context(), engine.Options{})
 	if err != nil || !synced.OK || len(synced.Next) > 0 || synced.ToolsList.Tools != before.ToolsList.Tools-1 {
-		t.Errorf("sync after a command became internal: %s (%v); want no error and synced.OK and no synced.Next and synced.ToolsList.Tools == before.ToolsList.Tools-1", synced, err)
+		t.Errorf("sync after a command became internal: %s (%v); want no error, OK, no next step, and %d tools", synced, err, before.ToolsList.Tools-1)
 	}
 }
 
@@ -43,6 +43,6 @@ func TestWorkersAreRenamed(t *testing.T) {
 	}
 	b.write("features/posts/digest.go", strings.NewReplacer("// Digest counts.", "// Mailer counts.\n//\n//petrock:name digest", "Digest", "Mailer").Replace(was))
 	if synced, err := b.Sync(t.Context(), engine.Options{}); err != nil || !synced.OK || len(synced.Next) > 0 {
-		t.Errorf("sync with the old name: %s (%v); want no error and synced.OK and no synced.Next", synced, err)
+		t.Errorf("sync with the old name: %s (%v); want no error, OK true and no next", synced, err)
 	}
 }

@@ -51,7 +51,7 @@ func TestComponentsOfOwnGenerators(t *testing.T) {
 	listed := func() (names []string) {
 		listing, err := b.List(t.Context())
 		if err != nil || !listing.OK {
-			t.Fatalf("%v %+v; want no error and listing.OK", err, listing)
+			t.Fatalf("%v %+v; want no error and OK true", err, listing)
 		}
 		for _, c := range listing.Components {
 			if c.Kind != "generator" {
@@ -65,10 +65,10 @@ func TestComponentsOfOwnGenerators(t *testing.T) {
 	}
 	shown, err := b.Inspect(t.Context(), "", "Disk")
 	if err != nil || shown.Component.Name != "disk" || shown.Component.Description != "Disk checks the disk." || shown.TestFile != "checks/disk_test.go" {
-		t.Errorf(`inspect: %+v, %v; want no error and shown.Component.Name == "disk" and shown.Component.Description == "Disk checks the disk." and shown.TestFile == "checks/disk_test.go"`, shown, err)
+		t.Errorf(`inspect: %+v, %v; want no error, Component.Name "disk", Component.Description "Disk checks the disk." and TestFile "checks/disk_test.go"`, shown, err)
 	}
 	if shown, err := b.Inspect(t.Context(), "note", "a"); err != nil || shown.Source != "a" {
-		t.Errorf(`inspect: %+v, %v; want no error and shown.Source == "a"`, shown, err)
+		t.Errorf(`inspect: %+v, %v; want no error and Source "a"`, shown, err)
 	}
 	for _, test := range []struct{ kind, name, want string }{
 		{"nothing", "a", `"nothing" is not a kind of component; the kinds are command, feature, generator, prompt, query, resource, tool, worker, check, note`},
@@ -94,7 +94,7 @@ func TestComponentsOfOwnGenerators(t *testing.T) {
 	// A component is destroyed with all of its files, unless edited tests use it.
 	gone, err := b.Destroy(t.Context(), "note", "b", engine.Options{Force: true})
 	if err != nil || len(gone.Files) != 2 || gone.Kind != "note" || gone.Name != "b" {
-		t.Errorf(`destroy: %+v, %v; want no error and len(gone.Files) == 2 and gone.Kind == "note" and gone.Name == "b"`, gone, err)
+		t.Errorf("destroy: %+v, %v; want no error and the two files of the note b", gone, err)
 	}
 	_, err = b.Destroy(t.Context(), "check", "Disk", engine.Options{Force: true})
 	b.checkError(err, "destroy check disk: other code uses it:\n  checks/all_test.go:5:")
@@ -108,6 +108,6 @@ func TestComponentsOfOwnGenerators(t *testing.T) {
 		t.Errorf("the components are %q, want %q", got, want)
 	}
 	if _, err := b.Undo(t.Context(), "", engine.Options{}); err != nil || len(listed()) != 3 {
-		t.Errorf("after undo: %q, %v; want no error and len(listed()) == 3", listed(), err)
+		t.Errorf("after undo: %q, %v; want no error and three components", listed(), err)
 	}
 }

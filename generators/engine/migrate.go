@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/generators/contract"
@@ -124,30 +125,23 @@ func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*g
 
 // editFields plans to rename and remove fields of the command.
 func (m *migration) editFields(ctx context.Context, c derive.Component) (*rewrite, error) {
-	dirs := []string{path.Dir(c.File)}
-	edit, err := m.engine.newRewrite(ctx, dirs...)
+	dir := path.Dir(c.File)
+	edit, err := m.engine.newRewrite(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	find := func() *types.Named {
-		pkg, _ := edit.pass.Package(dirs[0]) // lookUp has found the type
-		return pkg.Scope().Lookup(c.Func).Type().(*types.Named)
-	}
-	for _, name := range slices.Concat(slices.Sorted(maps.Keys(m.edit.Rename)), m.edit.Drop) {
-		if v := derive.FieldAt(find(), name); v != nil && edit.view.FileAt(v.Pos()) != nil {
-			dirs = append(dirs, edit.view.FileAt(v.Pos()).Dir()) // may be another package
-		}
-	}
-	if edit, err = m.engine.newRewrite(ctx, dirs...); err != nil {
+	pkg, _ := edit.pass.Package(dir) // lookUp has found the type
+	t := pkg.Scope().Lookup(c.Func).Type().(*types.Named)
+	if err := edit.extend(ctx, m.engine.checker, t); err != nil {
 		return nil, err
 	}
 	for _, old := range slices.Sorted(maps.Keys(m.edit.Rename)) {
-		if err := edit.renameField(find(), old, m.edit.Rename[old]); err != nil {
+		if err := edit.renameField(t, old, m.edit.Rename[old]); err != nil {
 			return nil, err
 		}
 	}
 	for _, name := range m.edit.Drop {
-		if found := derive.FieldAt(find(), name); found != nil {
+		if found := derive.FieldAt(t, name); found != nil {
 			if err := edit.removeField(found); err != nil {
 				return nil, err
 			}
@@ -351,23 +345,13 @@ func (m *migration) oldType(v *gen.Version, t types.Type) string {
 func (m *migration) setVersion(v *gen.Version) {
 	pkg, _ := m.pass.Package(v.Dir)
 	pos := pkg.Scope().Lookup(v.Type).Pos()
-	file := m.view.FileAt(pos)
-	line := fmt.Sprintf("//petrock:version %d", v.Number+1)
-	if v.Writes {
-		line += fmt.Sprintf("\n//petrock:writes %d", v.Number)
-	}
-	doc, at := docAt(file, pos)
-	if doc == nil {
-		m.replace(file, at, at, line+"\n")
-		return
-	}
-	for _, comment := range doc.List {
-		if strings.HasPrefix(comment.Text, "//petrock:version ") {
-			m.replace(file, comment.Pos(), comment.End(), line)
-			return
+	m.editDoc(pos, func(text, directives []string) ([]string, []string) {
+		directives = setDirective(directives, "version", strconv.Itoa(v.Number+1))
+		if v.Writes {
+			directives = setDirective(directives, "writes", strconv.Itoa(v.Number))
 		}
-	}
-	m.replace(file, at, at, "//\n"+line+"\n") // gofmt moves it to the end of the comment
+		return text, directives
+	})
 }
 
 func defaultsOf(schema json.RawMessage) map[string]string {

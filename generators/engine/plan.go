@@ -19,7 +19,7 @@ import (
 // Options configure an operation.
 type Options struct {
 	DryRun bool // plan and verify only
-	Force  bool // also change edited files
+	Force  bool // change edited files too
 	Keep   bool // keep edited files
 	NoExec bool // type-check only: build and run nothing
 	Test   bool // run the tests of changed packages and their importers before writing

@@ -52,7 +52,7 @@ func TestReadFirst(t *testing.T) {
 	b.has("contract.json", input)
 	next := b.mustChange(`{"name": "desk/close", "fields": ["by:string?"], "read_first": true}`)
 	if !strings.Contains(next, "keep the version in //petrock:writes") || !strings.Contains(next, "remove that line from the comment of Close") {
-		t.Errorf(`next: %s; want next containing "keep the version in //petrock:writes" and next containing "remove that line from the comment of Close"`, next)
+		t.Errorf(`next: %s; want next containing "keep the version in //petrock:writes" and "remove that line from the comment of Close"`, next)
 	}
 	b.has("contract.json", input, `"desk/close": { "version": 2,`)
 	b.has("features/desk/desk.go", "//petrock:version 2 //petrock:writes 1 type Close struct", "By *string")
@@ -131,7 +131,7 @@ func TestDowngrade(t *testing.T) {
 		`{"name": "desk/close", "downgrade_body": "return CloseV1{}; }"}`: "",
 	} {
 		if _, err := b.version(input); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v; want err containing %q", input, err, says)
+			t.Errorf("%s: %v; want an error containing %q", input, err, says)
 		}
 	}
 	b.mustChange(`{"name": "desk/stock", "fields": ["note:int"], "upgrade": "return Stock{Items: app.UpgradeList(old.Items, StockV1Acquire.upgrade), Note: len(old.Note)}"}`)
@@ -150,12 +150,12 @@ func TestReadFirstRefuses(t *testing.T) {
 		`{"name": "posts/create", "fields": ["by:string?"], "read_first": true, "downgrade": "return }"}`: "invalid downgrade",
 	} {
 		if _, err := b.change(input); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v; want err containing %q", input, err, says)
+			t.Errorf("%s: %v; want an error containing %q", input, err, says)
 		}
 	}
 	b.replace("features/desk/desk.go", "// Close is a command.", "// Close is a command.\n//\n//petrock:version 2\n//petrock:writes 1")
 	result, err := b.Sync(t.Context(), engine.Options{})
 	if says := "//petrock:writes 1: CloseV1 is not an older version of Close with a method Upgrade"; err != nil || result.OK || !strings.Contains(result.String(), says) {
-		t.Errorf("a version that does not exist: %s, %v; want no error and !result.OK and result.String() containing %q", result, err, says)
+		t.Errorf("a version that does not exist: %s, %v; want no error, OK false and result containing %q", result, err, says)
 	}
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"go/ast"
 	"maps"
 	"path"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
-	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A Removal is the decision about the stored events of a command, or of the commands of a feature,
@@ -27,20 +25,15 @@ type Removal struct {
 
 // check refuses a decision that does not fit the component.
 func (r Removal) check(e *Engine, c derive.Component) error {
-	decisions := 0
-	for _, isSet := range []bool{r.Retire, r.Skip, r.Map != ""} {
-		if isSet {
-			decisions++
-		}
-	}
+	hasMap, isDecided := r.Map != "", r.Retire || r.Skip || r.Map != ""
 	switch {
-	case decisions > 1:
+	case r.Retire && r.Skip || r.Retire && hasMap || r.Skip && hasMap:
 		return terminal.Usagef("%s, %s and %s cannot be combined; pass one of them", e.option("retire"), e.option("skip"), e.option("map"))
 	case r.Retire && c.Retired:
 		return terminal.Usagef("command %s is already retired; to remove its type, pass %s or %s", c.EventType, e.option("skip"), e.option("map"))
-	case r.Body != "" && r.Map == "":
+	case r.Body != "" && !hasMap:
 		return terminal.Usagef("%s needs %s, the command that it returns", e.option("body"), e.option("map"))
-	case decisions > 0 && c.Kind != derive.Command && (c.Kind != derive.Feature || !r.Skip):
+	case isDecided && c.Kind != derive.Command && (c.Kind != derive.Feature || !r.Skip):
 		return terminal.Usagef("%s %s: only commands have stored events; for a feature, pass %s, or remove its commands first", c.Kind, c.Name, e.option("skip"))
 	}
 	return nil
@@ -70,47 +63,27 @@ func (e *Engine) planRemoval(ctx context.Context, p *plan, place derive.Place, c
 // planRetired keeps the type of a command, with //petrock:retired and without Check. It removes the
 // other directives that are about calls.
 func (e *Engine) planRetired(ctx context.Context, p *plan, c derive.Component) error {
-	edit, err := e.newRewrite(ctx, path.Dir(c.File))
+	dir := path.Dir(c.File)
+	edit, err := e.newRewrite(ctx, dir)
 	if err != nil {
 		return err
 	}
 	file := e.before.File(c.File)
 	for _, decl := range file.Syntax.Decls {
-		switch decl := decl.(type) {
-		case *ast.FuncDecl:
-			if decl.Name.Name == "Check" && receiverName(decl) == c.Func {
-				edit.replace(file, startOf(decl), decl.End(), "")
-			}
-		case *ast.GenDecl:
-			for _, spec := range decl.Specs {
-				if spec, ok := spec.(*ast.TypeSpec); ok && spec.Name.Name == c.Func {
-					edit.retire(file, spec)
-				}
-			}
+		if declarationName(decl) == c.Func+".Check" {
+			edit.replace(file, startOf(decl), decl.End(), "")
 		}
 	}
-	for name, text := range edit.texts() {
-		p.texts[name] = text
-	}
+	pkg, _ := edit.pass.Package(dir) // the caller has found the type
+	edit.editDoc(pkg.Scope().Lookup(c.Func).Pos(), func(text, directives []string) ([]string, []string) {
+		directives = slices.DeleteFunc(directives, func(d string) bool {
+			name, _, _ := strings.Cut(d, " ")
+			return strings.HasPrefix(name, "//petrock:") && name != "//petrock:version" && name != "//petrock:event"
+		})
+		return text, append(directives, "//petrock:retired")
+	})
+	maps.Copy(p.texts, edit.texts())
 	return e.completeGo(ctx, p)
-}
-
-// retire adds //petrock:retired to the doc comment of a type.
-func (r *rewrite) retire(file *typecheck.File, spec *ast.TypeSpec) {
-	const directive = "//petrock:retired\n"
-	doc, at := docAt(file, spec.Name.Pos())
-	if doc == nil {
-		r.replace(file, at, at, directive)
-		return
-	}
-	for _, comment := range doc.List {
-		name, isDirective := strings.CutPrefix(comment.Text, "//petrock:")
-		name, _, _ = strings.Cut(name, " ")
-		if isDirective && name != "version" && name != "event" {
-			r.replace(file, comment.Pos(), comment.End(), "//")
-		}
-	}
-	r.replace(file, at, at, "//\n"+directive) // gofmt moves it to the end of the comment
 }
 
 // planMapped writes a function that reads the events of a removed command as another command.

@@ -53,6 +53,56 @@ func (e *Engine) newRewrite(ctx context.Context, edited ...string) (*rewrite, er
 	return r, err
 }
 
+// extend adds the packages that may use the fields of structs, or of structs that these contain,
+// which may be of other packages.
+func (r *rewrite) extend(ctx context.Context, checker *typecheck.Checker, list ...*types.Named) (err error) {
+	structs := map[*types.Named]bool{}
+	r.addStructs(structs, list...)
+	for t := range structs {
+		r.dirs = append(r.dirs, checker.Importers(r.view, r.view.FileAt(t.Obj().Pos()).Dir())...)
+	}
+	slices.Sort(r.dirs)
+	r.dirs = slices.Compact(r.dirs)
+	r.pass, err = checker.NewPass(ctx, r.view, r.dirs, typecheck.PassOptions{})
+	return err
+}
+
+// addStructs adds structs of the project, and those that their fields have, point to or contain.
+func (r *rewrite) addStructs(found map[*types.Named]bool, list ...*types.Named) {
+	for _, t := range list {
+		if t == nil || found[t] {
+			continue
+		}
+		found[t] = true
+		for field := range t.Underlying().(*types.Struct).Fields() {
+			r.addStructs(found, r.structOf(derive.Innermost(field.Type())))
+		}
+	}
+}
+
+// structOf returns a struct type of the project that a type is or points to, or nil.
+func (r *rewrite) structOf(t types.Type) *types.Named {
+	named := r.namedOf(t)
+	if named != nil {
+		if _, ok := named.Underlying().(*types.Struct); ok {
+			return named
+		}
+	}
+	return nil
+}
+
+// namedOf returns a named type of the project that a type is or points to, or nil.
+func (r *rewrite) namedOf(t types.Type) *types.Named {
+	if t == nil {
+		return nil
+	}
+	named, ok := types.Unalias(valueType(t)).(*types.Named)
+	if !ok || r.view.FileAt(named.Obj().Pos()) == nil {
+		return nil
+	}
+	return named
+}
+
 func (r *rewrite) offset(pos token.Pos) int { return r.view.Fset().File(pos).Offset(pos) }
 
 func (r *rewrite) replace(file *typecheck.File, start, end token.Pos, text string) {
@@ -176,6 +226,47 @@ func (r *rewrite) renameEmbedded() {
 	}
 }
 
+// editDoc plans the doc comment of a declaration. edit gets its lines of text and its directives, and
+// returns the new ones.
+func (r *rewrite) editDoc(pos token.Pos, edit func(text, directives []string) ([]string, []string)) {
+	file := r.view.FileAt(pos)
+	doc, at := docAt(file, pos)
+	start, end, after := at, at, "\n"
+	var text, directives []string
+	if doc != nil {
+		start, end, after = doc.Pos(), doc.End(), ""
+		for _, comment := range doc.List {
+			if _, ok := ast.ParseDirective(comment.Pos(), comment.Text); ok {
+				directives = append(directives, comment.Text)
+			} else {
+				text = append(text, comment.Text)
+			}
+		}
+	}
+	for len(text) > 0 && text[len(text)-1] == "//" {
+		text = text[:len(text)-1]
+	}
+	text, directives = edit(text, directives)
+	if len(text) > 0 && len(directives) > 0 {
+		text = append(text, "//")
+	}
+	r.replace(file, start, end, strings.Join(slices.Concat(text, directives), "\n")+after)
+}
+
+// setDirective replaces or adds a directive of petrock. An empty value removes it.
+func setDirective(directives []string, name, value string) []string {
+	isOld := func(d string) bool { return strings.HasPrefix(d+" ", "//petrock:"+name+" ") }
+	at := slices.IndexFunc(directives, isOld)
+	directives = slices.DeleteFunc(directives, isOld)
+	if value == "" {
+		return directives
+	}
+	if at < 0 {
+		at = len(directives)
+	}
+	return slices.Insert(directives, at, "//petrock:"+name+" "+value)
+}
+
 // origin returns the generic declaration of an instantiated field or method.
 func origin(object types.Object) types.Object {
 	switch object := object.(type) {
@@ -241,7 +332,7 @@ func (r *rewrite) renameField(t *types.Named, old, name string) error {
 }
 
 // editField plans the name, type, tag and comment of a field. An empty type stays. Without a
-// description, the comment stays, unless it only repeats the old name.
+// description, the comment stays.
 func (r *rewrite) editField(file *typecheck.File, field *ast.Field, v *types.Var, f gen.Field, typ, tag string) {
 	if f.Go != v.Name() {
 		r.renamed[v.Pos()] = f.Go
@@ -261,8 +352,7 @@ func (r *rewrite) editField(file *typecheck.File, field *ast.Field, v *types.Var
 		r.jsonNames[v.Pos()] = f.Name
 	}
 	comment := derive.FieldText(field)
-	repeatsName := comment != "" && strings.EqualFold(comment, strings.ReplaceAll(old, "_", " ")) // older petrocks wrote such comments
-	if comment == f.Description || f.Description == "" && !repeatsName {
+	if comment == f.Description || f.Description == "" {
 		return
 	}
 	if field.Doc != nil {

@@ -42,7 +42,7 @@ func TestGeneratorIsStopped(t *testing.T) {
 		_, err := e.Generate(ctx, kind, json.RawMessage(`{}`), engine.Options{})
 		b.checkError(err, want)
 		if kind == "panics" && !strings.Contains(err.Error(), "run_test.go:") {
-			t.Errorf("the panic has no position: %v", err)
+			t.Errorf("the panic is reported as %v, want its position run_test.go", err)
 		}
 		if kind == "cancels" {
 			ctx = t.Context()
@@ -84,7 +84,7 @@ func TestDestroyWarnsOfClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(done.String(), "warning: this breaks clients: tool posts_mark was removed") {
-		t.Errorf(`done.String() = %q, want it to contain "warning: this breaks clients: tool posts_mark was removed"`, done.String())
+		t.Errorf(`the result is %q, want it to contain "warning: this breaks clients: tool posts_mark was removed"`, done.String())
 	}
 }
 
@@ -107,7 +107,7 @@ func TestEditedPlanIsRefused(t *testing.T) {
 		file := ".petrock/plans/" + planned.Plan + ".json"
 		text := b.read(file)
 		if !strings.Contains(text, old) {
-			t.Fatalf("the plan: text = %q, want it to contain %q", text, old)
+			t.Fatalf("the plan: got %q, want it to contain %q", text, old)
 		}
 		b.write(file, strings.Replace(text, old, edited, 1))
 		_, err = e.Apply(t.Context(), planned.Plan, engine.Options{NoExec: true})

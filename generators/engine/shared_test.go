@@ -172,7 +172,7 @@ func TestSharedType(t *testing.T) {
 			}
 			text := b.read("features/desk/desk.go")
 			if n := strings.Count(text, "//petrock:version 2"); n != 6 {
-				t.Errorf(`strings.Count(text, "//petrock:version 2") = %v, want 6 (text: %q)`, n, text)
+				t.Errorf("//petrock:version 2 occurs %d times, want 6:\n%s", n, text)
 			}
 			b.has("features/desk/acquire_v1.go", "func (old AcquireV1) Upgrade() Acquire { "+body+" }")
 			b.has("features/desk/stock_v1.go", "Items []StockV1Acquire", "Stock{Items: app.UpgradeList(old.Items, StockV1Acquire.upgrade), Note: old.Note}",
@@ -500,7 +500,7 @@ type Node struct {
 	}
 	b.write("features/club/club.go", stored("club", "\t\"encoding/json\"\n\t\"time\"\n\n\t\"hello/money\"\n", declared, [2]string{"Join", fields}))
 	if result, err := b.Sync(t.Context(), engine.Options{}); err != nil || !result.OK {
-		t.Fatalf("Sync() = %s, %v; want no error and result.OK", result, err)
+		t.Fatalf("Sync() = %s, %v; want no error and OK true", result, err)
 	}
 	for _, change := range []string{
 		`{"name": "club/join", "rename_fields": ["name=title"]}`,

@@ -17,8 +17,7 @@ type Shortener interface{ Short(most int) any }
 
 // Shorten returns a copy of a result without the fields that have the tag short:"-", and with at
 // most most entries of each list and shorter texts, except in fields with the tag short:"whole"; 0
-// means all of them. The field LeftOut, if the
-// result has one, says what is missing.
+// means all of them. The field LeftOut, if the result has one, describes what is missing.
 func Shorten[T any](result T, most int) T {
 	c := &cutter{most: most}
 	short := reflect.ValueOf(&result).Elem()

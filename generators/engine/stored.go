@@ -53,7 +53,7 @@ type storedType struct {
 	First   int64  `json:"first"` // sequence number of the first one
 }
 
-// String says in one line whether stored events were looked at.
+// String describes in one line whether stored events were looked at.
 func (s *StoredEvents) String() string {
 	switch {
 	case !s.Looked:

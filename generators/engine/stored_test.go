@@ -134,12 +134,12 @@ func TestRemovedCommands(t *testing.T) {
 			}
 			if way == "sync" {
 				if checked, err := b.Check(t.Context()); err != nil || checked.OK || !strings.Contains(checked.Stale(), "posts/mark: the command was removed") {
-					t.Errorf(`the project's test returned %s, %v; want no error and !checked.OK and checked.Stale() containing "posts/mark: the command was removed"`, checked.Stale(), err)
+					t.Errorf(`the project's test returned %s, %v; want no error, OK false and Stale containing "posts/mark: the command was removed"`, checked.Stale(), err)
 				}
 				b.write(file, text)
 			}
 			if _, isRecorded := b.recorded(name); !isRecorded || len(b.files("features")) != len(before) {
-				t.Errorf(`%s, %s: a refused removal left recorded %t, files %q; want isRecorded and len(b.files("features")) == len(before)`, test.name, way, isRecorded, b.files("features"))
+				t.Errorf("%s, %s: after a refused removal the command is recorded: %t, and the files are %q; want true, and %q", test.name, way, isRecorded, b.files("features"), before)
 			}
 		}
 	}
@@ -199,7 +199,7 @@ func TestDecisionsAboutEvents(t *testing.T) {
 			recorded, _ := b.recorded("posts/mark")
 			test.want(b, recorded)
 			if checked, err := b.Check(t.Context()); err != nil || !checked.OK {
-				t.Errorf("the project's test returned %s%s, %v; want no error and checked.OK", checked.Stale(), checked, err)
+				t.Errorf("the project's test returned %s%s, %v; want no error and OK true", checked.Stale(), checked, err)
 			}
 			if test.removal.Retire {
 				_, err := b.Destroy(t.Context(), "command", "posts/mark", o)
@@ -210,7 +210,7 @@ func TestDecisionsAboutEvents(t *testing.T) {
 				t.Errorf("undo: %v", err)
 			}
 			if recorded, _ := b.recorded("posts/mark"); recorded.Retired || recorded.IsGone() {
-				t.Errorf("after undo, recorded is %+v; want !recorded.Retired and !recorded.IsGone()", recorded)
+				t.Errorf("after undo, the contract records %+v, want neither retired nor gone", recorded)
 			}
 		})
 	}
@@ -247,7 +247,7 @@ func TestDecisionsAboutEvents(t *testing.T) {
 		t.Error(err)
 	}
 	if recorded, _ := b.recorded("posts/mark"); !recorded.Skipped {
-		t.Errorf("recorded: recorded.Skipped = false, want true (recorded: %+v)", recorded)
+		t.Errorf("the contract records %+v, want it skipped", recorded)
 	}
 }
 
@@ -276,7 +276,7 @@ func TestUndoOfSync(t *testing.T) {
 			t.Errorf("not stored: %v", err)
 		}
 		if checked, err := b.Check(t.Context()); err != nil || !checked.OK {
-			t.Errorf("stored %t: the project's test returned %s, %v; want no error and checked.OK", stored, checked.Stale(), err)
+			t.Errorf("stored %t: the project's test returned %s, %v; want no error and OK true", stored, checked.Stale(), err)
 		}
 	}
 }
@@ -331,7 +331,7 @@ func TestUndoKeepsStoredVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if made.Stored == nil || made.Stored.Looked || made.Stored.Why != "--no-data is set" {
-		t.Errorf(`without data, the result returned %v; want !made.Stored.Looked and made.Stored.Why == "--no-data is set"`, made.Stored)
+		t.Errorf(`without data, the result returned %v; want Stored.Looked false and Stored.Why "--no-data is set"`, made.Stored)
 	}
 	_, err = b.Undo(t.Context(), made.Operation, engine.Options{})
 	b.checkError(err, "posts/create: version 2 of its events is stored, and the source has version 1 (5 events are stored, the first is event 7); keep the type and its version")
@@ -396,7 +396,7 @@ func TestStoredEventsCannotBeRead(t *testing.T) {
 			t.Errorf("%s: the result returned %v, want %q", test.script, made.Stored, test.want)
 		}
 		if _, err := b.Undo(t.Context(), made.Operation, engine.Options{NoData: true}); err == nil {
-			t.Fatal("without git and data, the contract decides; got no refusal: err = nil, want an error")
+			t.Fatal("without git and data, the contract decides: got no error, want a refusal")
 		}
 		if err := os.Remove(filepath.Join(b.dir, "features/posts/mark.go")); err != nil {
 			t.Fatal(err)

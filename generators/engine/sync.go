@@ -8,7 +8,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Sync derives all derived files again. Packages with errors keep their derived files, and their
+// Sync regenerates all derived files. Packages with errors keep their derived files, and their
 // errors are in the result.
 func (e *Engine) Sync(ctx context.Context, o Options) (*Result, error) {
 	return e.transact(ctx, request{Options: o, action: actionSync}, func(_ *journal.Journal, p *plan) error {

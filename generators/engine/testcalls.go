@@ -1,25 +1,23 @@
 package engine
 
 import (
+	"cmp"
 	"go/ast"
 	"go/constant"
 	"go/token"
 	"go/types"
-	"maps"
 	"slices"
 
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A testReader resolves expressions in the tests of a package to the literals that they stand for:
-// through variables, fields of structs, and tables that a loop ranges over.
+// through variables, fields of structs, and tables that a loop ranges over. In a loop, expressions
+// stand for one value for each row.
 type testReader struct {
 	info *types.Info
 	set  map[token.Pos][]ast.Expr // values of variables, by the position of the declaration
 }
-
-// A row has the values of the variables of the loops around an expression, in one iteration.
-type row map[token.Pos]ast.Expr
 
 func newTestReader(inspected *typecheck.InspectedPackage) *testReader {
 	r := &testReader{inspected.Info, map[token.Pos][]ast.Expr{}}
@@ -34,6 +32,9 @@ func newTestReader(inspected *typecheck.InspectedPackage) *testReader {
 				for i, left := range node.Names {
 					r.assign(left, node.Values, i)
 				}
+			case *ast.RangeStmt:
+				r.assign(node.Key, []ast.Expr{&ast.KeyValueExpr{Key: node.X, Value: node.X}}, 0) // stands for all keys
+				r.assign(node.Value, []ast.Expr{&ast.IndexExpr{X: node.X, Index: node.X}}, 0)    // stands for all elements
 			}
 		}
 	}
@@ -51,68 +52,18 @@ func (r *testReader) assign(left ast.Expr, right []ast.Expr, i int) {
 	}
 }
 
-// walk calls visit for all nodes of a tree, and for those in the body of a loop over a table once
-// for each row.
-func (r *testReader) walk(root ast.Node, in row, visit func(ast.Node, row)) {
-	ast.Inspect(root, func(node ast.Node) bool {
-		if node != nil {
-			visit(node, in)
-		}
-		loop, ok := node.(*ast.RangeStmt)
-		if !ok {
-			return true
-		}
-		r.walk(loop.X, in, visit)
-		rows := r.rows(loop, in)
-		if len(rows) == 0 {
-			rows = []row{in}
-		}
-		for _, each := range rows {
-			r.walk(loop.Body, each, visit)
-		}
-		return false
-	})
-}
-
-// rows returns the iterations of a loop over a table.
-func (r *testReader) rows(loop *ast.RangeStmt, in row) (all []row) {
-	for _, table := range r.values(loop.X, in) {
-		literal, ok := table.(*ast.CompositeLit)
-		if !ok {
-			continue
-		}
-		for _, element := range literal.Elts {
-			each := maps.Clone(in)
-			value := element
-			if pair, ok := element.(*ast.KeyValueExpr); ok {
-				value = pair.Value
-				r.bind(each, loop.Key, pair.Key)
-			}
-			r.bind(each, loop.Value, value)
-			all = append(all, each)
-		}
-	}
-	return all
-}
-
-func (r *testReader) bind(in row, variable, value ast.Expr) {
-	if ident, ok := variable.(*ast.Ident); ok && r.info.Defs[ident] != nil {
-		in[r.info.Defs[ident].Pos()] = value
-	}
-}
-
 // values returns the expressions that an expression stands for. If it does not know them, it
 // returns the expression itself.
-func (r *testReader) values(e ast.Expr, in row) []ast.Expr { return r.resolve(e, in, 0) }
+func (r *testReader) values(e ast.Expr) []ast.Expr { return r.resolve(e, 0) }
 
-func (r *testReader) resolve(e ast.Expr, in row, depth int) (found []ast.Expr) {
+func (r *testReader) resolve(e ast.Expr, depth int) (found []ast.Expr) {
 	const maxDepth = 10 // a variable may be assigned from itself
 	if depth > maxDepth || e == nil {
 		return nil
 	}
 	add := func(list ...ast.Expr) {
 		for _, e := range list {
-			found = append(found, r.resolve(e, in, depth+1)...)
+			found = append(found, r.resolve(e, depth+1)...)
 		}
 	}
 	switch e := e.(type) {
@@ -122,21 +73,15 @@ func (r *testReader) resolve(e ast.Expr, in row, depth int) (found []ast.Expr) {
 		add(e.X)
 	case *ast.Ident:
 		if object := r.info.ObjectOf(e); object != nil {
-			if value, ok := in[object.Pos()]; ok {
-				add(value)
-			} else {
-				add(r.set[object.Pos()]...)
-			}
+			add(r.set[object.Pos()]...)
 		}
 	case *ast.SelectorExpr:
 		if selection := r.info.Selections[e]; selection != nil && selection.Kind() == types.FieldVal {
-			bases := r.resolve(e.X, in, depth+1)
+			bases := r.resolve(e.X, depth+1)
 			for _, at := range selection.Index() {
 				var next []ast.Expr
 				for _, base := range bases {
-					if value := r.field(base, at); value != nil {
-						next = append(next, r.resolve(value, in, depth+1)...)
-					}
+					next = append(next, r.resolve(cmp.Or[ast.Expr](r.field(base, at), &ast.BadExpr{}), depth+1)...) // a row without the field counts
 				}
 				bases = next
 			}
@@ -145,9 +90,19 @@ func (r *testReader) resolve(e ast.Expr, in row, depth int) (found []ast.Expr) {
 			add(r.set[object.Pos()]...)
 		}
 	case *ast.IndexExpr:
-		for _, base := range r.resolve(e.X, in, depth+1) {
+		for _, base := range r.resolve(e.X, depth+1) {
 			if literal, ok := base.(*ast.CompositeLit); ok {
 				add(elements(literal)...)
+			}
+		}
+	case *ast.KeyValueExpr:
+		for _, base := range r.resolve(e.Key, depth+1) {
+			if literal, ok := base.(*ast.CompositeLit); ok {
+				for _, element := range literal.Elts {
+					if pair, ok := element.(*ast.KeyValueExpr); ok {
+						add(pair.Key)
+					}
+				}
 			}
 		}
 	case *ast.CallExpr:
@@ -195,7 +150,7 @@ func (r *testReader) structType(e ast.Expr) *types.Struct {
 
 // example returns the values of the fields Input and Output of an example, a struct literal that
 // has both.
-func (r *testReader) example(e ast.Expr, in row) (inputs, outputs []ast.Expr, ok bool) {
+func (r *testReader) example(e ast.Expr) (inputs, outputs []ast.Expr, ok bool) {
 	structure := r.structType(e)
 	if structure == nil {
 		return nil, nil, false
@@ -204,23 +159,31 @@ func (r *testReader) example(e ast.Expr, in row) (inputs, outputs []ast.Expr, ok
 	for i := range structure.NumFields() {
 		name := structure.Field(i).Name()
 		if value := r.field(e, i); missing[name] != nil && value != nil {
-			*missing[name] = r.values(value, in)
+			*missing[name] = r.values(value)
 		}
 		delete(missing, name)
 	}
 	return inputs, outputs, len(missing) == 0
 }
 
-// text returns the string that an expression always has.
-func (r *testReader) text(e ast.Expr, in row) (text string, ok bool) {
-	for i, value := range r.values(e, in) {
+// rowOf returns the value of the k-th of n rows, or all values if there is not one for each row.
+func rowOf(values []ast.Expr, k, n int) []ast.Expr {
+	if len(values) == n {
+		return values[k : k+1]
+	}
+	return values
+}
+
+// text returns the string that all values are, or "".
+func (r *testReader) text(values []ast.Expr) (text string) {
+	for i, value := range values {
 		known := r.info.Types[value].Value
 		if known == nil || known.Kind() != constant.String || i > 0 && constant.StringVal(known) != text {
-			return "", false
+			return ""
 		}
-		text, ok = constant.StringVal(known), true
+		text = constant.StringVal(known)
 	}
-	return text, ok
+	return text
 }
 
 // valueType returns the type that a type is or points to.

@@ -12,9 +12,9 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Undo reverts an operation: it restores the operation's files, and derives derived files again. An
-// empty id means the last operation that is not undone, so that repeated calls go back step by
-// step.
+// Undo reverts an operation: it restores the operation's files, and regenerates derived files. An
+// empty id means the operation that was done or redone last and is not undone, so that repeated calls
+// go back step by step.
 func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error) {
 	return e.revert(ctx, o, func(history []journal.Operation) (int, error) { return e.findUndo(history, id) })
 }
@@ -81,7 +81,7 @@ func (r reversal) explain(refusal *Refusal) {
 	}
 }
 
-// afterRevert says what the next undo and redo would do. The last operation of the history is the
+// afterRevert describes what the next undo and redo would do. The last operation of the history is the
 // revert.
 func (e *Engine) afterRevert(history []journal.Operation) string {
 	next := e.Call("undo") + " has nothing more to undo."
@@ -108,15 +108,21 @@ func (e *Engine) findUndo(history []journal.Operation, id string) (int, error) {
 	return at, nil
 }
 
-// lastNotUndone returns the index of the operation that an undo without an id reverts, or -1. It
-// passes over sync: the contract would follow the source again.
+// lastNotUndone returns the index of the operation that an undo without an id reverts, or -1: of
+// those that are not undone, the one that was done or redone last. It passes over sync: the contract
+// would follow the source again.
 func lastNotUndone(history []journal.Operation) int {
 	undone := undoneBy(history)
-	at := len(history) - 1
-	for at >= 0 && (history[at].Undoes != "" || history[at].Title == actionSync || undone[history[at].ID] != "") {
-		at--
+	for at := range slices.Backward(history) {
+		for at >= 0 && history[at].Undoes != "" { // find the operation that was undone or redone
+			target := history[at].Undoes
+			at = slices.IndexFunc(history, func(op journal.Operation) bool { return op.ID == target })
+		}
+		if at >= 0 && history[at].Title != actionSync && undone[history[at].ID] == "" {
+			return at
+		}
 	}
-	return at
+	return -1
 }
 
 // findRedo returns the index of the undo to revert.

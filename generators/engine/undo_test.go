@@ -98,18 +98,18 @@ func TestUndoAndRedo(t *testing.T) {
 	}
 	contract := b.refused(redo("")).Error()
 	if !strings.Contains(contract, "nothing to redo") {
-		t.Errorf(`in a new project, redo: contract = %q, want it to contain "nothing to redo"`, contract)
+		t.Errorf(`in a new project, redo: got %q, want it to contain "nothing to redo"`, contract)
 	}
 	a, second := b.note("a"), b.note("b")
 	if refusal := b.refused(redo(a)); !strings.Contains(refusal.Error(), "is not undone") {
-		t.Errorf(`redo of an operation that is not undone: refusal = %v, want it to contain "is not undone"`, refusal)
+		t.Errorf(`redo of an operation that is not undone: got %v, want it to contain "is not undone"`, refusal)
 	}
 	next = "petrock undo would now undo " + a + ", generate note a. petrock redo would redo generate note b."
 	ok(undo(""), "Undid "+second+", generate note b (operation ")
 	next = "petrock undo has nothing more to undo. petrock redo would redo generate note a."
 	ok(undo(""), "Undid "+a+", generate note a (")
 	if refusal := b.refused(undo("")); !strings.Contains(refusal.Error(), "nothing to undo") {
-		t.Errorf(`with nothing to undo: refusal = %v, want it to contain "nothing to undo"`, refusal)
+		t.Errorf(`with nothing to undo: got %v, want it to contain "nothing to undo"`, refusal)
 	}
 	next = "petrock undo would now undo " + a + ", generate note a. petrock redo would redo generate note b."
 	ok(redo(""), "Redid generate note a (")
@@ -117,21 +117,23 @@ func TestUndoAndRedo(t *testing.T) {
 	ok(redo(""), "Redid generate note b (")
 	next = ""
 	if refusal := b.refused(redo("")); !strings.Contains(refusal.Error(), "nothing to redo") {
-		t.Errorf(`with nothing to redo: refusal = %v, want it to contain "nothing to redo"`, refusal)
+		t.Errorf(`with nothing to redo: got %v, want it to contain "nothing to redo"`, refusal)
 	}
 	ok(undo(""), "Undid "+second+", generate note b (")
 	third := b.note("c")
 	refusal := b.refused(redo(""))
 	if text := refusal.Error(); !strings.Contains(text, third+" (generate note c) followed the last undo") || len(refusal.Operations) != 1 {
-		t.Errorf(`redo after another operation returned %s; want text containing third+" (generate note c) followed the last undo" and len(refusal.Operations) == 1`, text)
+		t.Errorf("redo after another operation returned %s with the operations %v; want %s (generate note c), which followed the last undo", text, refusal.Operations, third)
 	}
 	ok(redo(refusal.Operations[0]), "Redid generate note b (")
 	if refusal := b.refused(undo(refusal.Operations[0])); !strings.Contains(refusal.Error(), "already redone by") {
-		t.Errorf(`a redo of a redo: refusal = %v, want it to contain "already redone by"`, refusal)
+		t.Errorf(`a redo of a redo: got %v, want it to contain "already redone by"`, refusal)
 	}
 	if got, want := b.files("notes"), []string{"notes/a", "notes/b", "notes/c"}; !slices.Equal(got, want) {
 		t.Errorf("the files are %q, want %q", got, want)
 	}
+	ok(undo(""), "Undid "+second+", generate note b (") // redone after c was generated
+	ok(undo(""), "Undid "+third+", generate note c (")
 }
 
 // In a random sequence, undo and redo behave like those of an editor, with ids for exceptions.
@@ -139,7 +141,7 @@ func TestUndoAndRedoAtRandom(t *testing.T) {
 	const seed, steps = 7, 120
 	random := rand.New(rand.NewPCG(seed, 0))
 	b := openNotes(t)
-	var ids []string              // of the generated notes
+	var ids []string              // of the generated notes, in the order in which they were made or redone
 	name := map[string]string{}   // of the note of an operation
 	isUndone := map[string]bool{} // by operation
 	var redoable []string         // operations that redo restores, the last first
@@ -189,11 +191,13 @@ func TestUndoAndRedoAtRandom(t *testing.T) {
 			redoable = slices.DeleteFunc(redoable, func(id string) bool { return id == target })
 			if isUndone[target] {
 				redoable = append(redoable, target)
+			} else { // a redo makes it the newest
+				ids = append(slices.DeleteFunc(ids, func(id string) bool { return id == target }), target)
 			}
 		}
 		for _, id := range ids {
 			if _, err := os.Stat(filepath.Join(b.dir, "notes", name[id])); (err != nil) != isUndone[id] {
-				t.Fatalf("step %d: note: (err != nil) = %v, want %v (name[id]: %q) (err: %v)", step, (err != nil), isUndone[id], name[id], err)
+				t.Fatalf("step %d: the note %s: %v; want it removed: %t", step, name[id], err, isUndone[id])
 			}
 		}
 	}

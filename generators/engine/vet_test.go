@@ -60,7 +60,7 @@ func TestVet(t *testing.T) {
 	}
 	tested, err := b.Test(t.Context(), engine.TestOptions{Packages: []string{"money"}})
 	if err != nil || tested.OK || !strings.HasPrefix(tested.String(), "Some packages do not compile, or fail go vet.") {
-		t.Errorf(`test returned %s (%v); want no error and !tested.OK and tested.String() starting with "Some packages do not compile, or fail go vet."`, tested, err)
+		t.Errorf(`test returned %s (%v); want no error, OK false and tested starting with "Some packages do not compile, or fail go vet."`, tested, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package gen
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -16,20 +17,25 @@ import (
 	"github.com/dave/jennifer/jen"
 )
 
-// A GoFile builds a Go file with jennifer, with grouped imports.
+// A GoFile builds a Go file. Jennifer writes its imports, literals and types, and formats it;
+// declarations are added as source with [GoFile.Text].
 type GoFile struct {
 	*jen.File
-	path string // of its package
+	path   string // of its package
+	failed *error // the first error of Code
 }
 
 // NewGoFile returns an empty file of the package with an import path and name. Declare imported
 // packages outside the standard library with ImportName.
-func NewGoFile(path, name string) GoFile { return GoFile{jen.NewFilePathName(path, name), path} }
+func NewGoFile(path, name string) GoFile {
+	return GoFile{jen.NewFilePathName(path, name), path, new(error)}
+}
 
-// Bytes returns the formatted file. Doc comments and comments of fields are wrapped.
+// Bytes returns the formatted file. Doc comments and comments of fields are wrapped. It fails if the
+// source is not valid Go, or if [GoFile.Code] has failed.
 func (f GoFile) Bytes() ([]byte, error) {
 	var out bytes.Buffer
-	if err := f.Render(&out); err != nil {
+	if err := cmp.Or(*f.failed, f.Render(&out)); err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		return nil, fmt.Errorf("write Go: %s", first)
 	}
@@ -52,11 +58,10 @@ func (f GoFile) Use(path string) { f.Ref(path, "X") }
 func (f GoFile) Ref(path, name string) string { return f.Code(jen.Qual(path, name)) }
 
 // Code returns an expression or type as source for [GoFile.Text], and adds its imports to the file.
+// If it cannot be written, [GoFile.Bytes] returns the error.
 func (f GoFile) Code(code *jen.Statement) string {
 	var out bytes.Buffer
-	if err := code.RenderWithFile(&out, f.File); err != nil {
-		return err.Error() // not valid Go, so Bytes fails
-	}
+	*f.failed = cmp.Or(*f.failed, code.RenderWithFile(&out, f.File))
 	return out.String()
 }
 

@@ -28,12 +28,12 @@ func FuzzParseField(f *testing.F) {
 		got, err := gen.ParseField(text)
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") || len(err.Error()) > 2000 || !reflect.DeepEqual(got, gen.Field{}) {
-				t.Errorf(`%q is %+v, and the error is %v; want err without "\n" and len(err.Error()) <= 2000 and reflect.DeepEqual(got, gen.Field{})`, text, got, err)
+				t.Errorf("ParseField(%q) = %+v and an error of %d bytes: %v; want the zero Field, and one line of at most 2000 bytes", text, got, len(err.Error()), err)
 			}
 			return
 		}
 		if again, err := gen.ParseField(got.String()); err != nil || !reflect.DeepEqual(again, got) {
-			t.Errorf("%q is %s, and that is %+v: %v; want no error and reflect.DeepEqual(again, got)", text, got, again, err)
+			t.Errorf("ParseField(%q) is %s, which is parsed as %+v, %v; want the same field and no error", text, got, again, err)
 		}
 		checkSafe(t, got)
 		checkSamples(t, got)
@@ -51,22 +51,22 @@ func checkSafe(t *testing.T, f gen.Field) {
 			continue
 		}
 		if _, err := parser.ParseExpr(limit); err != nil || !json.Valid([]byte(limit)) {
-			t.Errorf("a limit is %q; want no error and json.Valid([]byte(limit))", limit)
+			t.Errorf("the limit is %q (%v), want a Go expression that is valid JSON", limit, err)
 		}
 		if _, err := strconv.ParseFloat(limit, 64); err != nil {
 			t.Errorf("a limit is %q: %v", limit, err)
 		}
 	}
 	if strings.ContainsAny(f.Description, "\n\r\x00\u2028\u2029") || !utf8.ValidString(f.Description) {
-		t.Errorf(`the description is %q; want !strings.ContainsAny(f.Description, "\n\r\x00\u2028\u2029") and utf8.ValidString(f.Description)`, f.Description)
+		t.Errorf("the description is %q, want valid UTF-8 in one line", f.Description)
 	}
 	source := "package x\n\ntype X struct {\n\t" + f.Go + " string // " + f.Description + "\n}\n"
 	if file, err := parser.ParseFile(token.NewFileSet(), "x.go", source, parser.ParseComments); err != nil || len(file.Decls) != 1 || len(file.Comments) != 1 {
-		t.Errorf("not a Go field with a comment: %v\n%s; want no error and len(file.Decls) == 1 and len(file.Comments) == 1", err, source)
+		t.Errorf("want one Go field with one comment, got %v:\n%s", err, source)
 	}
 	for kind := &f.Type; kind != nil; kind = kind.Elem {
 		if (kind.Elem != nil) != (kind.Kind == gen.KindList || kind.Kind == gen.KindMap) || (len(kind.Values) > 0) != (kind.Kind == gen.KindEnum) {
-			t.Errorf("the type is %+v; want (kind.Elem != nil) == (kind.Kind == gen.KindList || kind.Kind == gen.KindMap) and (len(kind.Values) > 0) == (kind.Kind == gen.KindEnum)", kind)
+			t.Errorf("the type is %+v; want an element type only for lists and maps, and values only for enums", kind)
 		}
 		suffixes := map[string]bool{}
 		for _, value := range kind.Values {
@@ -86,7 +86,7 @@ func checkSamples(t *testing.T, f gen.Field) {
 	}
 	if other, can := f.OtherSample(); can {
 		if size, ok := sizeOf(other); !ok || !within(f, size) || reflect.DeepEqual(other, f.Sample()) {
-			t.Errorf("%s: sample %v, other sample %v; want ok and within(f, size) and !reflect.DeepEqual(other, f.Sample())", f, f.Sample(), other)
+			t.Errorf("%s: sample %v, other sample %v; want another value within the limits", f, f.Sample(), other)
 		}
 	}
 	encode(t, f.Sample())

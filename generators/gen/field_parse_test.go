@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s is %+v, not %+v", text, got, want)
 		}
 		if again, err := gen.ParseField(got.String()); err != nil || !reflect.DeepEqual(again, got) {
-			t.Errorf("%s is %s, and that is %+v: %v; want no error and reflect.DeepEqual(again, got)", text, got, again, err)
+			t.Errorf("%s is %s, which is parsed as %+v, %v; want the same field and no error", text, got, again, err)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func TestString(t *testing.T) {
 func TestParseAll(t *testing.T) {
 	fields, err := gen.ParseFields([]string{"title", "limit:int", "due_at:time?"})
 	if err != nil || len(fields) != 3 || fields[2].Go != "DueAt" {
-		t.Errorf(`there are %v: %v; want no error and len(fields) == 3 and fields[2].Go == "DueAt"`, fields, err)
+		t.Errorf("got the fields %v, %v; want three, the last DueAt, and no error", fields, err)
 	}
 	if fields, err := gen.ParseFields(nil); err != nil || len(fields) != 0 {
 		t.Errorf("of nothing, there are %v: %v; want no error and no fields", fields, err)
@@ -92,12 +92,12 @@ func TestParseAll(t *testing.T) {
 	} {
 		fields, err := gen.ParseFields(strings.Fields(texts))
 		if err == nil || fields != nil {
-			t.Errorf("%.60q: there are %v; want an error and fields == nil", texts, fields)
+			t.Errorf("%.60q: got the fields %v, %v; want none and an error", texts, fields, err)
 			continue
 		}
 		for _, say := range says {
 			if !strings.Contains(err.Error(), say) {
-				t.Errorf("%.60q: err = %v, want it to contain %q", texts, err, say)
+				t.Errorf("%.60q: got %v, want it to contain %q", texts, err, say)
 			}
 		}
 	}

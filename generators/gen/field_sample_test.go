@@ -44,7 +44,7 @@ func TestSample(t *testing.T) {
 			continue
 		}
 		if got := encode(t, f.Sample()); got != test.sample {
-			t.Errorf("a sample: encode(t, f.Sample()) = %q, want %q (test.text: %q)", got, test.sample, test.text)
+			t.Errorf("a sample: got %q, want %q (text %q)", got, test.sample, test.text)
 		}
 	}
 }
@@ -56,7 +56,8 @@ func TestOther(t *testing.T) {
 		"a:int": `2`, "a:int:..1": ``, "a:int:1..1": ``, "a:int64:9223372036854775807..": ``, "a:int64:..-9223372036854775808": ``,
 		"a:float": `2.5`, "a:float:..1.5": ``, "a:float:1..2": `2`, "a:float:1e308..": ``,
 		"a:bool": `false`, "a:time": `"2026-02-03T16:05:06Z"`, "a:enum(open,done)": `"done"`, "a:enum(open)": ``,
-		"a:[]string": ``, "a:any": ``, "a:bytes": ``, "a:duration": ``, "a:[]enum(open,done)": ``,
+		"a:[]string": `["EXAMPLE"]`, "a:[]string:..0": ``, "a:[]enum(open,done)": `["done"]`, "a:[]enum(open)": ``, "a:map[string]int:2..": `{"key1":2,"key2":2}`,
+		"a:any": `"EXAMPLE"`, "a:bytes": `"RVhBTVBMRQ=="`, "a:duration": `2000000000`,
 	} {
 		f, err := gen.ParseField(text)
 		if err != nil {
@@ -65,7 +66,7 @@ func TestOther(t *testing.T) {
 		}
 		other, can := f.OtherSample()
 		if can != (want != "") || can && (encode(t, other) != want || encode(t, other) == encode(t, f.Sample())) {
-			t.Errorf("another of %s is %s, %t, not %s", text, encode(t, other), can, want)
+			t.Errorf("OtherSample() of %s = %s, %t, want %s", text, encode(t, other), can, want)
 		}
 	}
 }

@@ -159,7 +159,7 @@ func (f Field) Sample() any {
 	case KindBytes:
 		return "ZXhhbXBsZQ==" // example
 	case KindList, KindMap:
-		return t.many(f.size(1))
+		return t.many(f.size(1), Field{Type: *t.Elem}.Sample())
 	case KindEnum, KindGo:
 		if t.Values == nil {
 			return map[string]any{}
@@ -174,24 +174,35 @@ func (f Field) Sample() any {
 // OtherSample returns a valid value of the field that differs from [Field.Sample], for generated
 // tests. It returns false if it knows none.
 func (f Field) OtherSample() (any, bool) {
+	switch f.Type.Kind {
+	case KindTime:
+		return "2026-02-03T16:05:06Z", true
+	case KindDuration:
+		return int64(2_000_000_000), true
+	case KindBytes:
+		return "RVhBTVBMRQ==", true // EXAMPLE
+	case KindList, KindMap:
+		n := f.size(1)
+		elem, ok := Field{Type: *f.Type.Elem}.OtherSample()
+		return f.Type.many(n, elem), ok && n > 0
+	case KindEnum, KindGo:
+		if len(f.Type.Values) < 2 {
+			return nil, false
+		}
+		return f.Type.Values[1].Text, true
+	}
 	switch value := f.Sample().(type) {
 	case int64:
-		value++
-		return value, value == clamp(f, value, parseInt) && f.Type.Kind != KindDuration
+		other := value + 1
+		return other, other == clamp(f, other, parseInt)
 	case float64:
 		other := clamp(f, value+1, parseFloat)
 		return other, other != value
 	case bool:
 		return !value, true
-	}
-	switch {
-	case f.Type.Kind == KindString:
-		other := strings.ToUpper(f.Sample().(string))
-		return other, other != ""
-	case f.Type.Kind == KindTime:
-		return "2026-02-03T16:05:06Z", true
-	case len(f.Type.Values) > 1 && f.Type.Elem == nil:
-		return f.Type.Values[1].Text, true
+	case string:
+		other := strings.ToUpper(value)
+		return other, other != value
 	}
 	return nil, false
 }
@@ -209,18 +220,14 @@ func clamp[N int64 | float64](f Field, n N, parse func(string) N) N {
 	return n
 }
 
-func (t FieldType) many(n int) any {
-	elem := Field{Type: *t.Elem}
-	if t.Kind == KindMap {
-		entries := make(map[string]any, n)
-		for i := range n {
-			entries["key"+strconv.Itoa(i+1)] = elem.Sample()
-		}
-		return entries
+// many returns a list or map with n times the same element.
+func (t FieldType) many(n int, elem any) any {
+	if t.Kind == KindList {
+		return slices.Repeat([]any{elem}, n)
 	}
-	items := make([]any, n)
-	for i := range items {
-		items[i] = elem.Sample()
+	entries := make(map[string]any, n)
+	for i := range n {
+		entries["key"+strconv.Itoa(i+1)] = elem
 	}
-	return items
+	return entries
 }

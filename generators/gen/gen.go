@@ -238,13 +238,25 @@ type Generator struct {
 	Make        func(p Project, input json.RawMessage) (Draft, error)
 }
 
-// NeedsDescription reports whether models choose the generator's components by their descriptions.
+// NeedsDescription reports whether the generator's components are chosen by their descriptions, see
+// [ChosenBy].
 func (g Generator) NeedsDescription() bool {
 	return slices.Contains([]string{"tool", "resource", "prompt", "command", "query"}, g.Name)
 }
 
-// MissingDescription reports whether an input lacks the description that models need, and returns
-// an example: "Such as: Sends a mail." A tool from a function has the function's doc comment.
+// ChosenBy returns who chooses a component of a kind by its description, such as models.
+func ChosenBy(kind string) string {
+	switch kind {
+	case "prompt":
+		return "users"
+	case "resource":
+		return "clients"
+	}
+	return "models"
+}
+
+// MissingDescription reports whether an input lacks a description that its component needs, and
+// returns an example: "Such as: Sends a mail." A tool from a function has the function's doc comment.
 func (g Generator) MissingDescription(input json.RawMessage) (example string, missing bool) {
 	text, _ := strictjson.Unquote(strictjson.Member(input, "description"))
 	if !g.NeedsDescription() || strings.TrimSpace(text) != "" || strictjson.Member(input, "from") != nil {

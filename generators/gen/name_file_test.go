@@ -49,7 +49,7 @@ func TestFile(t *testing.T) {
 		if err != nil {
 			t.Errorf("%v", err)
 		} else if got := name.File("tool"); got != file {
-			t.Errorf(`%s: name.File("tool") = %q, want %q`, text, got, file)
+			t.Errorf("%s: got %q, want %q", text, got, file)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func TestFileOfSpecialKind(t *testing.T) {
 		if err != nil {
 			t.Errorf("%v", err)
 		} else if got := name.File(test.kind); got != test.file || !isPlainFile(t, got) {
-			t.Errorf("the %s %s is in %s, not %s; want got == %q and isPlainFile(t, got)", test.kind, test.text, got, test.file, test.file)
+			t.Errorf("the %s %s is in %s, want %s, which every build includes", test.kind, test.text, got, test.file)
 		}
 	}
 }
@@ -89,17 +89,17 @@ func TestFileOfEverySystem(t *testing.T) {
 	}
 	words := regexp.MustCompile(`"(\w+)":\s+true`).FindAllStringSubmatch(string(source), -1)
 	if len(words) < 40 {
-		t.Fatalf("there: len(words) = %v, want at least 40", len(words))
+		t.Fatalf("Go knows %d systems and processors, want at least 40", len(words))
 	}
 	for _, word := range words {
 		name, err := gen.ParseName("run_" + word[1])
 		if err != nil {
 			t.Errorf("%v", err)
 		} else if file := name.File("tool"); file != "run_"+word[1]+"_tool.go" || !isPlainFile(t, file) {
-			t.Errorf(`run_%s is in %s; want file == "run_"+word[1]+"_tool.go" and isPlainFile(t, file)`, word[1], file)
+			t.Errorf("run_%[1]s is in %[2]s, want run_%[1]s_tool.go, which every build includes", word[1], file)
 		}
 		if bare := word[1] + ".go"; !isPlainFile(t, bare) {
-			t.Errorf("isPlainFile(t, bare) = false, want true (bare: %q)", bare)
+			t.Errorf("%s is not in every build, want it in every build", bare)
 		}
 	}
 }

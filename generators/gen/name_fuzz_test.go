@@ -22,24 +22,24 @@ func FuzzParseName(f *testing.F) {
 		name, err := gen.ParseName(text)
 		if err != nil {
 			if name != (gen.Name{}) || strings.Contains(err.Error(), "\n") || len(err.Error()) > 1000 {
-				t.Errorf(`%q is %q, and the error is %v; want name == (gen.Name{}) and err without "\n" and len(err.Error()) <= 1000`, text, name.Wire(), err)
+				t.Errorf("ParseName(%q) = %q and an error of %d bytes: %v; want no name, and one line of at most 1000 bytes", text, name.Wire(), len(err.Error()), err)
 			}
 			return
 		}
 		if !wire.MatchString(name.Wire()) {
-			t.Errorf("%q: wire.MatchString(name.Wire()) = false, want true (name.Wire(): %q)", text, name.Wire())
+			t.Errorf("the wire name of %q is %q, want it to match %s", text, name.Wire(), wire)
 		}
 		if again, err := gen.ParseName(name.Wire()); err != nil || again != name {
-			t.Errorf("%q is %q, and that is %q: %v; want no error and again == %+v", text, name.Wire(), again.Wire(), err, name)
+			t.Errorf("ParseName(%q) is %q, which is parsed as %q, %v; want the same name and no error", text, name.Wire(), again.Wire(), err)
 		}
 		if ident := name.Go(); !token.IsIdentifier(ident) || !token.IsExported(ident) {
 			t.Errorf("%q is %q in Go; want token.IsIdentifier(ident) and token.IsExported(ident)", text, ident)
 		}
 		if name.IsExact() != (gen.WireName(name.Go()) == name.Wire()) {
-			t.Errorf("%q is exact: name.IsExact() = %v, want %v", text, name.IsExact(), (gen.WireName(name.Go()) == name.Wire()))
+			t.Errorf("%q is exact: got %v, want %v", text, name.IsExact(), (gen.WireName(name.Go()) == name.Wire()))
 		}
 		if err := gen.CheckWireName(name.Wire(), "weather"); (err == nil) != (len(name.Wire()) <= gen.MaxNameLength("weather")) {
-			t.Errorf("%q: (err == nil) = %v, want %v (err: %v)", text, (err == nil), (len(name.Wire()) <= gen.MaxNameLength("weather")), err)
+			t.Errorf("%q: CheckWireName(%q) = %v, want it accepted: %t", text, name.Wire(), err, len(name.Wire()) <= gen.MaxNameLength("weather"))
 		}
 		for _, kind := range []string{"tool", "command", "query", "worker", "resource", "prompt", "feature"} {
 			file := name.File(kind)

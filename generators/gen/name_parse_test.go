@@ -53,7 +53,7 @@ func TestParseNameRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), say) {
 			t.Errorf("%.60q is %q: err = %v, want it to contain %q", text, name.Wire(), err, say)
 		} else if len(err.Error()) > 600 || strings.Contains(err.Error(), "\n") {
-			t.Errorf(`%.60q: the message is no sentence: %v; want len(err.Error()) <= 600 and err without "\n"`, text, err)
+			t.Errorf("%.60q: the message has %d bytes: %q; want one line of at most 600", text, len(err.Error()), err)
 		}
 	}
 	if _, err := gen.ParseName(strings.Repeat("a", 100)); err != nil {
@@ -77,7 +77,7 @@ func TestField(t *testing.T) {
 	} {
 		name, err := gen.ParseFieldName(text)
 		if err != nil || name.Go() != ident {
-			t.Errorf("%q is %s, not %s: %v; want no error and name.Go() == %q", text, name.Go(), ident, err, ident)
+			t.Errorf("%q is %s, not %s: %v; want no error and Go %q", text, name.Go(), ident, err, ident)
 		}
 	}
 	for text, say := range map[string]string{

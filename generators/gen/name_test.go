@@ -103,7 +103,7 @@ func TestFromGo(t *testing.T) {
 		"JSONAPIClient": "jsonapi_client",
 	} {
 		if got := gen.WireName(ident); got != wire {
-			t.Errorf("%s: gen.WireName(ident) = %q, want %q", ident, got, wire)
+			t.Errorf("%s: got %q, want %q", ident, got, wire)
 		}
 	}
 }
@@ -126,12 +126,12 @@ func TestValue(t *testing.T) {
 	} {
 		name, err := gen.NameOfValue(text)
 		if err != nil || name.Go() != ident {
-			t.Errorf("%q is %s, not %s: %v; want no error and name.Go() == %q", text, name.Go(), ident, err, ident)
+			t.Errorf("%q is %s, not %s: %v; want no error and Go %q", text, name.Go(), ident, err, ident)
 		}
 	}
 	for _, text := range []string{"", "+", "é", "\x00"} {
 		if name, err := gen.NameOfValue(text); err == nil {
-			t.Errorf("%q is %s: err = nil, want an error", text, name.Go())
+			t.Errorf("%q is %s: got no error, want one", text, name.Go())
 		}
 	}
 }

@@ -18,7 +18,7 @@ func TestLimit(t *testing.T) {
 		if got := gen.MaxNameLength(project); got != limit {
 			t.Errorf("%s leaves %d, not %d", project, got, limit)
 		} else if call := "mcp__" + project + "__" + strings.Repeat("x", got); got > 0 && len(call) > 64 {
-			t.Errorf("%s has %d characters", call, len(call))
+			t.Errorf("%s has %d characters, want at most 64", call, len(call))
 		}
 	}
 }
@@ -45,7 +45,7 @@ func TestCheckWire(t *testing.T) {
 		}
 	}
 	if err := gen.CheckWireName("add", strings.Repeat("a", 60)); err == nil || !strings.Contains(err.Error(), "choose a shorter project name") {
-		t.Errorf(`in a project with a long name: %v; want err containing "choose a shorter project name"`, err)
+		t.Errorf(`in a project with a long name: %v; want an error containing "choose a shorter project name"`, err)
 	}
 }
 

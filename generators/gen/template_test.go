@@ -20,7 +20,7 @@ func TestFromTemplates(t *testing.T) {
 	draft, err := gen.FromTemplates(project, "macro", in,
 		gen.Template{Path: "macros/*.go", Text: "// {{.Go}} {{.Name}} {{.human_is_unknown}}\n"})
 	if err == nil || !strings.Contains(err.Error(), `no entry for key "human_is_unknown"`) {
-		t.Errorf(`got %+v, %v; want err containing "no entry for key \"human_is_unknown\""`, draft, err)
+		t.Errorf(`got %+v, %v; want an error containing "no entry for key \"human_is_unknown\""`, draft, err)
 	}
 	draft, err = gen.FromTemplates(project, "macro", in,
 		gen.Template{Path: "macros/*.go", Text: "// {{.Go}} {{.Name}} {{.Human}} {{.Import}} {{.Description}} {{.Count}}{{.how_often}}{{with .Tone}}{{.}}{{end}}\n"},
@@ -30,7 +30,7 @@ func TestFromTemplates(t *testing.T) {
 		t.Fatal(err)
 	}
 	if draft.Kind != "macro" || draft.Name != "send_test" || draft.Trial.Test != "TestB" {
-		t.Errorf(`got %+v; want draft.Kind == "macro" and draft.Name == "send_test" and draft.Trial.Test == "TestB"`, draft)
+		t.Errorf(`got %+v; want Kind "macro", Name "send_test" and Trial.Test "TestB"`, draft)
 	}
 	for i, want := range []struct {
 		path, text string
@@ -46,12 +46,12 @@ func TestFromTemplates(t *testing.T) {
 	}
 	for _, name := range []string{"", "a b", "../x"} {
 		if _, err := gen.FromTemplates(project, "macro", macroInput{Name: name}, gen.Template{Path: "macros/*.go"}); err == nil {
-			t.Errorf("name %q is accepted: err = nil, want an error", name)
+			t.Errorf("name %q is accepted: got no error, want one", name)
 		}
 	}
 	for _, pattern := range []string{"", "*.go", "macros/a.go", "macros/*/a.go", "*/*.go", "/macros/*.go", "../*.go", "a/../*.go", "a/**.go", "a/[*].go", "a b/*.go", "a%s/*.go", "a;b/*.go", "ä/*.go", "a/*.go\n"} {
 		if err := gen.CheckPattern(pattern); err == nil {
-			t.Errorf("pattern %q is accepted: gen.CheckPattern(pattern) = nil, want an error", pattern)
+			t.Errorf("pattern %q is accepted: got no error, want one", pattern)
 		}
 	}
 }

@@ -102,7 +102,7 @@ func TestBodies(t *testing.T) {
 			names = append(names, m.Name)
 		}
 		if got := strings.Join(names, " "); got != c.missing {
-			t.Errorf(`strings.Join(names, " ") = %q, want %q (c.body: %q)`, got, c.missing, c.body)
+			t.Errorf("the missing packages of %[3]q are %[1]q, want %[2]q", got, c.missing, c.body)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func TestSyntaxErrors(t *testing.T) {
 	b := project(t, "")
 	for _, text := range []string{"", "package", "package q\n\nfunc f() { fmt.Println( }\n", "package q\n\nvar x = fmt.Sprint()\n\nimport \"os\"\n"} {
 		if out, missing := b.add("q/q.go", text); out != text || missing != nil {
-			t.Errorf("%q becomes %q, and lacks %v; want out == %q and missing == nil", text, out, missing, text)
+			t.Errorf("%q becomes %q, and lacks %v; want it unchanged, and nothing missing", text, out, missing)
 		}
 	}
 }

@@ -33,19 +33,19 @@ func FuzzAdd(f *testing.F) {
 		had, ok := declarations(before)
 		if !ok {
 			if string(out) != before {
-				t.Fatalf("string(out) = %q, want %q", string(out), before)
+				t.Fatalf("it was changed to %q, want %q", string(out), before)
 			}
 			return
 		}
 		if has, ok := declarations(string(out)); !ok || has != had {
-			t.Fatalf("%q\nbecomes\n%q; want ok and has == %q", before, out, had)
+			t.Fatalf("%q\nbecomes\n%q with the declarations %q (%t), want %q", before, out, has, ok, had)
 		}
 		if string(out) == before {
 			return
 		}
 		again, _, err := b.resolver.Add(t.Context(), view, "q/q.go", out)
 		if err != nil || string(again) != string(out) {
-			t.Fatalf("%q\nbecomes at first\n%q\nand then\n%q: %v; want no error and string(again) == string(out)", before, out, again, err)
+			t.Fatalf("%q\nbecomes at first\n%q\nand then\n%q: %v; want the same and no error", before, out, again, err)
 		}
 	})
 }

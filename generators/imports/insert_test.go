@@ -31,7 +31,7 @@ func TestInsert(t *testing.T) {
 		}
 		out, missing := b.add("q/q.go", string(f.Data))
 		if len(missing) > 0 {
-			t.Errorf("%s: missing = %+v, want it empty", f.Name, missing)
+			t.Errorf("%s lacks the packages %+v, want none", f.Name, missing)
 		}
 		cases.Files = append(cases.Files, f, txtar.File{Name: f.Name + " after", Data: []byte(out)})
 		if isFormatted(f.Data) && !isFormatted([]byte(out)) {
@@ -82,7 +82,7 @@ func TestInsertOddly(t *testing.T) {
 		{"package q\n\nimport (\n\t\"strings\"\n\t\"io\"\n)\n\nvar x = os.Args\n", "package q\n\nimport (\n\t\"io\"\n\t\"os\"\n\t\"strings\"\n)\n\nvar x = os.Args\n"},
 	} {
 		if out, _ := b.add("q/q.go", c.before); out != c.after {
-			t.Errorf("out = %q, want %q (c.before: %q)", out, c.after, c.before)
+			t.Errorf("out = %q, want %q (before %q)", out, c.after, c.before)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestRemoveUnused(t *testing.T) {
 		}
 		out, err := b.resolver.RemoveUnused(t.Context(), b.view(), "q/q.go", []byte(text))
 		if err != nil || string(out) != want {
-			t.Errorf("%s becomes\n%s (%v); want no error and string(out) == %q", text, out, err, want)
+			t.Errorf("%s becomes\n%s (%v); want no error and\n%s", text, out, err, want)
 		}
 	}
 }

@@ -29,6 +29,6 @@ func TestRewrite(t *testing.T) {
 		}
 	}
 	if _, err := imports.Rewrite("a.go", []byte("import"), nil); err == nil || !strings.Contains(err.Error(), "a.go") {
-		t.Errorf(`invalid Go: %v; want err containing "a.go"`, err)
+		t.Errorf(`invalid Go: %v; want an error containing "a.go"`, err)
 	}
 }

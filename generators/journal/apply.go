@@ -95,19 +95,7 @@ func (j *Journal) begin(op Operation, files []Change) error {
 // Before nor After is an error.
 func (j *Journal) writeFiles(op Operation) error {
 	for _, record := range applyOrder(op.Files) {
-		hash, err := j.currentHash(record.Path)
-		switch {
-		case err != nil:
-		case hash == record.After:
-			if hash == "" {
-				j.removeEmpty(record.Path)
-			}
-		case hash == record.Before:
-			err = j.setContent(record, record.After)
-		default:
-			err = changedError(record.Path)
-		}
-		if err != nil {
+		if err := j.setContent(record, record.Before, record.After); err != nil {
 			return err
 		}
 	}
@@ -119,19 +107,12 @@ func (j *Journal) writeFiles(op Operation) error {
 // still pending.
 func (j *Journal) rollBack(op Operation) (skipped []string, err error) {
 	for _, record := range slices.Backward(applyOrder(op.Files)) {
-		hash, fileErr := j.currentHash(record.Path)
-		switch {
-		case fileErr != nil:
-		case hash == record.Before:
-			if hash == "" {
-				j.removeEmpty(record.Path)
-			}
-		case hash == record.After && j.hasContents(record.Before):
-			fileErr = j.setContent(record, record.Before)
-		default:
+		fileErr := j.setContent(record, record.After, record.Before)
+		if errors.Is(fileErr, ErrChanged) || errors.Is(fileErr, errLost) {
 			skipped = append(skipped, record.Path)
+		} else {
+			err = errors.Join(err, fileErr)
 		}
-		err = errors.Join(err, fileErr)
 	}
 	slices.Sort(skipped)
 	if err == nil {
@@ -140,25 +121,27 @@ func (j *Journal) rollBack(op Operation) (skipped []string, err error) {
 	return skipped, err
 }
 
-// currentHash returns the hash of a file's content. An obstacle has a hash that no content has.
-func (j *Journal) currentHash(name string) (string, error) {
-	now, _, err := j.readFile(name)
-	if _, ok := errors.AsType[*obstacleError](err); ok {
-		return "obstacle", nil
-	}
-	return Hash(now), err
-}
-
-// setContent writes the content with a hash to a file, or removes the file if the hash is empty.
-func (j *Journal) setContent(record Record, hash string) error {
-	if hash == "" {
+// setContent replaces the content of a file with the hash from by that with the hash to; an empty
+// hash means that the file does not exist. A file that has the new content already stays as it is.
+// Any other content, or an obstacle, is [ErrChanged].
+func (j *Journal) setContent(record Record, from, to string) error {
+	now, _, err := j.readFile(record.Path)
+	_, isObstacle := errors.AsType[*PathError](err)
+	switch hash := Hash(now); {
+	case isObstacle, err == nil && hash != from && hash != to:
+		return changedError(record.Path)
+	case err != nil:
+		return err
+	case to == "":
 		if err := j.remove(record.Path); err != nil {
 			return fmt.Errorf("remove %s: %w", record.Path, err)
 		}
 		j.removeEmpty(record.Path)
 		return nil
+	case hash == to:
+		return nil
 	}
-	data, err := j.Contents(hash)
+	data, err := j.Contents(to)
 	if err != nil {
 		return fmt.Errorf("%s: %w", record.Path, err)
 	}

@@ -29,7 +29,7 @@ func TestAction(t *testing.T) {
 			t.Errorf("%q to %q is %s, not %s", c.before, c.after, got, c.want)
 		}
 		if (file.Diff() == "") != (c.want == journal.None) {
-			t.Errorf(`(file.Diff() == "") = %v, want %v (c.before: %s) (c.after: %s) (file.Diff(): %q)`, (file.Diff() == ""), (c.want == journal.None), c.before, c.after, file.Diff())
+			t.Errorf("%q and %q: the diff is %q, want it empty: %t", c.before, c.after, file.Diff(), c.want == journal.None)
 		}
 	}
 }
@@ -59,6 +59,6 @@ func TestSort(t *testing.T) {
 		got += f.Path + " "
 	}
 	if got != "a a/b b b " || files[2].Mode != 1 {
-		t.Errorf(`they are in the order %s; want got == "a a/b b b " and files[2].Mode == 1`, got)
+		t.Errorf(`the order is %v; want the paths "a a/b b b", with equal paths in the given order`, files)
 	}
 }

@@ -142,13 +142,13 @@ func check(t *testing.T, before, after string) string {
 	diff := file("x", before, after).Diff()
 	if before == after {
 		if diff != "" {
-			t.Fatalf(`nothing changes, and the diff: diff = %q, want ""`, diff)
+			t.Fatalf(`nothing changes, and the diff: got %q, want ""`, diff)
 		}
 		return ""
 	}
 	got, err := apply(before, diff)
 	if err != nil || got != after {
-		t.Fatalf("%q becomes %q (%v), not %q, by\n%s; want no error and got == %q", before, got, err, after, diff, after)
+		t.Fatalf("%q becomes %q (%v), not %q, by\n%s; want no error and %q", before, got, err, after, diff, after)
 	}
 	return diff
 }
@@ -252,10 +252,10 @@ func TestLargeDiff(t *testing.T) {
 			begin := time.Now()
 			diff := check(t, c.before, c.after)
 			if took := time.Since(begin); took > 5*time.Second {
-				t.Errorf("it takes: time.Since(begin) = %v, want at most %v", took, 5*time.Second)
+				t.Errorf("it takes: got %v, want at most %v", took, 5*time.Second)
 			}
 			if added := strings.Count(diff, "\n+") - 1; added > c.most {
-				t.Errorf(`it puts: strings.Count(diff, "\n+") - 1 = %v, want at most %v`, added, c.most)
+				t.Errorf("the diff adds %d lines, want at most %d", added, c.most)
 			}
 		})
 	}
@@ -300,7 +300,7 @@ func TestGitApply(t *testing.T) {
 		}
 		got, err := os.ReadFile(path)
 		if (err != nil) != (f.After == nil) || !bytes.Equal(got, f.After) {
-			t.Errorf("git makes %q (%v) of it, not %q; want (err != nil) == (f.After == nil) and got == %s", got, err, f.After, f.After)
+			t.Errorf("git makes %q (%v) of it, want %q", got, err, f.After)
 		}
 	}
 }

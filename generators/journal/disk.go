@@ -118,17 +118,23 @@ func (j *Journal) removeEmpty(name string) {
 	}
 }
 
+// A PathError means that no operation may read or write a path: its name is not allowed, it is not a
+// regular file, or its parent is not a folder.
+type PathError struct{ Path, Reason string }
+
+func (e *PathError) Error() string { return fmt.Sprintf("%q %s", e.Path, e.Reason) }
+
 // checkPath refuses paths that are invalid on some system, and those that no operation may write.
 func checkPath(name string) error {
 	switch {
 	case strings.ContainsFunc(name, func(r rune) bool { return r == '\\' || r == ':' || unicode.IsControl(r) }):
-		return fmt.Errorf("%q is not a valid path on every system; separate names by slashes, without backslashes and colons", name)
+		return &PathError{name, "is not a valid path on every system; separate names by slashes, without backslashes and colons"}
 	case !filepath.IsLocal(name) || path.IsAbs(name):
-		return fmt.Errorf("%q is outside the project", name)
+		return &PathError{name, "is outside the project"}
 	case path.Clean(name) != name || name == ".":
-		return fmt.Errorf("%q is not a clean path; write %q", name, path.Clean(name))
+		return &PathError{name, fmt.Sprintf("is not a clean path; write %q", path.Clean(name))}
 	case isReserved(name):
-		return fmt.Errorf("%s is reserved: operations do not write to %s and folders of version control", name, stateDir)
+		return &PathError{name, "is reserved: operations do not write to " + stateDir + " and folders of version control"}
 	}
 	return nil
 }
@@ -160,15 +166,8 @@ func parents(name string) iter.Seq[string] {
 	}
 }
 
-// An obstacleError means that a path is not a regular file, or its parent is not a folder.
-type obstacleError struct{ path, what string }
-
-func (e *obstacleError) Error() string {
-	return fmt.Sprintf("%s is %s; move it away", e.path, e.what)
-}
-
 // readFile returns the content and permissions of a file; nil if it does not exist. It may return
-// an obstacleError.
+// a [*PathError].
 func (j *Journal) readFile(name string) ([]byte, fs.FileMode, error) {
 	for dir := range parents(name) {
 		if exists, err := j.folderExists(dir); err != nil || !exists {
@@ -182,7 +181,7 @@ func (j *Journal) readFile(name string) ([]byte, fs.FileMode, error) {
 	case err != nil:
 		return nil, 0, err
 	case !info.Mode().IsRegular():
-		return nil, 0, &obstacleError{name, "not a regular file"}
+		return nil, 0, &PathError{name, "is not a regular file; move it away"}
 	}
 	data, err := j.root.ReadFile(name)
 	if err != nil {
@@ -203,10 +202,10 @@ func (j *Journal) folderExists(name string) (bool, error) {
 	case info.IsDir():
 		return true, nil
 	case info.Mode()&fs.ModeSymlink == 0:
-		return false, &obstacleError{name, "not a folder"}
+		return false, &PathError{name, "is not a folder; move it away"}
 	}
 	if info, err = j.root.Stat(name); err != nil || !info.IsDir() {
-		return false, &obstacleError{name, "a link that is broken, leaves the project or is not to a folder"}
+		return false, &PathError{name, "is a link that is broken, leaves the project or is not to a folder; move it away"}
 	}
 	root, err := filepath.EvalSymlinks(j.root.Name())
 	if err != nil {
@@ -218,7 +217,7 @@ func (j *Journal) folderExists(name string) (bool, error) {
 	}
 	inside, err := filepath.Rel(root, real)
 	if err != nil || isReserved(filepath.ToSlash(inside)) {
-		return false, &obstacleError{name, "a link into .git or " + stateDir}
+		return false, &PathError{name, "is a link into .git or " + stateDir + "; move it away"}
 	}
 	return true, nil
 }

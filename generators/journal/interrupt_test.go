@@ -89,7 +89,7 @@ func TestInterrupted(t *testing.T) {
 		t.Logf("%q: %v", action, outcomes)
 		for _, outcome := range []string{"nothing was done", "it is finished"} {
 			if outcomes[outcome] == 0 {
-				t.Errorf("never: outcomes[outcome] = %v, want not 0 (outcome: %q)", outcomes[outcome], outcome)
+				t.Errorf("never: got %v, want not 0 (outcome: %q)", outcomes[outcome], outcome)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func checkRecovery(t *testing.T, dir, action, when string) string {
 	}
 	said := j.Recovered()
 	if (said != "") != (pending == nil) {
-		t.Errorf(`%s: (said != "") = %v, want %v (said: %q) (pending: %v)`, when, (said != ""), (pending == nil), said, pending)
+		t.Errorf("%s: Recovered() = %q, want a message: %t (the operation ended with %v)", when, said, pending == nil, pending)
 	}
 	outcome := "it was over"
 	switch {
@@ -126,12 +126,12 @@ func checkRecovery(t *testing.T, dir, action, when string) string {
 			}
 		}
 		if (action != "") != (len(history) == 1) {
-			t.Errorf(`%s: the history: (action != "") = %v, want %v (history: %+v)`, when, (action != ""), (len(history) == 1), history)
+			t.Errorf("%s: the history is %+v, want the operation in it: %t", when, history, action != "")
 		}
 	case maps.Equal(got, before):
 		outcome = "nothing was done"
 		if len(history) != 0 {
-			t.Errorf("%s: the history: history = %+v, want it empty", when, history)
+			t.Errorf("%s: the history is %+v, want it empty", when, history)
 		}
 		if pending == nil {
 			outcome = "it is rolled back"
@@ -195,11 +195,11 @@ func TestStepFails(t *testing.T) {
 			continue
 		}
 		if !errors.Is(err, syscall.ENOSPC) {
-			t.Fatalf("step %d: err = %v, want %v", step, err, syscall.ENOSPC)
+			t.Fatalf("step %d: got %v, want %v", step, err, syscall.ENOSPC)
 		}
 		opened := strings.Contains(err.Error(), "; nothing was changed")
 		if _, made := os.Stat(filepath.Join(dir, ".petrock", ".gitignore")); made == nil && !opened {
-			t.Errorf("step %d: %v", step, err)
+			t.Errorf(`step %d: the journal exists, and the error is %v; want "; nothing was changed" in it`, step, err)
 		}
 		before.compare(t, dir)
 		if err, _ := run(t, dir, journal.Options{}, "generate", before, after); err != nil {
@@ -231,7 +231,7 @@ func TestAllStepsFail(t *testing.T) {
 		if _, pending := os.Lstat(filepath.Join(dir, ".petrock", "pending.json")); pending == nil {
 			stuck++
 			if !strings.Contains(err.Error(), "run the command again: the next run completes the operation or rolls it back") {
-				t.Errorf(`step %d: err = %v, want it to contain "run the command again: the next run completes the operation or rolls it back"`, step, err)
+				t.Errorf(`step %d: got %v, want it to contain "run the command again: the next run completes the operation or rolls it back"`, step, err)
 			}
 			// While steps still fail, the next process fails too.
 			err, _ := run(t, dir, journal.WithStep(func(what, path string) error {
@@ -241,13 +241,13 @@ func TestAllStepsFail(t *testing.T) {
 				return syscall.EROFS
 			}), "generate", nil, nil)
 			if !errors.Is(err, syscall.EROFS) {
-				t.Errorf("step %d, and then: err = %v, want %v", step, err, syscall.EROFS)
+				t.Errorf("step %d, and then: got %v, want %v", step, err, syscall.EROFS)
 			}
 		}
 		checkRecovery(t, dir, "generate", fmt.Sprint("nothing works from step ", step))
 	}
 	if stuck == 0 {
-		t.Errorf("it never got stuck: stuck = %v, want not 0", stuck)
+		t.Errorf("it got stuck %d times, want at least once", stuck)
 	}
 }
 
@@ -268,7 +268,7 @@ func TestFolderInPlaceOfFile(t *testing.T) {
 	defer j.Close()
 	_, err = change(j, journal.Operation{Action: "generate"}, before.changesTo(after))
 	if err == nil || !strings.Contains(err.Error(), "write tools/new/a/void: ") || !strings.Contains(err.Error(), "rolled back, except files that changed in the meantime: check tools/new/a/void") {
-		t.Errorf(`got %v; want err containing "write tools/new/a/void: " and err containing "rolled back, except files that changed in the meantime: check tools/new/a/void"`, err)
+		t.Errorf(`got %v; want an error containing "write tools/new/a/void: " and "rolled back, except files that changed in the meantime: check tools/new/a/void"`, err)
 	}
 	before["tools/new/a/void/x/"] = ""
 	before.compare(t, dir)
@@ -287,7 +287,7 @@ func TestEditedAfterCheck(t *testing.T) {
 		return nil
 	}), "generate", before, after)
 	if !errors.Is(err, journal.ErrChanged) || !strings.Contains(err.Error(), "rolled back, except files that changed in the meantime: check tools/add.go") {
-		t.Errorf(`got %v; want err == %v and err containing "rolled back, except files that changed in the meantime: check tools/add.go"`, err, journal.ErrChanged)
+		t.Errorf(`got %v; want %v with "rolled back, except files that changed in the meantime: check tools/add.go"`, err, journal.ErrChanged)
 	}
 	before["tools/add.go"] = " mine\n"
 	before.compare(t, dir)

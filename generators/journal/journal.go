@@ -81,7 +81,7 @@ func Open(ctx context.Context, dir string, o Options) (*Journal, error) {
 	}
 	j := &Journal{root: root, step: o.step}
 	recovered := false
-	defer func() { // also if a test panics in a step
+	defer func() { // even if a test panics in a step
 		if !recovered {
 			j.Close()
 		}
@@ -146,8 +146,8 @@ type Operation struct {
 	Undoes string    `json:"undoes,omitempty"` // id of the operation that this one undoes
 	Files  []Record  `json:"files"`            // the changed files, sorted by path
 
-	Added   []string `json:"addedParts,omitempty"`   // parts of petrock that it added
-	Removed []string `json:"removedParts,omitempty"` // parts of petrock that it removed
+	Added   []string `json:"addedParts,omitempty"`   // petrock's parts that it added
+	Removed []string `json:"removedParts,omitempty"` // petrock's parts that it removed
 }
 
 // A Record is what an operation did to one file.
@@ -301,15 +301,12 @@ func (j *Journal) Contents(hash string) ([]byte, error) {
 		err = fmt.Errorf("%s was changed", name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read saved content of a file: %w; restore the file from version control", err)
+		return nil, fmt.Errorf("%w: %w; restore the file from version control", errLost, err)
 	}
 	return data, nil
 }
 
-func (j *Journal) hasContents(hash string) bool {
-	_, err := j.Contents(hash)
-	return err == nil
-}
+var errLost = errors.New("read saved content of a file")
 
 // save saves content for Contents. Only the owner may read it, because the file may be private.
 func (j *Journal) save(data []byte, sync bool) error {
@@ -317,7 +314,7 @@ func (j *Journal) save(data []byte, sync bool) error {
 		return nil
 	}
 	hash := Hash(data)
-	if j.hasContents(hash) {
+	if _, err := j.Contents(hash); err == nil {
 		return nil
 	}
 	return j.writeFile(objectsDir+"/"+hash, data, 0o600, sync)

@@ -152,7 +152,7 @@ func checkTidy(t *testing.T, dir string) {
 	t.Helper()
 	for _, name := range []string{"pending.json", "staged"} {
 		if _, err := os.Lstat(filepath.Join(dir, ".petrock", name)); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf(".petrock/%s is still there: err = %v, want %v", name, err, fs.ErrNotExist)
+			t.Errorf(".petrock/%s is still there: got %v, want %v", name, err, fs.ErrNotExist)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func TestApply(t *testing.T) {
 	dir := before.write(t)
 	j := open(t, dir)
 	if said := j.Recovered(); said != "" {
-		t.Errorf(`nothing was interrupted: j.Recovered() = %q, want ""`, said)
+		t.Errorf(`nothing was interrupted: got %q, want ""`, said)
 	}
 	if history, err := j.History(); err != nil || len(history) != 0 {
 		t.Errorf("at first, the history is %v (%v); want no error and no history", history, err)
@@ -175,10 +175,10 @@ func TestApply(t *testing.T) {
 	after.compare(t, dir)
 	checkTidy(t, dir)
 	if !strings.HasPrefix(op.ID, "0001-") || len(op.ID) != 11 || time.Since(op.Time) > time.Minute {
-		t.Errorf(`the operation is %+v; want op.ID starting with "0001-" and len(op.ID) == 11 and time.Since(op.Time) <= %v`, op, time.Minute)
+		t.Errorf("the operation is %+v; want an ID of 11 characters that starts with 0001-, and a time of the last minute", op)
 	}
 	if len(op.Files) != 11 { // all but go.mod
-		t.Errorf("it records: len(op.Files) = %v, want 11", len(op.Files))
+		t.Errorf("it records: got %v, want 11", len(op.Files))
 	}
 
 	// Undo it, in a journal that is opened again.
@@ -196,11 +196,11 @@ func TestApply(t *testing.T) {
 	}
 	before.compare(t, dir)
 	if !strings.HasPrefix(undo.ID, "0002-") {
-		t.Errorf(`the second operation: undo.ID = %q, want the prefix "0002-"`, undo.ID)
+		t.Errorf(`the second operation: got %q, want the prefix "0002-"`, undo.ID)
 	}
 	history, err = j.History()
 	if err != nil || len(history) != 2 || history[1].Undoes != op.ID {
-		t.Errorf("the history is %+v (%v); want no error and len(history) == 2 and history[1].Undoes == %q", history, err, op.ID)
+		t.Errorf("the history is %+v (%v); want no error and two operations, the second an undo of %s", history, err, op.ID)
 	}
 }
 
@@ -230,7 +230,7 @@ func TestNoRecord(t *testing.T) {
 	j := open(t, dir)
 	op, err := change(j, journal.Operation{}, before.changesTo(after))
 	if err != nil || op.ID != "" {
-		t.Fatalf(`%+v %v; want no error and op.ID == ""`, op, err)
+		t.Fatalf(`%+v %v; want no error and ID ""`, op, err)
 	}
 	after.compare(t, dir)
 	checkTidy(t, dir)
@@ -244,7 +244,7 @@ func TestNoRecord(t *testing.T) {
 		t.Error(err)
 	}
 	if history, err := j.History(); err != nil || len(history) != 1 || history[0].Files == nil {
-		t.Errorf("the history is %+v (%v); want no error and len(history) == 1 and history[0].Files != nil", history, err)
+		t.Errorf("the history is %+v (%v); want no error and one operation with its files", history, err)
 	}
 }
 
@@ -256,18 +256,18 @@ func TestState(t *testing.T) {
 		t.Error(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, ".petrock", ".gitignore")); err != nil || string(text) != "*\n" {
-		t.Errorf(`.gitignore holds %q (%v); want no error and string(text) == "*\n"`, text, err)
+		t.Errorf(`.gitignore is %q (%v), want "*\n"`, text, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := journal.Open(ctx, dir, journal.Options{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the second to open it gets: err = %v, want %v", err, context.DeadlineExceeded)
+		t.Errorf("the second to open it gets: got %v, want %v", err, context.DeadlineExceeded)
 	}
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := journal.Open(t.Context(), filepath.Join(dir, "nowhere"), journal.Options{}); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a project that is not there: err = %v, want %v", err, fs.ErrNotExist)
+		t.Errorf("a project that is not there: got %v, want %v", err, fs.ErrNotExist)
 	}
 }
 
@@ -304,10 +304,10 @@ func TestDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := j.Contents(hash); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a lost object: err = %v, want %v", err, fs.ErrNotExist)
+		t.Errorf("a lost object: got %v, want %v", err, fs.ErrNotExist)
 	}
 	if _, err := j.Contents("../operations/" + op.ID + ".json"); err == nil {
-		t.Error("Contents accepts an invalid hash: err = nil, want an error")
+		t.Error("Contents accepts an invalid hash: got no error, want one")
 	}
 	for name, text := range map[string]string{
 		"operations/0002-aaaaaa.json": "{",
@@ -331,7 +331,7 @@ func TestDamaged(t *testing.T) {
 	// The next operation still gets a new number.
 	op, err = change(j, journal.Operation{Action: "generate"}, nil)
 	if err != nil || !strings.HasPrefix(op.ID, "0004-") {
-		t.Errorf(`the next operation is %s (%v); want no error and op.ID starting with "0004-"`, op.ID, err)
+		t.Errorf(`the next operation is %s (%v); want no error and ID starting with "0004-"`, op.ID, err)
 	}
 }
 
@@ -348,11 +348,11 @@ func TestManyOperations(t *testing.T) {
 	}
 	op, err := change(j, journal.Operation{Action: "generate"}, nil)
 	if err != nil || !strings.HasPrefix(op.ID, "10001-") {
-		t.Fatalf(`the next operation is %s (%v); want no error and op.ID starting with "10001-"`, op.ID, err)
+		t.Fatalf(`the next operation is %s (%v); want no error and ID starting with "10001-"`, op.ID, err)
 	}
 	history, err := j.History()
 	if err != nil || len(history) != 3 || history[0].ID != "9999-aaaaaa" || history[2].ID != op.ID {
-		t.Errorf(`the history is %+v (%v); want no error and len(history) == 3 and history[0].ID == "9999-aaaaaa" and history[2].ID == %q`, history, err, op.ID)
+		t.Errorf("the history is %+v (%v); want no error and three operations, the first 9999-aaaaaa and the third %s", history, err, op.ID)
 	}
 }
 
@@ -403,8 +403,10 @@ func TestMode(t *testing.T) {
 		}
 	}
 	info, err := os.Stat(filepath.Join(dir, ".petrock", "objects", journal.Hash([]byte("3"))))
-	if err != nil || info.Mode() != 0o600 {
-		t.Errorf("an object is %v (%v); want no error and info.Mode() == 0o600", info, err)
+	if err != nil {
+		t.Error(err)
+	} else if info.Mode() != 0o600 {
+		t.Errorf("an object has the mode %v, want %v", info.Mode(), os.FileMode(0o600))
 	}
 }
 

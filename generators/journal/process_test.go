@@ -114,7 +114,7 @@ func TestKilled(t *testing.T) {
 		for range 3 { // changes, of which the last but one tells how long one takes
 			begin := time.Now()
 			if !lines.Scan() {
-				t.Fatal("it ends by itself: lines.Scan() = false, want true")
+				t.Fatalf("the process ended by itself: %v", lines.Err())
 			}
 			took = time.Since(begin)
 		}
@@ -132,7 +132,7 @@ func TestKilled(t *testing.T) {
 		if j.Recovered() != "" {
 			outcome = "finished"
 			if !strings.Contains(j.Recovered(), "has now been completed") {
-				t.Errorf(`j.Recovered() = %q, want it to contain "has now been completed"`, j.Recovered())
+				t.Errorf(`Recovered() = %q, want it to contain "has now been completed"`, j.Recovered())
 			}
 		}
 		outcomes[outcome]++
@@ -196,14 +196,14 @@ func TestTurns(t *testing.T) {
 	tree{"number": " 80"}.compare(t, dir)
 	history, err := open(t, dir).History()
 	if err != nil || len(history) != 80 {
-		t.Fatalf("%d operations (%v); want no error and len(history) == 80", len(history), err)
+		t.Fatalf("the history has %d operations (%v), want 80", len(history), err)
 	}
 	for i, op := range history {
 		if !strings.HasPrefix(op.ID, fmt.Sprintf("%04d-", i+1)) {
-			t.Errorf("operation: op.ID = %q, want the prefix %q (i+1: %v)", op.ID, fmt.Sprintf("%04d-", i+1), i+1)
+			t.Errorf("operation: got %q, want the prefix %q (i+1: %v)", op.ID, fmt.Sprintf("%04d-", i+1), i+1)
 		}
 	}
 	if names, err := filepath.Glob(filepath.Join(dir, ".petrock", "objects", "*")); err != nil || len(names) != 81 {
-		t.Errorf("%d objects (%v); want no error and len(names) == 81", len(names), err)
+		t.Errorf("there are %d objects (%v), want 81", len(names), err)
 	}
 }

@@ -23,7 +23,7 @@ func interruptHalfway(t *testing.T) (dir string) {
 		return nil
 	}), "generate", before, after)
 	if !dead {
-		t.Fatal("it was not killed: dead = false, want true")
+		t.Fatal("the process was not killed, want it killed")
 	}
 	return dir
 }

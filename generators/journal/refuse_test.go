@@ -64,17 +64,17 @@ func TestPaths(t *testing.T) {
 		"tools/.SVN/x":           "is reserved",
 		".petrock/lock":          "is reserved",
 		".Petrock/x":             "is reserved",
-		"linked.go":              "linked.go is not a regular file; move it away",
-		"inner.go":               "inner.go is not a regular file",
-		"linked/x":               "linked is a link that is broken, leaves the project",
-		"up/x":                   "up is a link that is broken, leaves the project",
-		"dangling/x":             "dangling is a link that is broken",
-		"hooks/x":                "hooks is a link into .git or .petrock",
-		"state/x":                "state is a link into .git or .petrock",
+		"linked.go":              `"linked.go" is not a regular file; move it away`,
+		"inner.go":               `"inner.go" is not a regular file`,
+		"linked/x":               `"linked" is a link that is broken, leaves the project`,
+		"up/x":                   `"up" is a link that is broken, leaves the project`,
+		"dangling/x":             `"dangling" is a link that is broken`,
+		"hooks/x":                `"hooks" is a link into .git or .petrock`,
+		"state/x":                `"state" is a link into .git or .petrock`,
 		"mod/x":                  "or is not to a folder",
-		"tools":                  "tools is not a regular file; move it away",
-		"go.mod/x":               "go.mod is not a folder; move it away",
-		"go.mod/x/y":             "go.mod is not a folder",
+		"tools":                  `"tools" is not a regular file; move it away`,
+		"go.mod/x":               `"go.mod" is not a folder; move it away`,
+		"go.mod/x/y":             `"go.mod" is not a folder`,
 		"tools/Add.go":           "tools/Add.go and tools/add.go differ only in letter case",
 		"Tools/sub.go":           "Tools and tools differ only in letter case",
 		"instruments/ADD.GO":     "differ only in letter case",
@@ -202,7 +202,7 @@ func TestForeignState(t *testing.T) {
 		link(t, filepath.Join(outside, "x"), filepath.Join(dir, name))
 		for range 2 {
 			if _, err := journal.Open(t.Context(), dir, journal.Options{}); err == nil {
-				t.Errorf("%s may be a link: err = nil, want an error", name)
+				t.Errorf("%s may be a link: got no error, want one", name)
 			}
 			if names, err := os.ReadDir(outside); err != nil || len(names) > 0 {
 				t.Errorf("outside, there are %v (%v); want no error and no names", names, err)
@@ -217,6 +217,6 @@ func TestForeignState(t *testing.T) {
 	}
 	dir := tree{".petrock": " a file"}.write(t)
 	if _, err := journal.Open(t.Context(), dir, journal.Options{}); err == nil || !strings.Contains(err.Error(), ".petrock is not a folder; move it away") {
-		t.Errorf(`a file in its place: %v; want err containing ".petrock is not a folder; move it away"`, err)
+		t.Errorf(`a file in its place: %v; want an error containing ".petrock is not a folder; move it away"`, err)
 	}
 }

@@ -26,11 +26,11 @@ import (
 // A builder compiles programs of a project into a private folder, one at a time.
 type builder struct {
 	root string
-	dir  string // of the executables; what go build writes is in the subfolder out
+	dir  string // of the executables; go build writes to the subfolder out
 	seed maphash.Seed
 }
 
-// A program is an executable.
+// A program is an executable that a builder has built.
 type program struct {
 	path     string
 	id       uint64 // hash of its content, which differs between builders
@@ -39,14 +39,6 @@ type program struct {
 
 // maxOutput limits the output of a go command in an error, in bytes.
 const maxOutput = 4 << 10
-
-// A buildError says why a program does not compile.
-type buildError struct {
-	program string
-	output  string // of the go command; paths are relative to the project
-}
-
-func (e *buildError) Error() string { return e.program + " does not compile:\n" + e.output }
 
 // newBuilder returns a builder for the project in root. It removes the executables of builders
 // whose processes have ended without close.
@@ -102,8 +94,9 @@ func isRunning(pid int) bool {
 // close removes all executables. No build may be running.
 func (b *builder) close() error { return os.RemoveAll(b.dir) }
 
-// build compiles a program, which is a folder of the project such as cmd/hello. The error is a
-// *buildError if it does not compile. Programs with the same content are the same file.
+// build compiles a program, which is a folder of the project such as cmd/hello. If it does not
+// compile, the error has the output of the go command, with paths relative to the project. Programs
+// with the same content are the same file.
 func (b *builder) build(ctx context.Context, name string) (program, error) {
 	out := filepath.Join(b.dir, "out", strings.ReplaceAll(name, "/", "-")+executableSuffix())
 	_, output, err := b.runGo(ctx, "build", "-buildvcs=false", "-ldflags=-w", "-o", out, "./"+name) // -w makes linking faster
@@ -118,7 +111,7 @@ func (b *builder) build(ctx context.Context, name string) (program, error) {
 			output = []byte(err.Error())
 		}
 		text := strings.ReplaceAll(string(output), b.root+string(filepath.Separator), "")
-		return program{}, &buildError{name, strictjson.Clip(strings.TrimSpace(text), maxOutput)}
+		return program{}, fmt.Errorf("%s does not compile:\n%s", name, strictjson.Clip(strings.TrimSpace(text), maxOutput))
 	}
 	built, err := b.keep(name, out)
 	if err != nil {
@@ -282,12 +275,7 @@ func RecordGoEnviron(root string) error {
 // goEnviron returns the recorded variables that the environment of this process lacks.
 func goEnviron(root string) map[string]string {
 	lacking := map[string]string{}
-	folder, err := os.OpenRoot(root)
-	if err != nil {
-		return lacking
-	}
-	defer folder.Close()
-	recorded, _ := folder.ReadFile(goEnvironFile) // it is optional
+	recorded, _ := os.ReadFile(filepath.Join(root, goEnvironFile)) // it is optional
 	for line := range strings.Lines(string(recorded)) {
 		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), "=")
 		if _, isSet := os.LookupEnv(name); !isSet && slices.Contains(goVariables(), name) && value != "" {

@@ -2,9 +2,9 @@ package live
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -71,7 +71,7 @@ func restarts(call, answer *jsonrpc.Message) bool {
 // stay as they are, except of project_status, and errors.
 func warn(call, answer *jsonrpc.Message, state, reason string) *jsonrpc.Message {
 	name := text(param(call, "name"))
-	isReader := slices.ContainsFunc(elements(member(manifest(), "tools")), func(tool json.RawMessage) bool {
+	isReader := slices.ContainsFunc(elements(member(manifest(), "tools")), func(tool []byte) bool {
 		return text(member(tool, "name")) == name && isTrue(tool, "annotations", "readOnlyHint")
 	})
 	isError := answer.Result() == nil || isTrue(answer.Result(), "isError")
@@ -79,7 +79,7 @@ func warn(call, answer *jsonrpc.Message, state, reason string) *jsonrpc.Message 
 		return answer
 	}
 	warning := object(nil).with("type", quote("text")).with("text", quote("Warning: the project's server is "+state+": "+reason)).json()
-	content := append([]json.RawMessage{warning}, elements(member(answer.Result(), "content"))...)
+	content := append([][]byte{warning}, elements(member(answer.Result(), "content"))...)
 	result := without(answer.Result(), "content", "structuredContent").with("content", array(content))
 	if structured := member(answer.Result(), "structuredContent"); strictjson.First(structured) == '{' {
 		server := object(nil).with("state", quote(state)).with("reason", quote(reason)).json()
@@ -96,27 +96,15 @@ func warn(call, answer *jsonrpc.Message, state, reason string) *jsonrpc.Message 
 	return parse(jsonrpc.AppendResult(nil, answer.ID(), result.json()))
 }
 
-// buildMeta returns the member of _meta that names a build: if the build is outdated, and if it is
-// the source on disk.
-func buildMeta(l launch) (meta [2][]byte) {
-	for i := range meta {
-		build := object(nil).with("id", quote(fmt.Sprintf("%x", l.program.id))).with("current", fmt.Append(nil, i == 1))
-		if l.readOnly != "" {
-			build = build.with("readOnly", []byte("true"))
-		}
-		meta[i] = object(nil).with("petrock/build", build.json())
-	}
-	return meta
-}
-
 // stamp returns a response of the server with its build in the _meta of the result. A result
 // without members stays as it is: in revisions before 2026-07-28, some clients accept only {}.
 func (p *peer) stamp(raw []byte) []byte {
-	meta := p.meta[0]
-	if p.s.sup.isCurrent(p.slot.kind, p.launch.program) {
-		meta = p.meta[1]
+	isCurrent := p.s.sup.isCurrent(p.slot.kind, p.launch.program)
+	build := object(nil).with("id", quote(fmt.Sprintf("%x", p.launch.program.id))).with("current", strconv.AppendBool(nil, isCurrent))
+	if p.launch.readOnly != "" {
+		build = build.with("readOnly", []byte("true"))
 	}
-	return withMeta(raw, meta)
+	return withMeta(raw, object(nil).with("petrock/build", build.json()))
 }
 
 // withMeta returns a response with one more member in the _meta of its result.

@@ -79,47 +79,47 @@ func TestReadOnly(t *testing.T) {
 		c := w.connect(client.Options{Revision: revision})
 		good := ask(t, c, "write", arguments{}).marks.Meta.Build
 		if good.ID == "" || !good.Current || good.ReadOnly {
-			t.Errorf(`the first build is %+v; want good.ID != "" and good.Current and !good.ReadOnly`, good)
+			t.Errorf("the first build is %+v; want ID set, Current true and ReadOnly false", good)
 		}
 		add := func(name string) *answer { t.Helper(); return ask(t, c, Prefix+"add", arguments{"Name": name}) }
 		broken := func(what string, a *answer, reason string) {
 			t.Helper()
 			first := a.Content[0].(mcp.Text).Text
 			if a.IsError || !strings.HasPrefix(first, "Warning: the project's server is read-only: it runs the last good build, because ") || !strings.Contains(first, reason) {
-				t.Errorf(`%s: the result is %q; want !a.IsError and first starting with "Warning: the project's server is read-only: it runs the last good build, because " and first containing %q`, what, a.Text(), reason)
+				t.Errorf(`%s: the result is %q (error: %t); want a warning that the server is read-only because of %q`, what, a.Text(), a.IsError, reason)
 			}
 			status := ask(t, c, Prefix+"project_status", arguments{})
 			if state, why, ok := status.server(); ok || state != "read-only" || !strings.Contains(why, reason) {
-				t.Errorf(`%s: the status is %s; want !ok and state == "read-only" and why containing %q`, what, status.marks.Structured, reason)
+				t.Errorf("%s: the status is %s; want OK false, read-only because of %q", what, status.marks.Structured, reason)
 			}
 			if text := status.Text(); !strings.HasPrefix(text, "Warning: ") || !strings.Contains(text, "all is well") {
 				t.Errorf(`%s: the status is %q; want text starting with "Warning: " and text containing "all is well"`, what, text)
 			}
 			if text := ask(t, c, Prefix+"list_components", arguments{}).Text(); text != "components" {
-				t.Errorf(`%s: a result that only reads: ask(t, c, Prefix+"list_components", arguments{}).Text() = %q, want "components"`, what, text)
+				t.Errorf(`%s: a result that only reads: got %q, want "components"`, what, text)
 			}
 			if text := call(t, c, "one"); !strings.HasPrefix(text, "one of process") {
-				t.Errorf(`%s: a tool that only reads: call(t, c, "one") = %q, want the prefix "one of process"`, what, text)
+				t.Errorf(`%s: a tool that only reads: got %q, want the prefix "one of process"`, what, text)
 			}
 			refused := ask(t, c, "write", arguments{})
 			if !refused.IsError || !strings.Contains(refused.Text(), reason) || refused.marks.Meta.Build != (built{good.ID, false, true}) {
-				t.Errorf("%s: a command: %q of %+v; want refused.IsError and refused.Text() containing %q and refused.marks.Meta.Build == (built{good.ID, false, true})", what, refused.Text(), refused.marks.Meta.Build, reason)
+				t.Errorf("%s: a command returns %q of %+v; want an error containing %q, of the last good build %s", what, refused.Text(), refused.marks.Meta.Build, reason, good.ID)
 			}
 		}
 		mended := func(what string, a *answer) {
 			t.Helper()
 			if text := a.Text(); strings.Contains(text, "Warning") {
-				t.Errorf(`%s: the result: a.Text() = %q, want it without "Warning"`, what, text)
+				t.Errorf(`%s: the result: got %q, want it without "Warning"`, what, text)
 			}
 			now := ask(t, c, "write", arguments{})
 			if now.IsError || !now.marks.Meta.Build.Current || now.marks.Meta.Build.ReadOnly {
-				t.Errorf("%s: a command: %q of %+v; want !now.IsError and now.marks.Meta.Build.Current and !now.marks.Meta.Build.ReadOnly", what, now.Text(), now.marks.Meta.Build)
+				t.Errorf("%s: a command: %q of %+v; want IsError false, marks.Meta.Build.Current true and marks.Meta.Build.ReadOnly false", what, now.Text(), now.marks.Meta.Build)
 			}
 			good = now.marks.Meta.Build
 		}
 
 		broken("does not start", add("refuse"), "event 7 of the log cannot be read: this server does not start\nthe remedy\nNext")
-		w.setFailure(&buildError{"cmd/hello", "tools/x.go:1:1: syntax error"})
+		w.setFailure(errors.New("cmd/hello does not compile:\ntools/x.go:1:1: syntax error"))
 		broken("does not compile", add("two"), "cmd/hello does not compile:\ntools/x.go:1:1: syntax error")
 		w.setFailure(nil)
 		w.write("tools", "one\nthree\n")
@@ -144,16 +144,16 @@ func TestStopped(t *testing.T) {
 	w.write(".stuck", "all")
 	a := ask(t, c, Prefix+"log", arguments{"action": "map"})
 	if state, reason, _ := a.server(); state != "stopped" || !strings.Contains(reason, "event 8") || !strings.Contains(reason, "The last good build does not start either") {
-		t.Errorf(`the result is %s; want state == "stopped" and reason containing "event 8" and reason containing "The last good build does not start either"`, a.Text())
+		t.Errorf(`the result is %s with the state %q because of %q; want "stopped" because of event 8, and "The last good build does not start either"`, a.Text(), state, reason)
 	}
 	if refused := ask(t, c, "write", arguments{}); !refused.IsError || !strings.Contains(refused.Text(), "event 8") {
-		t.Errorf(`a command: %s; want refused.IsError and refused.Text() containing "event 8"`, refused.Text())
+		t.Errorf(`a command: %s; want IsError true and Text containing "event 8"`, refused.Text())
 	}
 	if err := os.Remove(filepath.Join(w.root, ".stuck")); err != nil {
 		t.Fatal(err)
 	}
 	if a := ask(t, c, Prefix+"build", arguments{}); strings.Contains(a.Text(), "Warning") {
-		t.Errorf(`after build: a.Text() = %q, want it without "Warning"`, a.Text())
+		t.Errorf(`after build: got %q, want it without "Warning"`, a.Text())
 	}
 	call(t, c, "write")
 }
@@ -173,7 +173,7 @@ func TestSlowStart(t *testing.T) {
 	for refused := ask(t, c, "write", arguments{}); ; refused = ask(t, c, "write", arguments{}) { // it is being started read-only
 		if refused.IsError {
 			if !strings.Contains(refused.Text(), "has not answered yet") {
-				t.Errorf(`a command: refused.Text() = %q, want it to contain "has not answered yet"`, refused.Text())
+				t.Errorf(`a command: got %q, want it to contain "has not answered yet"`, refused.Text())
 			}
 			break
 		}
@@ -211,7 +211,7 @@ func TestBuildInMeta(t *testing.T) {
 		} {
 			var a marks
 			if err := c.Request(t.Context(), method, params, &a); err != nil || a.Meta.Build.ID == "" || !a.Meta.Build.Current {
-				t.Errorf(`%s: %+v, %v; want no error and a.Meta.Build.ID != "" and a.Meta.Build.Current`, method, a.Meta.Build, err)
+				t.Errorf("%s: %+v, %v; want no error, Meta.Build.ID set and Meta.Build.Current true", method, a.Meta.Build, err)
 			}
 		}
 	})

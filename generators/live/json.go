@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -79,7 +80,7 @@ func text(raw []byte) string {
 
 func quote(s string) json.RawMessage { return strictjson.AppendString(nil, s) }
 
-func elements(list json.RawMessage) (all []json.RawMessage) {
+func elements(list json.RawMessage) (all [][]byte) {
 	_ = strictjson.Array(list, func(value []byte) error { // a value that is not an array has no elements
 		all = append(all, value)
 		return nil
@@ -87,15 +88,8 @@ func elements(list json.RawMessage) (all []json.RawMessage) {
 	return all
 }
 
-func array(all []json.RawMessage) json.RawMessage {
-	out := []byte("[")
-	for i, value := range all {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, value...)
-	}
-	return append(out, ']')
+func array(all [][]byte) json.RawMessage {
+	return slices.Concat([]byte("["), bytes.Join(all, []byte(",")), []byte("]"))
 }
 
 // An object is a JSON object whose members keep their order.

@@ -43,7 +43,7 @@ func (l *listen) meta() json.RawMessage {
 
 // open subscribes at a server.
 func (l *listen) open(p *peer) {
-	var uris []json.RawMessage
+	var uris [][]byte
 	filter := param(l.request, "notifications")
 	for _, uri := range elements(member(filter, "resourceSubscriptions")) {
 		if l.c.ownerOf(text(uri)) == p.slot.kind {

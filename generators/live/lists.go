@@ -33,7 +33,7 @@ func statelessMeta() json.RawMessage {
 	return object(nil).with(metaVersion, quote(latest)).with(metaCapabilities, []byte("{}")).json()
 }
 
-// firstServer returns the project's server, or nil if it is not there in time. Then the first
+// firstServer returns the project's server, or nil if it does not run in time. Then the first
 // answers come from contract.json and the manifest.
 func (c *session) firstServer() *peer {
 	ctx, cancel := context.WithTimeout(c.ctx, max(time.Until(c.began.Add(c.sup.files.firstAnswer)), 0))
@@ -89,17 +89,17 @@ func (c *session) replyOf(p *peer, id jsonrpc.ID, result json.RawMessage) {
 
 // discover answers server/discover.
 func (c *session) discover(m *jsonrpc.Message) {
-	if p := c.firstServer(); p != nil {
-		result, err := p.call(c.ctx, m.Method(), m.Params())
-		if err != nil {
+	versions, _ := json.Marshal(append([]string{latest}, handshakeRevisions()...)) // strings always encode
+	result := complete().with("supportedVersions", versions).with("instructions", c.contract("instructions")).json()
+	p := c.firstServer()
+	if p != nil {
+		var err error
+		if result, err = p.call(c.ctx, m.Method(), m.Params()); err != nil {
 			c.reply(failure(m.ID(), err))
 			return
 		}
-		c.replyOf(p, m.ID(), c.describe(result))
-		return
 	}
-	versions, _ := json.Marshal(append([]string{latest}, handshakeRevisions()...)) // strings always encode
-	c.reply(jsonrpc.AppendResult(nil, m.ID(), c.describe(complete().with("supportedVersions", versions).with("instructions", c.contract("instructions")).json())))
+	c.replyOf(p, m.ID(), c.describe(result))
 }
 
 // complete returns the members of every result that may be cached, in revision 2026-07-28.
@@ -140,7 +140,7 @@ func (c *session) list(m *jsonrpc.Message, method string) {
 	if isStateless(m) {
 		first = complete()
 	}
-	var all []json.RawMessage
+	var all [][]byte
 	server := c.firstServer()
 	if server != nil {
 		rest, entries, err := listAll(c.ctx, server, method, m.Params())
@@ -172,7 +172,7 @@ func (c *session) list(m *jsonrpc.Message, method string) {
 
 // listAll fetches all pages of a list. It returns the entries, and the other members of the first
 // page.
-func listAll(ctx context.Context, p *peer, method string, params json.RawMessage) (first object, entries []json.RawMessage, err error) {
+func listAll(ctx context.Context, p *peer, method string, params json.RawMessage) (first object, entries [][]byte, err error) {
 	for page := 0; ; page++ {
 		result, err := p.call(ctx, method, params)
 		if err != nil {
@@ -201,7 +201,7 @@ func (c *session) contract(key string) json.RawMessage {
 }
 
 // fallback returns the list of a server that does not run: from contract.json or the manifest.
-func (c *session) fallback(k kind, key string) (all []json.RawMessage) {
+func (c *session) fallback(k kind, key string) (all [][]byte) {
 	if k == petrockKind {
 		return elements(member(manifest(), key))
 	}

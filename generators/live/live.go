@@ -89,6 +89,8 @@ type buildResult struct {
 	good    program // the last one that started; zero if none did. Only of the project's server
 	err     error   // of the last build
 	count   int     // of the builds so far
+
+	restarts int // of the project's server that were asked for
 }
 
 // New starts to watch and to build a project.
@@ -308,11 +310,7 @@ func (s *Supervisor) look(ctx context.Context) error {
 
 // mayAffectPetrock reports whether a change of a file may affect the program with the dev server.
 func mayAffectPetrock(path string) bool {
-	return path == "go.mod" || path == "go.sum" || isPetrockCode(path)
-}
-
-func isPetrockCode(path string) bool {
-	return strings.HasPrefix(path, "core/") || strings.HasPrefix(path, "generators/")
+	return path == "go.mod" || path == "go.sum" || strings.HasPrefix(path, "core/") || strings.HasPrefix(path, "generators/")
 }
 
 // compile builds a server from the files in a snapshot. It reports whether the program is new.
@@ -359,19 +357,19 @@ func (s *Supervisor) started(p program) {
 	}
 }
 
-// restart restarts the servers of all sessions, also those that did not start, and repeats a build
-// that failed.
+// restart restarts the servers of all sessions, including those that did not start, and repeats a
+// build that failed.
 func (s *Supervisor) restart() {
-	s.mu.Lock()
-	if s.builds[serverKind].err != nil {
-		s.handled = snapshot{}
-	}
-	sessions := slices.Collect(maps.Keys(s.sessions))
-	s.mu.Unlock()
-	for _, session := range sessions {
-		sl := session.slots[serverKind]
-		s.update(func() { sl.restarts, sl.down = sl.restarts+1, nil })
-	}
+	s.update(func() {
+		b := &s.builds[serverKind]
+		b.restarts++
+		if b.err != nil {
+			s.handled = snapshot{}
+		}
+		for session := range s.sessions {
+			session.slots[serverKind].down = nil
+		}
+	})
 }
 
 // buildServer builds the project's server from the files in a snapshot. If files have changed

@@ -19,369 +19,8 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/client/testdata/watch"
-	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcp/testdata/fixture"
-	"github.com/petrock/petrock/core/project"
 )
-
-// The test binary is also the servers that the tests run.
-const (
-	serverVariable     = "PETROCK_LIVE_SERVER"
-	supervisorVariable = "PETROCK_LIVE_SUPERVISOR"
-)
-
-func TestMain(m *testing.M) {
-	serve := serveTest
-	switch {
-	case os.Getenv(supervisorVariable) != "":
-		os.Unsetenv(supervisorVariable)
-		serve = superviseTest
-	case os.Getenv(serverVariable) != "":
-	default:
-		os.Setenv(serverVariable, "1")
-		os.Exit(fixture.Run(m))
-	}
-	if err := serve(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-type none struct{}
-
-// An action is the input of petrock_log.
-type action struct {
-	Action string `json:"action"`
-}
-
-// A status is the output of tools of the dev server.
-type status struct {
-	OK   bool   `json:"ok"`
-	Text string `json:"text"`
-}
-
-// serveTest serves the tools that the file tools lists, one a line. Without arguments after mcp it
-// is the project's server, else the dev server.
-func serveTest() error {
-	server := mcp.NewServer(mcp.Implementation{Name: "hello", Version: "1"}, mcp.Options{Instructions: "Be brief.", StateKey: []byte(os.Getenv("HELLO_STATE_KEY"))})
-	if slices.Contains(os.Args, "--prefix") {
-		return errors.Join(
-			mcp.AddTool(server, mcp.Tool{Name: "petrock_build"}, func(context.Context, struct {
-				NoCompile bool `json:"no_compile,omitempty"`
-			}) (string, error) {
-				for {
-					if _, err := os.Stat(".busy"); err != nil {
-						return "derived", nil
-					}
-					time.Sleep(time.Millisecond)
-				}
-			}),
-			mcp.AddTool(server, mcp.Tool{Name: "petrock_add"}, func(_ context.Context, in struct{ Name string }) (string, error) {
-				f, err := os.OpenFile("tools", os.O_APPEND|os.O_WRONLY, 0)
-				if err == nil {
-					_, err = f.WriteString(in.Name + "\n")
-					err = errors.Join(err, f.Close())
-				}
-				return "added", err
-			}),
-			mcp.AddTool(server, mcp.Tool{Name: "petrock_log"}, func(_ context.Context, in action) (status, error) {
-				return status{true, in.Action}, nil
-			}),
-			mcp.AddTool(server, mcp.Tool{Name: "petrock_project_status"}, func(context.Context, none) (status, error) { return status{true, "all is well"}, nil }),
-			mcp.AddTool(server, mcp.Tool{Name: "petrock_list_components"}, func(context.Context, none) (string, error) { return "components", nil }),
-			mcp.AddResource(server, mcp.Resource{URI: "petrock://project", Name: "project"}, func(context.Context) (string, error) { return "petrock's", nil }),
-			server.ServeStdio(context.Background(), os.Stdout),
-		)
-	}
-	listed, err := os.ReadFile("tools")
-	if err != nil {
-		return err
-	}
-	readOnly := ""
-	for _, arg := range os.Args {
-		if reason, ok := strings.CutPrefix(arg, "--read-only="); ok {
-			readOnly = reason
-		}
-	}
-	for stuck, _ := os.ReadFile(".stuck"); string(stuck) == "hang" && readOnly == ""; stuck, _ = os.ReadFile(".stuck") {
-		time.Sleep(time.Millisecond)
-	}
-	if stuck, err := os.ReadFile(".stuck"); err == nil && (readOnly == "" || string(stuck) == "all") {
-		return errors.New("hello: event 8 of the log cannot be read\nthe remedy\nshow it")
-	}
-	for _, name := range strings.Fields(string(listed)) {
-		switch name {
-		case "refuse":
-			if readOnly == "" { // otherwise an earlier build, without this line
-				return errors.New("a log line\nhello: event 7 of the log cannot be read: this server does not start\nthe remedy\nshow it\nmap it\nskip it\nand more")
-			}
-		case "hang":
-			select {}
-		}
-		err = errors.Join(err, mcp.AddTool(server, mcp.Tool{Name: name}, func(context.Context, none) (string, error) {
-			return fmt.Sprintf("%s of process %d", name, os.Getpid()), nil
-		}))
-	}
-	return errors.Join(err,
-		mcp.AddTool(server, mcp.Tool{Name: "crash"}, func(context.Context, none) (string, error) {
-			go func() { panic("boom") }()
-			select {}
-		}),
-		mcp.AddTool(server, mcp.Tool{Name: "write"}, func(context.Context, none) (string, error) {
-			if readOnly != "" {
-				return "", errors.New(readOnly)
-			}
-			return "written", nil
-		}),
-		mcp.AddTool(server, mcp.Tool{Name: "panic"}, func(context.Context, none) (string, error) { panic("not so bad") }),
-		mcp.AddTool(server, mcp.Tool{Name: "wait"}, func(ctx context.Context, _ none) (string, error) {
-			mcp.Progress(ctx, 1, 2, "waiting")
-			for {
-				if _, err := os.Stat("go-on"); err == nil {
-					return fmt.Sprintf("waited in process %d", os.Getpid()), nil
-				}
-				select {
-				case <-ctx.Done():
-					_ = os.WriteFile("cancelled", nil, 0o644)
-					return "", ctx.Err()
-				case <-time.After(time.Millisecond):
-				}
-			}
-		}),
-		mcp.AddTool(server, mcp.Tool{Name: "ask"}, func(ctx context.Context, _ none) (string, error) {
-			mcp.Logger(ctx).Warn("asking")
-			question := &mcp.Sampling{Key: "q", MaxTokens: 10, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: []mcp.Content{mcp.Text{Text: "hi"}}}}}
-			roots := &mcp.RootList{Key: "r"}
-			if err := mcp.Ask(ctx, question, roots); err != nil {
-				return "", err
-			}
-			return question.Answer.Text() + " " + roots.Roots[0].URI, nil
-		}),
-		mcp.AddResource(server, mcp.Resource{URI: "note://1", Name: "note"}, func(context.Context) (string, error) { return "a note", nil }),
-		mcp.AddTool(server, mcp.Tool{Name: "features"}, func(context.Context, none) (string, error) {
-			executable, err := os.Executable()
-			if err != nil {
-				return "", err
-			}
-			stamp, err := project.Stamp(executable)
-			return strings.Replace(os.Getenv("HELLO_FEATURES"), stamp, "this executable:", 1), err
-		}),
-		mcp.AddTool(server, mcp.Tool{Name: "touch"}, func(context.Context, none) (string, error) {
-			server.ResourceUpdated("note://1")
-			return "", nil
-		}),
-		server.ServeStdio(context.Background(), os.Stdout),
-	)
-}
-
-// A world is a project whose builds are made up: the program is this test, and its tools are the
-// lines of the file tools.
-type world struct {
-	t    *testing.T
-	root string
-	sup  *Supervisor
-	log  *lockedBuffer
-
-	mu      sync.Mutex
-	blocked chan struct{} // closed when builds may go on; nil if they may
-	failure error         // of builds
-	changes chan struct{}
-
-	slowStart time.Duration
-	listed    func() error // called after the features were listed; nil does nothing
-}
-
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
-func newWorld(t *testing.T, prepare ...func(*world)) *world {
-	t.Helper()
-	t.Parallel()
-	w := &world{t: t, root: t.TempDir(), log: &lockedBuffer{}, changes: make(chan struct{}, 1), slowStart: 10 * time.Second}
-	w.write("tools", "one\n")
-	w.write("contract.json", `{"tools":{"one":{"name":"one","inputSchema":{"type":"object"}}}}`)
-	for _, f := range prepare {
-		f(w)
-	}
-	w.sup = start(Options{Root: w.root, Name: "hello", Log: w.log}, files{
-		snapshot: func() (snapshot, error) { return takeSnapshot(w.root) },
-		changes:  w.changes,
-		build:    w.build,
-		features: w.features,
-		release:  func(program) {},
-		close:    func() error { return nil },
-		patience: 200 * time.Millisecond, firstAnswer: 2 * time.Second, slowStart: w.slowStart,
-	})
-	t.Cleanup(func() {
-		w.unblock()
-		w.sup.Close()
-		if t.Failed() {
-			t.Logf("log:\n%s", w.log)
-		}
-	})
-	return w
-}
-
-func (w *world) write(name, text string) {
-	w.t.Helper()
-	if err := os.WriteFile(filepath.Join(w.root, name), []byte(text), 0o644); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// change writes a file and reports the change.
-func (w *world) change(name, text string) {
-	w.write(name, text)
-	select {
-	case w.changes <- struct{}{}:
-	default:
-	}
-}
-
-func (w *world) unblock() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.blocked != nil {
-		close(w.blocked)
-		w.blocked = nil
-	}
-}
-
-// build makes a program whose id is the content of the file tools.
-func (w *world) build(ctx context.Context, folder string) (program, error) {
-	w.mu.Lock()
-	blocked, failure := w.blocked, w.failure
-	w.mu.Unlock()
-	if blocked != nil {
-		select {
-		case <-blocked:
-		case <-ctx.Done():
-			return program{}, ctx.Err()
-		}
-	}
-	if failure != nil {
-		return program{}, failure
-	}
-	text, err := os.ReadFile(filepath.Join(w.root, "tools"))
-	if folder == petrockFolder {
-		text = nil
-	}
-	return program{path: os.Args[0], id: checksum(text)}, err
-}
-
-// features returns the content of the file fingerprints.
-func (w *world) features(context.Context) (string, error) {
-	text, _ := os.ReadFile(filepath.Join(w.root, "fingerprints")) // it is optional
-	w.mu.Lock()
-	listed := w.listed
-	w.mu.Unlock()
-	if listed != nil {
-		return string(text), listed()
-	}
-	return string(text), nil
-}
-
-// serve starts a session and returns the client's end.
-func (w *world) serve() jsonrpc.Transport {
-	ours, theirs := jsonrpc.Pipe()
-	ended := make(chan error, 1)
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() { ended <- w.sup.Serve(ctx, theirs) }()
-	w.t.Cleanup(func() {
-		ours.Close()
-		select {
-		case err := <-ended:
-			if err != nil {
-				w.t.Errorf("serve: %v", err)
-			}
-		case <-time.After(20 * time.Second):
-			w.t.Error("the session does not end")
-		}
-		cancel()
-	})
-	return ours
-}
-
-func (w *world) connect(o client.Options) *client.Client {
-	w.t.Helper()
-	c, err := client.Over(w.t.Context(), w.serve(), o)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() { c.Close() })
-	return c
-}
-
-// watch connects a client that sends to changed when the list of tools has changed.
-func (w *world) watch(revision mcp.Revision, changed chan<- struct{}) *client.Client {
-	w.t.Helper()
-	watcher := watch.New()
-	watcher.Changed = func(list string) {
-		if list == "tools" {
-			changed <- struct{}{}
-		}
-	}
-	c := w.connect(client.Options{Revision: revision, Notification: watcher.Notification})
-	if _, err := watcher.Subscribe(w.t.Context(), c); err != nil {
-		w.t.Fatal(err)
-	}
-	return c
-}
-
-func call(t *testing.T, c *client.Client, tool string) string {
-	t.Helper()
-	result, err := c.CallTool(t.Context(), tool, nil)
-	if err != nil {
-		t.Fatalf("%s: %v", tool, err)
-	}
-	return result.Text()
-}
-
-func toolNames(t *testing.T, c *client.Client) []string {
-	t.Helper()
-	tools, err := c.Tools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, tool := range tools {
-		names = append(names, tool.Name)
-	}
-	return names
-}
-
-// receive waits for a value.
-func receive[T any](t *testing.T, c <-chan T, what string) T {
-	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(20 * time.Second):
-		t.Fatalf("no %s", what)
-		panic("unreachable")
-	}
-}
-
-func eachRevision(t *testing.T, run func(*testing.T, mcp.Revision)) {
-	for _, revision := range mcp.Revisions() {
-		t.Run(string(revision), func(t *testing.T) { run(t, revision) })
-	}
-}
 
 // In every revision, all kinds of messages pass in both directions.
 func TestForwards(t *testing.T) {
@@ -401,10 +40,10 @@ func TestForwards(t *testing.T) {
 			Roots: func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///here"}}, nil },
 		})
 		if c.Revision() != revision {
-			t.Errorf("revision: c.Revision() = %q, want %q", c.Revision(), revision)
+			t.Errorf("revision: got %q, want %q", c.Revision(), revision)
 		}
 		if said := c.Instructions(); !strings.HasPrefix(said, "Be brief.") {
-			t.Errorf(`instructions: c.Instructions() = %q, want the prefix "Be brief."`, said)
+			t.Errorf(`instructions: got %q, want the prefix "Be brief."`, said)
 		}
 		names := toolNames(t, c)
 		for _, want := range []string{"one", "ask", Prefix + "build"} {
@@ -420,10 +59,10 @@ func TestForwards(t *testing.T) {
 		}
 		var asked mcp.ToolResult
 		if err := c.Request(t.Context(), "tools/call", params, &asked); err != nil || asked.Text() != "hello file:///here" {
-			t.Errorf(`ask: %q, %v; want no error and asked.Text() == "hello file:///here"`, asked.Text(), err)
+			t.Errorf(`ask: %q, %v; want no error and Text "hello file:///here"`, asked.Text(), err)
 		}
 		if said := receive(t, logged, "log message"); !strings.Contains(said, "asking") {
-			t.Errorf(`receive(t, logged, "log message") = %q, want it to contain "asking"`, said)
+			t.Errorf(`the log message is %q, want it to contain "asking"`, said)
 		}
 		progress := make(chan float64, 10)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -433,17 +72,17 @@ func TestForwards(t *testing.T) {
 			waited <- err
 		}()
 		if p := receive(t, progress, "progress"); p != 1 {
-			t.Errorf(`progress: receive(t, progress, "progress") = %v, want 1`, p)
+			t.Errorf("progress: got %v, want 1", p)
 		}
 		cancel()
 		if err := receive(t, waited, "answer"); !errors.Is(err, context.Canceled) {
-			t.Errorf(`a cancelled call: receive(t, waited, "answer") = %v, want %v`, err, context.Canceled)
+			t.Errorf("a cancelled call: got %v, want %v", err, context.Canceled)
 		}
 		waitFor(t, func() bool { _, err := os.Stat(filepath.Join(w.root, "cancelled")); return err == nil }, "the tool was not cancelled")
 		for uri, want := range map[string]string{"note://1": "a note", "petrock://project": "petrock's"} {
 			contents, err := c.ReadResource(t.Context(), uri)
 			if err != nil || contents[0].Text != want {
-				t.Errorf("%s: %v, %v; want no error and contents[0].Text == %q", uri, contents, err, want)
+				t.Errorf("%s: %v, %v; want no error and the text %q", uri, contents, err, want)
 			}
 		}
 		if _, err := watcher.Subscribe(t.Context(), c, "note://1"); err != nil {
@@ -451,13 +90,13 @@ func TestForwards(t *testing.T) {
 		}
 		call(t, c, "touch")
 		if uri := receive(t, updated, "update"); uri != "note://1" {
-			t.Errorf(`updated: receive(t, updated, "update") = %q, want "note://1"`, uri)
+			t.Errorf(`updated: got %q, want "note://1"`, uri)
 		}
 		w.change("tools", "one\ntwo\n") // the subscription survives the server
 		waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "two") }, "no tool two")
 		call(t, c, "touch")
 		if uri := receive(t, updated, "update"); uri != "note://1" {
-			t.Errorf(`updated: receive(t, updated, "update") = %q, want "note://1"`, uri)
+			t.Errorf(`updated: got %q, want "note://1"`, uri)
 		}
 	})
 }
@@ -495,12 +134,12 @@ func TestReplaces(t *testing.T) {
 		receive(t, changed, "list_changed")
 		waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "two") }, "no tool two")
 		if after := call(t, c, "one"); after == before {
-			t.Errorf(`the same process: call(t, c, "one") = %q, want not %q`, after, before)
+			t.Errorf("the same process: got %q, want not %q", after, before)
 		}
 		w.write("go-on", "")
 		_, process, _ := strings.Cut(before, "process ")
 		if said := receive(t, waited, "answer"); said != "waited in process "+process {
-			t.Errorf(`receive(t, waited, "answer") = %q, want %q (before: %q)`, said, "waited in process "+process, before)
+			t.Errorf("the answer is %q, want %q (before the build: %q)", said, "waited in process "+process, before)
 		}
 	})
 }
@@ -522,14 +161,14 @@ func TestFeatures(t *testing.T) {
 		}
 	}
 	if got := call(t, c, "features"); got != "this executable: posts=1" {
-		t.Errorf(`the server: call(t, c, "features") = %q, want "this executable: posts=1"`, got)
+		t.Errorf(`the server: got %q, want "this executable: posts=1"`, got)
 	}
 	reload("two", "posts=2", "this executable: posts=2", nil)
 	reload("edited", "posts=3", "", func() error { w.write("other", rand.Text()); return nil })
 	reload("three", "posts=4", "this executable: posts=4", nil)
 	reload("failed", "posts=5", "", func() error { return errors.New("no packages") })
 	if !strings.Contains(w.log.String(), "no snapshots of earlier builds: no packages") {
-		t.Errorf(`the log has no reason: w.log.String() = %q, want it to contain "no snapshots of earlier builds: no packages"`, w.log.String())
+		t.Errorf(`the log has no reason: got %q, want it to contain "no snapshots of earlier builds: no packages"`, w.log.String())
 	}
 
 	// A program that has not changed keeps running.
@@ -539,7 +178,7 @@ func TestFeatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	if after := call(t, c, "one"); after != before {
-		t.Errorf(`call(t, c, "one") = %q, want %q`, after, before)
+		t.Errorf("after the change one returns %q, want %q as before", after, before)
 	}
 }
 
@@ -553,7 +192,7 @@ func TestPetrockCallSettles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if names := toolNames(t, c); !slices.Contains(names, name) {
-			t.Errorf("toolNames(t, c) = %q, want it to contain %q", names, name)
+			t.Errorf("the tools are %q, want %q among them", names, name)
 		}
 	}
 }
@@ -565,13 +204,13 @@ func TestCrash(t *testing.T) {
 	for range 3 {
 		result, err := c.CallTool(t.Context(), "crash", nil)
 		if err != nil || !result.IsError || !strings.Contains(result.Text(), "crashed: panic: boom") {
-			t.Errorf(`crash: %v, %v; want no error and result.IsError and result.Text() containing "crashed: panic: boom"`, result, err)
+			t.Errorf(`crash: %v, %v; want no error, IsError true and Text containing "crashed: panic: boom"`, result, err)
 		}
 		call(t, c, "one")
 	}
 	result, err := c.CallTool(t.Context(), "panic", nil)
 	if err != nil || !result.IsError || result.Text() != "internal error in tools/call: panic: not so bad" {
-		t.Errorf(`panic: %v, %v; want no error and result.IsError and result.Text() == "internal error in tools/call: panic: not so bad"`, result, err)
+		t.Errorf(`panic: %v, %v; want no error, IsError true and Text "internal error in tools/call: panic: not so bad"`, result, err)
 	}
 }
 
@@ -584,7 +223,7 @@ func TestLogQueue(t *testing.T) {
 	fmt.Fprint(q, "two")
 	q.close()
 	if all.String() != "one two" {
-		t.Errorf(`all.String() = %q, want "one two"`, all.String())
+		t.Errorf(`got %q, want "one two"`, all.String())
 	}
 	r, unread := io.Pipe()
 	q = newLogQueue(unread)
@@ -620,10 +259,10 @@ created by example.com/hello/tools.Boom
 		slog.New(slog.NewTextHandler(&log, nil)).Error("handler panicked", "method", "tools/call", "id", id, "panic", errors.New("no luck"), "stack", trace)
 		m := parse([]byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call"}`))
 		if got := loggedPanic("x\n"+log.String()+"y\n", m, "/home/me/hello"); got != "panic: no luck at tools/boom.go:12" {
-			t.Errorf(`loggedPanic("x\n"+log.String()+"y\n", m, "/home/me/hello") = %q, want "panic: no luck at tools/boom.go:12"`, got)
+			t.Errorf(`loggedPanic() = %q, want "panic: no luck at tools/boom.go:12"`, got)
 		}
 		if got := loggedPanic(log.String()[:log.Len()/2], m, "/home/me/hello"); got != "" {
-			t.Errorf(`of an incomplete line: loggedPanic(log.String()[:log.Len()/2], m, "/home/me/hello") = %q, want ""`, got)
+			t.Errorf(`of an incomplete line: got %q, want ""`, got)
 		}
 	}
 }
@@ -641,7 +280,7 @@ func TestFailures(t *testing.T) {
 	w.mu.Unlock()
 	w.change("other", "1")
 	if said := receive(t, logged, "log message"); !strings.Contains(said, "syntax error") {
-		t.Errorf(`receive(t, logged, "log message") = %q, want it to contain "syntax error"`, said)
+		t.Errorf(`the log message is %q, want it to contain "syntax error"`, said)
 	}
 	call(t, c, "one")
 	w.mu.Lock()
@@ -727,11 +366,11 @@ func TestFirstStart(t *testing.T) {
 			said <- result.Text()
 		}()
 		if message := receive(t, progress, "progress"); revision > mcp.Revision20241105 && !strings.Contains(message, "building cmd/hello") {
-			t.Errorf("progress %q", message)
+			t.Errorf(`revision %s: the progress is %q, want it to contain "building cmd/hello"`, revision, message)
 		}
 		w.unblock()
 		if text := receive(t, said, "answer"); !strings.HasPrefix(text, "one of process") {
-			t.Errorf(`receive(t, said, "answer") = %q, want the prefix "one of process"`, text)
+			t.Errorf(`the answer is %q, want it to start with "one of process"`, text)
 		}
 		receive(t, changed, "list_changed")
 	})
@@ -743,7 +382,7 @@ func TestFirstBuildFails(t *testing.T) {
 	c := w.connect(client.Options{})
 	result, err := c.CallTool(t.Context(), "one", nil)
 	if err != nil || !result.IsError || !strings.Contains(result.Text(), "no such thing") {
-		t.Errorf(`%v, %v; want no error and result.IsError and result.Text() containing "no such thing"`, result, err)
+		t.Errorf(`%v, %v; want no error, IsError true and Text containing "no such thing"`, result, err)
 	}
 	w.mu.Lock()
 	w.failure = nil
@@ -796,7 +435,7 @@ func TestInvalid(t *testing.T) {
 		}
 		raw, err := wire.Receive()
 		if err != nil || !strings.Contains(string(raw), test.want) {
-			t.Errorf("%s: %s, %v; want no error and string(raw) containing %q", test.send, raw, err, test.want)
+			t.Errorf("%s: %s, %v; want no error and raw containing %q", test.send, raw, err, test.want)
 		}
 	}
 }

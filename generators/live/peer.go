@@ -23,7 +23,6 @@ type peer struct {
 	s         *session
 	slot      *slot
 	launch    launch
-	meta      [2][]byte // the member of _meta that names its build: if the build is outdated, and if it is current
 	transport jsonrpc.Transport
 	process   *process.Process
 	done      chan struct{} // closed when the connection has ended and its calls have been answered
@@ -45,7 +44,7 @@ func (sl *slot) connect(l launch) (*peer, error) {
 		return nil, err
 	}
 	p := &peer{
-		s: sl.s, slot: sl, launch: l, meta: buildMeta(l), process: child, done: make(chan struct{}),
+		s: sl.s, slot: sl, launch: l, process: child, done: make(chan struct{}),
 		calls: map[jsonrpc.ID]*jsonrpc.Message{}, own: map[jsonrpc.ID]chan *jsonrpc.Message{},
 		transport: jsonrpc.NewLines(child.Out, child.In, jsonrpc.LinesOptions{MaxMessage: MaxMessage}),
 	}
@@ -264,20 +263,15 @@ func loggedPanic(stderr string, call *jsonrpc.Message, root string) string {
 }
 
 // panicOf returns the panic or fatal error in the standard error of a Go program, with the
-// innermost place in the user's code, or "".
+// position in the project, or "".
 func panicOf(stderr, root string) string {
 	at := max(strings.LastIndex("\n"+stderr, "\npanic: "), strings.LastIndex("\n"+stderr, "\nfatal error: "))
 	if at < 0 {
 		return ""
 	}
 	cause, trace, _ := strings.Cut(stderr[at:], "\n")
-	for line := range strings.Lines(trace) {
-		place, ok := strings.CutPrefix(line, "\t"+root+"/")
-		if !ok || isPetrockCode(place) {
-			continue
-		}
-		place, _, _ = strings.Cut(strings.TrimSpace(place), " ")
-		return cause + " at " + place
+	if file, line := process.PanicPosition(root, trace); file != "" {
+		cause = fmt.Sprintf("%s at %s:%d", cause, file, line)
 	}
 	return cause
 }

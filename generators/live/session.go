@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -434,16 +435,13 @@ func (c *session) install(ctx context.Context, sl *slot, p *peer) error {
 	defer c.setup.Unlock()
 	c.mu.Lock()
 	handshake, initialized, level := c.handshake, c.initialized, c.level
-	subscribed := make([]json.RawMessage, 0, len(c.subscribed))
+	var subscribed []json.RawMessage
 	for uri, params := range c.subscribed {
 		if c.ownerOf(uri) == sl.kind {
 			subscribed = append(subscribed, params)
 		}
 	}
-	listens := make([]*listen, 0, len(c.listens))
-	for _, l := range c.listens {
-		listens = append(listens, l)
-	}
+	listens := slices.Collect(maps.Values(c.listens))
 	c.mu.Unlock()
 	if handshake != nil {
 		if _, err := p.call(ctx, "initialize", handshake); err != nil {

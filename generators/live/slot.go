@@ -23,25 +23,24 @@ const (
 // A slot keeps one server of a session running: it starts the newest build, replaces the server
 // when there is a newer one, and restarts it when it crashes. If the newest build cannot run, the
 // slot of the project's server runs the last good one read-only, and the slot of the dev server
-// keeps the one before.
+// keeps the previous one.
 type slot struct {
 	s       *session
 	kind    kind
 	current atomic.Pointer[peer] // nil while no server runs
 
 	// The mutex of the supervisor guards these. Its update changes them.
-	down     error   // why no server runs; nil while the first one is being built
-	failed   attempt // the last launch that failed
-	late     attempt // the last launch that takes long
-	restarts int     // how often a restart was asked for
-	old      []*peer // replaced servers with calls in flight
+	down   error   // why no server runs; nil while the first one is being built
+	failed attempt // the last launch that failed
+	late   attempt // the last launch that takes long
+	old    []*peer // replaced servers with calls in flight
 }
 
 // A launch is a program and how it is started.
 type launch struct {
 	program  program
 	readOnly string // why it is started with --read-only; empty if it is not
-	restarts int    // of the slot
+	restarts int    // of the build
 }
 
 // An attempt is a launch that did not lead to a server, or has not yet.
@@ -64,21 +63,14 @@ func (sl *slot) folder() string {
 
 func (sl *slot) args(l launch) []string {
 	o := sl.s.sup.o
-	if sl.kind == serverKind {
-		args := []string{"mcp"}
-		if l.readOnly != "" {
-			args = append(args, "--read-only="+l.readOnly)
-		}
-		return append(args, o.Args...)
+	if sl.kind == petrockKind {
+		return []string{"mcp", "--prefix", Prefix, fmt.Sprintf("--no-net=%t", o.NoNet), fmt.Sprintf("--no-exec=%t", o.NoExec)}
 	}
-	args := []string{"mcp", "--prefix", Prefix}
-	if o.NoNet {
-		args = append(args, "--no-net")
+	args := []string{"mcp"}
+	if l.readOnly != "" {
+		args = append(args, "--read-only="+l.readOnly)
 	}
-	if o.NoExec {
-		args = append(args, "--no-exec")
-	}
-	return args
+	return append(args, o.Args...)
 }
 
 // env returns the variables that are added to the environment of a program.
@@ -118,7 +110,7 @@ func (sl *slot) awaitSettled(ctx context.Context) {
 // the supervisor.
 func (sl *slot) wanted() launch {
 	b := &sl.s.sup.builds[sl.kind]
-	want := launch{program: b.program, restarts: sl.restarts}
+	want := launch{program: b.program, restarts: b.restarts}
 	hasFailed := sl.failed.is(want)
 	switch p := sl.current.Load(); {
 	case sl.kind == petrockKind && hasFailed && p != nil:
@@ -142,29 +134,28 @@ const (
 
 // run keeps the server running until ctx ends.
 func (sl *slot) run(ctx context.Context) {
-	var retry <-chan time.Time // while no server runs
-	var again <-chan time.Time // while the last good build runs instead of a newer one
+	var retry <-chan time.Time
+	var tried launch // what retry starts again; meanwhile, the last good build may run
 	delay := firstDelay
 	var since time.Time
 	var last buildResult
-	restarts := 0
 	for ctx.Err() == nil {
 		sl.s.sup.mu.Lock()
 		b, changed, want, down := sl.s.sup.builds[sl.kind], sl.s.sup.changed, sl.wanted(), sl.down
 		sl.s.sup.mu.Unlock()
 		p := sl.current.Load()
-		if b.program != last.program || b.err != last.err || want.restarts != restarts {
-			delay, retry, again, restarts = firstDelay, nil, nil, want.restarts
+		if b.program != last.program || b.err != last.err || b.restarts != last.restarts {
+			delay, retry = firstDelay, nil
 		}
 		if b.count != last.count {
-			retry = nil // a file has changed
+			tried = launch{} // a file has changed
 		}
 		last = b
-		if want.program.path != "" && (p == nil && retry == nil || p != nil && p.launch != want) {
-			since = time.Now()
+		if want.program.path != "" && (p == nil && want != tried || p != nil && p.launch != want) {
+			since, tried = time.Now(), want
 			err := sl.replace(ctx, want) // fails if something else is wanted meanwhile
 			if err != nil && ctx.Err() == nil {
-				retry, again = sl.notStarted(want, err, &delay)
+				retry = sl.notStarted(want, err, &delay)
 			}
 			continue
 		}
@@ -184,10 +175,7 @@ func (sl *slot) run(ctx context.Context) {
 		select {
 		case <-changed:
 		case <-retry:
-			retry = nil
-			sl.s.sup.update(func() { sl.failed = attempt{} })
-		case <-again:
-			again = nil
+			retry, tried = nil, launch{}
 			sl.s.sup.update(func() { sl.failed = attempt{} })
 		case <-done:
 			if sl.current.CompareAndSwap(p, nil) && ctx.Err() == nil {
@@ -211,21 +199,21 @@ func (sl *slot) closeAll() {
 	ending.Wait()
 }
 
-// notStarted records that a server did not start, and returns when to try again: retry if no server
-// runs meanwhile, and again if the last good build does. It does nothing if something else is wanted
-// now. A server that must not write any more is stopped, even if no other one can replace it.
-func (sl *slot) notStarted(l launch, err error, delay *time.Duration) (retry, again <-chan time.Time) {
+// notStarted records that a server did not start, and returns when to try again. It does nothing if
+// something else is wanted now. A server that must not write any more is stopped, even if no other
+// one can replace it.
+func (sl *slot) notStarted(l launch, err error, delay *time.Duration) (retry <-chan time.Time) {
 	sl.s.sup.mu.Lock()
 	b, isWanted := sl.s.sup.builds[sl.kind], sl.wanted() == l
 	sl.s.sup.mu.Unlock()
 	p := sl.current.Load()
 	switch {
 	case !isWanted:
-		return nil, nil
+		return nil
 	case sl.kind == petrockKind && p != nil:
 		sl.s.sup.update(func() { sl.failed = attempt{l, err} })
 		sl.s.say("warning", fmt.Sprintf("%v. The dev server from before the last change still runs.", err))
-		return nil, nil
+		return nil
 	case sl.kind == serverKind && l.readOnly == "" && b.good.path != "":
 		isKnown := false
 		sl.s.sup.update(func() {
@@ -235,7 +223,7 @@ func (sl *slot) notStarted(l launch, err error, delay *time.Duration) (retry, ag
 		if !isKnown {
 			sl.s.say("error", fmt.Sprintf("%v. The last good build runs read-only.", err))
 		}
-		return nil, time.After(againDelay)
+		return time.After(againDelay)
 	case p != nil:
 		sl.swap(nil)
 	}
@@ -243,7 +231,7 @@ func (sl *slot) notStarted(l launch, err error, delay *time.Duration) (retry, ag
 		cause := firstLines(cmp.Or(b.err, sl.failed.err), buildLines)
 		err = fmt.Errorf("%s\nThe last good build does not start either: %s", cause, firstLines(err, startLines))
 	}
-	return sl.crashed(err, delay), nil
+	return sl.crashed(err, delay)
 }
 
 // crashed records why the server does not run, and returns when to restart it.
@@ -315,7 +303,7 @@ func (sl *slot) fallBack(ctx context.Context, l launch, late error) {
 	}
 }
 
-// swap makes a server, or none, the current one and retires the one before.
+// swap makes a server, or none, the current one and retires the previous one.
 func (sl *slot) swap(p *peer) {
 	var before, oldest *peer
 	sl.s.sup.update(func() {
@@ -337,7 +325,7 @@ func (sl *slot) swap(p *peer) {
 	}
 }
 
-// all returns the running servers: the current one and those before it.
+// all returns the running servers: the current one and its predecessors.
 func (sl *slot) all() []*peer {
 	sl.s.sup.mu.Lock()
 	defer sl.s.sup.mu.Unlock()

@@ -47,20 +47,20 @@ func TestSnapshot(t *testing.T) {
 	}
 	before := snap(t, root)
 	if changed := (snapshot{}).changed(before); !slices.Equal(changed, []string{"data/x.db.go", "go.mod", "tools/add.go", "tools/testdata/x.json"}) {
-		t.Errorf("files: (snapshot{}).changed(before) = %q, want %q", changed, []string{"data/x.db.go", "go.mod", "tools/add.go", "tools/testdata/x.json"})
+		t.Errorf("files: got %q, want %q", changed, []string{"data/x.db.go", "go.mod", "tools/add.go", "tools/testdata/x.json"})
 	}
 	if changed := before.changed(snap(t, root)); changed != nil {
-		t.Errorf("no file has changed: before.changed(snap(t, root)) = %q, want nil", changed)
+		t.Errorf("no file has changed: got %q, want nil", changed)
 	}
 	write(t, root, "tools/new.go", "package tools", "tools/testdata/x.json", "[]")
 	if err := os.Remove(filepath.Join(root, "go.mod")); err != nil {
 		t.Fatal(err)
 	}
 	if changed := before.changed(snap(t, root)); !slices.Equal(changed, []string{"go.mod", "tools/new.go", "tools/testdata/x.json"}) {
-		t.Errorf("changed: before.changed(snap(t, root)) = %q, want %q", changed, []string{"go.mod", "tools/new.go", "tools/testdata/x.json"})
+		t.Errorf("changed: got %q, want %q", changed, []string{"go.mod", "tools/new.go", "tools/testdata/x.json"})
 	}
 	if _, err := takeSnapshot(filepath.Join(root, "none")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("snapshot of a folder that does not exist: err = %v, want %v", err, os.ErrNotExist)
+		t.Errorf("snapshot of a folder that does not exist: got %v, want %v", err, os.ErrNotExist)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestSnapshotSameTime(t *testing.T) {
 		snapshots = append(snapshots, snap(t, root))
 	}
 	if changed := snapshots[0].changed(snapshots[1]); !slices.Equal(changed, []string{"a.go"}) {
-		t.Errorf("changed: snapshots[0].changed(snapshots[1]) = %q, want %q", changed, []string{"a.go"})
+		t.Errorf("changed: got %q, want %q", changed, []string{"a.go"})
 	}
 	// A file that was not modified recently is not read. It has changed only if its time has.
 	hour := now.Add(-time.Hour)
@@ -87,7 +87,7 @@ func TestSnapshotSameTime(t *testing.T) {
 	}
 	old := snap(t, root)
 	if old["a.go"].sum != 0 || len(snapshots[1].changed(old)) != 1 || len(old.changed(snap(t, root))) != 0 {
-		t.Errorf(`%+v, %+v; want old["a.go"].sum == 0 and len(snapshots[1].changed(old)) == 1 and no old.changed(snap(t, root))`, snapshots[1], old)
+		t.Errorf("the snapshots are %+v and %+v; want the second without a checksum of a.go, which has changed once and then no more", snapshots[1], old)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestWatchRapidSaves(t *testing.T) {
 		write(t, root, "tools/add.go", fmt.Sprintf("package tools // %03d", i))
 	}
 	if count := f.wait(t); count < 2 || count > 60 {
-		t.Errorf("%d builds; want count >= 2 and count <= 60", count)
+		t.Errorf("there were %d builds, want 2 to 60", count)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestWatchFolders(t *testing.T) {
 		write(t, root, fmt.Sprintf("p%d/f%d.go", i%25, i), "package q")
 	}
 	if count := f.wait(t); count > 20 {
-		t.Errorf("f.wait(t) = %v, want at most 20", count)
+		t.Errorf("there were %d builds, want at most 20", count)
 	}
 	for _, step := range []struct {
 		name string

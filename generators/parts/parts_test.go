@@ -4,7 +4,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -77,12 +76,12 @@ func TestPartsAreOptional(t *testing.T) {
 // those and unpacking them for the first module gives the original bytes.
 func TestPack(t *testing.T) {
 	if !slices.IsSorted(parts.Names()) {
-		t.Errorf("the parts: slices.IsSorted(parts.Names()) = false, want true (parts.Names(): %q)", parts.Names())
+		t.Errorf("the parts are %q, want them sorted", parts.Names())
 	}
 	for _, part := range parts.All() {
 		want := code(t, part)
 		if len(want) == 0 {
-			t.Fatalf("%s has no files: want is empty", part.Name)
+			t.Fatalf("%s has no files, want some", part.Name)
 		}
 		archive := part.Pack(home, want)
 		for _, module := range []string{home, "hello", "zz.example.com/deep/hello/v2"} {
@@ -97,13 +96,15 @@ func TestPack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !maps.EqualFunc(again, want, func(a, b []byte) bool { return string(a) == string(b) }) {
-				t.Errorf("%s differs after packing in %s", part.Name, module)
+			if names := differing(again, want); len(names) > 0 {
+				t.Errorf("%s: after packing in %s these files differ: %q", part.Name, module, names)
 			}
 		}
 		crlf := strings.ReplaceAll(string(archive), "\n", "\r\n")
-		if got, err := part.Unpack(home, []byte(crlf)); err != nil || !maps.EqualFunc(got, want, func(a, b []byte) bool { return string(a) == string(b) }) {
+		if got, err := part.Unpack(home, []byte(crlf)); err != nil {
 			t.Errorf("%s with line endings of Windows: %v", part.Name, err)
+		} else if names := differing(got, want); len(names) > 0 {
+			t.Errorf("%s with line endings of Windows: these files differ: %q", part.Name, names)
 		}
 	}
 }
@@ -175,8 +176,14 @@ func TestChangeModules(t *testing.T) {
 				t.Fatal(err)
 			}
 			gotMod, gotSum, ok, err := parts.ChangeModules(goMod, goSum, from, to, nil)
-			if err != nil || !ok || string(gotMod) != string(wantMod) || string(gotSum) != string(wantSum) {
-				t.Errorf("from %q to %q: %v, %v\n%s; want no error and ok and string(gotMod) == string(wantMod) and string(gotSum) == string(wantSum)", from, to, ok, err, gotMod)
+			if err != nil || !ok {
+				t.Errorf("from %q to %q: got %t, %v; want true and no error", from, to, ok, err)
+			}
+			if string(gotMod) != string(wantMod) {
+				t.Errorf("from %q to %q: go.mod is\n%s\nwant\n%s", from, to, gotMod, wantMod)
+			}
+			if string(gotSum) != string(wantSum) {
+				t.Errorf("from %q to %q: go.sum is\n%s\nwant\n%s", from, to, gotSum, wantSum)
 			}
 		}
 	}
@@ -191,7 +198,7 @@ func TestChangeEditedModules(t *testing.T) {
 	const own = "\nrequire (\n\texample.com/own v1.0.0\n\tmodernc.org/libc v1.77.1\n)\n"
 	goMod, goSum, ok, err := parts.ChangeModules(append(plainMod, own...), append(plainSum, "example.com/own v1.0.0 h1:x\n"...), nil, []string{"app"}, nil)
 	if err != nil || !ok || !strings.Contains(string(goMod), "example.com/own v1.0.0") || !strings.Contains(string(goSum), "example.com/own v1.0.0 h1:x\n") {
-		t.Fatalf("%v, %v\n%s; want no error and ok and string(goMod) containing \"example.com/own v1.0.0\" and string(goSum) containing \"example.com/own v1.0.0 h1:x\\n\"", ok, err, goMod)
+		t.Fatalf("got %t, %v; want true, no error, and example.com/own v1.0.0 in both of\n%s\n%s", ok, err, goMod, goSum)
 	}
 	parsed, err := modfile.Parse("go.mod", goMod, nil)
 	if err != nil {
@@ -203,22 +210,22 @@ func TestChangeEditedModules(t *testing.T) {
 		}
 	}
 	if _, _, ok, err := parts.ChangeModules(goMod, goSum, []string{"app"}, nil, nil); ok || err != nil {
-		t.Errorf("modules go, although example.com/own may need them: %v; want !ok and no error", err)
+		t.Errorf("ChangeModules decides without go mod tidy: %t, %v; want false: example.com/own may need the modules", ok, err)
 	}
 	appMod, appSum, err := parts.NewModules("hello", []string{"app"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, _, ok, err := parts.ChangeModules(appMod, appSum, []string{"app"}, nil, []string{"fmt", "modernc.org/libc/errno"}); ok || err != nil {
-		t.Errorf("modernc.org/libc goes, although the project imports it: %v; want !ok and no error", err)
+		t.Errorf("ChangeModules decides without go mod tidy: %t, %v; want false: the project imports modernc.org/libc", ok, err)
 	}
 	for _, line := range []string{"\nrequire modernc.org/sqlite v1.20.0\n", "\nrequire modernc.org/libc v1.1.0 // indirect\n"} {
 		if _, _, ok, err := parts.ChangeModules(append(slices.Clone(plainMod), line...), plainSum, nil, []string{"app"}, nil); ok || err != nil {
-			t.Errorf("with%s it does not ask go mod tidy: %v; want !ok and no error", line, err)
+			t.Errorf("with%s ChangeModules decides without go mod tidy: %t, %v; want false", line, ok, err)
 		}
 	}
 	if _, _, _, err := parts.ChangeModules([]byte("module"), nil, nil, []string{"app"}, nil); err == nil || !strings.Contains(err.Error(), "go.mod") {
-		t.Errorf(`invalid go.mod: %v; want err containing "go.mod"`, err)
+		t.Errorf(`invalid go.mod: %v; want an error containing "go.mod"`, err)
 	}
 }
 
@@ -242,10 +249,27 @@ func TestMergeTidied(t *testing.T) {
 	}
 	for text, want := range map[string]bool{"example.com/own v1.0.0": true, "github.com/google/uuid v1.6.0": true, "example.com/new": false, "modernc.org/sqlite": false, "modernc.org/libc": false} {
 		if got := strings.Contains(string(gotMod), text); got != want {
-			t.Errorf("%s is required: strings.Contains(string(gotMod), text) = %v, want %v (gotMod: %s)", text, got, want, gotMod)
+			t.Errorf("%s is required: got %v, want %v (gotMod: %s)", text, got, want, gotMod)
 		}
 	}
 	if !strings.Contains(string(gotSum), "example.com/own v1.0.0 h1:x\n") || strings.Contains(string(gotSum), "modernc.org/sqlite v") {
-		t.Errorf("go.sum is\n%s; want string(gotSum) containing \"example.com/own v1.0.0 h1:x\\n\" and string(gotSum) without \"modernc.org/sqlite v\"", gotSum)
+		t.Errorf("go.sum is\n%s; want gotSum containing \"example.com/own v1.0.0 h1:x\\n\" and gotSum without \"modernc.org/sqlite v\"", gotSum)
 	}
+}
+
+// differing returns the names of the files that differ.
+func differing(got, want map[string][]byte) []string {
+	var names []string
+	for name := range want {
+		if text, ok := got[name]; !ok || string(text) != string(want[name]) {
+			names = append(names, name)
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

@@ -13,7 +13,7 @@ import (
 func testLeavesChild(t *testing.T, s stage, program *trial.Program) {
 	r, err := program.Run(t.Context(), "TestLeavesChild", trial.Limits{Time: time.Minute})
 	if err != nil || !r.Passed {
-		t.Fatalf("%+v %v; want no error and r.Passed", r, err)
+		t.Fatalf("%+v %v; want no error and Passed true", r, err)
 	}
 	s.checkDisconnect(t, nil)
 }

@@ -17,7 +17,6 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -174,10 +173,11 @@ func (b buildDir) test(ctx context.Context, o Options, selected Selection, args 
 	return out.summarize(limit), nil
 }
 
-// A limitError means that a package, or all of them together if pkg is empty, exceeded a limit.
-type limitError struct{ pkg, message string }
+// A limitError means that the package in a folder, or all of them together if dir is empty, exceeded
+// a limit.
+type limitError struct{ dir, message string }
 
-func (e *limitError) Error() string { return e.pkg + " " + e.message }
+func (e *limitError) Error() string { return e.dir + " " + e.message }
 
 // goTestLine matches the lines of the testing package or the go command, which are not those of a
 // test.
@@ -192,10 +192,10 @@ type testEvents struct {
 	selected Selection
 
 	mu       sync.Mutex
-	later    *time.Timer // of the packages that are not tested first; nil until the others are tested
-	partial  []byte      // a line that is not complete yet
-	packages map[string]*testedPackage
-	builds   map[string]string // output of failed builds, by package
+	later    *time.Timer               // of the packages that are not tested first; nil until the others are tested
+	partial  []byte                    // a line that is not complete yet
+	packages map[string]*testedPackage // by folder
+	builds   map[string]string         // output of failed builds, by import path
 }
 
 // A testedPackage is the events of one package. The test "" is the package itself.
@@ -232,10 +232,11 @@ func (t *testEvents) read(line []byte) {
 	if event.Package == "" {
 		return
 	}
-	pkg := t.packages[event.Package]
+	dir := cmp.Or(t.selected.Dirs[event.Package], event.Package)
+	pkg := t.packages[dir]
 	if pkg == nil {
 		pkg = &testedPackage{testLog: testLog{byName: map[string]*record{}}}
-		t.packages[event.Package] = pkg
+		t.packages[dir] = pkg
 	}
 	test := pkg.start(event.Test)
 	switch event.Action {
@@ -245,39 +246,37 @@ func (t *testEvents) read(line []byte) {
 		}
 		pkg.add(test, []byte(event.Output))
 		if pkg.printed += len(event.Output); pkg.printed > capacityFactor*t.limits.Output {
-			t.stop(&limitError{event.Package, "printed more than " + formatSize(int64(capacityFactor*t.limits.Output))})
+			t.stop(&limitError{dir, "printed more than " + formatSize(int64(capacityFactor*t.limits.Output))})
 		}
 	case "pass", "fail", "skip":
 		test.result = event.Action
 		if event.Test == "" {
 			pkg.failedBuild = event.FailedBuild != ""
-			t.endPackage(event.Package)
+			t.endPackage(dir)
 		}
 	}
 }
 
 // endPackage kills all tests if a package has ended whose examples failed. Once all packages that
 // are tested first have ended, it limits the time of the others.
-func (t *testEvents) endPackage(name string) {
-	t.step("tested " + t.selected.Dirs[name])
-	if t.selected.Dirs[name] == t.selected.Examples.Dir && t.selected.Examples.Test != "" {
+func (t *testEvents) endPackage(dir string) {
+	t.step("tested " + dir)
+	if dir == t.selected.Examples.Dir && t.selected.Examples.Test != "" {
 		if report, err := t.readReport(); err != nil || report != nil && !report.Passed {
 			t.stop(&limitError{"", "have failed examples"})
 		}
 	}
-	isOpen := func(first string) bool {
-		for name, pkg := range t.packages {
-			if t.selected.Dirs[name] == first {
-				return pkg.start("").result == ""
-			}
-		}
-		return true
-	}
-	if t.later == nil && t.selected.LaterTime > 0 && !slices.ContainsFunc(t.selected.First, isOpen) {
+	if t.later == nil && t.selected.LaterTime > 0 && !slices.ContainsFunc(t.selected.First, t.isOpen) {
 		t.later = time.AfterFunc(t.selected.LaterTime, func() {
 			t.stop(&limitError{"", "did not end within " + t.selected.LaterTime.String()})
 		})
 	}
+}
+
+// isOpen reports whether the tests of a folder have not ended.
+func (t *testEvents) isOpen(dir string) bool {
+	pkg := t.packages[dir]
+	return pkg == nil || pkg.start("").result == ""
 }
 
 // summarize returns the summary. exceeded is the limit for which the tests were killed; nil if
@@ -289,7 +288,7 @@ func (t *testEvents) summarize(exceeded *limitError) *Summary {
 		t.later.Stop()
 	}
 	s := &Summary{}
-	options, dirs := t.options(), t.selected.Dirs
+	options := t.options()
 	for _, name := range slices.Sorted(maps.Keys(t.builds)) {
 		s.Diagnostics = append(s.Diagnostics, options.Diagnose(t.builds[name])...)
 	}
@@ -298,12 +297,12 @@ func (t *testEvents) summarize(exceeded *limitError) *Summary {
 		s.Diagnostics[i].Message = inProject.Replace(s.Diagnostics[i].Message) // of other declarations
 	}
 	s.Diagnostics = typecheck.SortDiagnostics(s.Diagnostics)
-	for _, name := range slices.Sorted(maps.Keys(t.packages)) {
-		pkg := t.packages[name]
+	for _, dir := range slices.Sorted(maps.Keys(t.packages)) {
+		pkg := t.packages[dir]
 		if pkg.failedBuild {
 			continue
 		}
-		itself, dir, before := pkg.start(""), dirs[name], len(s.Failures)
+		itself, before := pkg.start(""), len(s.Failures)
 		if len(pkg.records) > 1 || itself.result == "fail" {
 			s.Packages++
 		}
@@ -313,7 +312,7 @@ func (t *testEvents) summarize(exceeded *limitError) *Summary {
 			}
 		}
 		switch {
-		case exceeded != nil && exceeded.pkg == name:
+		case exceeded != nil && exceeded.dir == dir:
 			s.Failures = append(s.Failures[:before], TestFailure{Package: dir, Test: pkg.running(), Message: exceeded.message, Exceeded: true})
 		case itself.result == "fail" && len(s.Failures) == before:
 			failure := itself.failure(t.buildDir, dir, t.limits)
@@ -325,13 +324,12 @@ func (t *testEvents) summarize(exceeded *limitError) *Summary {
 	if exceeded == nil {
 		return s
 	}
-	s.Killed = cmp.Or(dirs[exceeded.pkg], "the tests") + " " + exceeded.message
-	for name, dir := range dirs {
-		if pkg := t.packages[name]; name != exceeded.pkg && (pkg == nil || pkg.start("").result == "") {
+	s.Killed = cmp.Or(exceeded.dir, "the tests") + " " + exceeded.message
+	for _, dir := range slices.Sorted(maps.Values(t.selected.Dirs)) {
+		if dir != exceeded.dir && t.isOpen(dir) {
 			s.NotRun = append(s.NotRun, dir)
 		}
 	}
-	slices.Sort(s.NotRun)
 	return s
 }
 
@@ -376,37 +374,13 @@ func (r *record) failure(b buildDir, dir string, l Limits) TestFailure {
 	if crash := crashLine(f.Output); crash != "" {
 		f.Exceeded = crashed(crash, l) == l.timeExceeded()
 		f.Message = strings.TrimSpace(f.Message + "\n" + crashed(crash, l))
-		if file, line := CrashPlace(b.root, f.Output); file != "" {
+		if file, line := process.PanicPosition(b.root, f.Output); file != "" {
 			f.File, f.Line = file, line
 		}
 		before, _, _ := strings.Cut(f.Output, crash)
 		f.Output = strings.TrimSpace(before)
 	}
 	return f
-}
-
-// stackPosition matches the file and line of a call in a stack.
-var stackPosition = regexp.MustCompile(`(?m)^\t(.+\.go):(\d+)(?: \+0x|$)`)
-
-// CrashPlace returns the file and line of the innermost call of a crash that is in the project in
-// root, without petrock's own folders if possible. The output contains the stack.
-func CrashPlace(root, output string) (file string, line int) {
-	for _, found := range stackPosition.FindAllStringSubmatch(output, -1) {
-		inside, err := filepath.Rel(root, found[1])
-		if err != nil || !filepath.IsLocal(inside) {
-			continue
-		}
-		inside = filepath.ToSlash(inside)
-		isPetrock := strings.HasPrefix(inside, "core/") || strings.HasPrefix(inside, "generators/")
-		if file == "" || !isPetrock {
-			file = inside
-			line, _ = strconv.Atoi(found[2])
-		}
-		if !isPetrock {
-			break
-		}
-	}
-	return file, line
 }
 
 // mirror creates a copy of the project with the planned files, of symbolic links: only the folders

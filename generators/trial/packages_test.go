@@ -147,7 +147,7 @@ func TestPackages(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		if _, err := os.Stat(filepath.Join(root, "far")); err == nil {
-			t.Error("the folder of a planned package is left in the project: err = nil, want an error")
+			t.Error("the folder of a planned package is left in the project: got no error, want one")
 		}
 	})
 }
@@ -184,7 +184,7 @@ func TestPackagesWithExamples(t *testing.T) {
 				return
 			}
 			if s.Examples == nil || s.Examples.Passed != c.passed || s.Killed != c.killed || fmt.Sprint(s.NotRun) != "[moon]" {
-				t.Errorf(`got %+v, examples %+v; want s.Examples.Passed == %v and s.Killed == %q and fmt.Sprint(s.NotRun) == "[moon]"`, s, s.Examples, c.passed, c.killed)
+				t.Errorf("got %+v, examples %+v; want examples passed: %t, killed %q and moon not run", s, s.Examples, c.passed, c.killed)
 			}
 			if got := describe(s); c.passed && !strings.HasSuffix(got, c.want) {
 				t.Errorf("got\n%swant\n%s", got, c.want)
@@ -198,6 +198,6 @@ func TestPackagesAreCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if s, err := trial.Packages(ctx, trial.Options{Root: root}, trial.Selection{Dirs: map[string]string{"weather/sun": "sun"}}, trial.Limits{}); err != context.Canceled {
-		t.Errorf("%v: err = %v, want %v", s, err, context.Canceled)
+		t.Errorf("%v: got %v, want %v", s, err, context.Canceled)
 	}
 }

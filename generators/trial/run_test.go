@@ -62,10 +62,10 @@ func testBehaviour(t *testing.T, program *trial.Program) {
 				t.Errorf("printed %q, want %q", r.Printed, c.printed)
 			}
 			if cut := strings.Contains(r.Printed, "… (cut"); cut != strings.Contains(c.summary, "printed more") {
-				t.Errorf(`cut: strings.Contains(r.Printed, "… (cut") = %v, want %v`, cut, strings.Contains(c.summary, "printed more"))
+				t.Errorf("cut: got %v, want %v", cut, strings.Contains(c.summary, "printed more"))
 			}
 			if c.limits.Output = max(c.limits.Output, 64<<10); len(r.Printed) > c.limits.Output+100 {
-				t.Errorf("len(r.Printed) = %v, want at most %v", len(r.Printed), c.limits.Output+100)
+				t.Errorf("it printed %d bytes, want at most %d", len(r.Printed), c.limits.Output+100)
 			}
 		})
 	}
@@ -101,10 +101,10 @@ func testMessagesAreCut(t *testing.T, program *trial.Program) {
 		t.Fatal(err)
 	}
 	if r.Passed || !strings.HasSuffix(r.Ended, "printed more than 4 KiB") || len(r.Cases) != 2 {
-		t.Fatalf(`%+v; want !r.Passed and r.Ended ending with "printed more than 4 KiB" and len(r.Cases) == 2`, r)
+		t.Fatalf(`got %+v; want it failed with "printed more than 4 KiB", and two cases`, r)
 	}
 	if message := r.Cases[1].Messages[0]; len(message) > 4<<10 {
-		t.Errorf("len(message) = %v, want at most %v (message: %q)", len(message), 4<<10, message)
+		t.Errorf("the message has %d bytes, want at most %d: %q", len(message), 4<<10, message)
 	}
 }
 
@@ -119,7 +119,7 @@ func testWritesOutside(t *testing.T, s stage, program *trial.Program) {
 			t.Errorf("outside was changed: %v", outside)
 		}
 		if r.Passed || len(r.Cases[1].Messages) != 5 {
-			t.Errorf("messages: %q; want !r.Passed and len(r.Cases[1].Messages) == 5", r.Cases[1].Messages)
+			t.Errorf("passed: %t, messages: %q; want false and five messages", r.Passed, r.Cases[1].Messages)
 		}
 	}
 	r, err = program.Run(t.Context(), "TestWritesAbove", trial.Limits{Time: time.Minute})
@@ -127,11 +127,11 @@ func testWritesOutside(t *testing.T, s stage, program *trial.Program) {
 		t.Fatal(err)
 	}
 	if r.Passed == r.IsConfined() {
-		t.Errorf("confined, but not refused: r.Passed = %v, want not %v (r: %+v)", r.Passed, r.IsConfined(), r)
+		t.Errorf("confined, but not refused: got %v, want not %v (r: %+v)", r.Passed, r.IsConfined(), r)
 	}
 	for name := range read(t, program.Dir()) {
 		if strings.HasPrefix(name, "run-") {
-			t.Errorf(`temporary file is left: %s: name = %q, want another prefix than "run-"`, name, name)
+			t.Errorf(`temporary file is left: %s: got %q, want another prefix than "run-"`, name, name)
 		}
 	}
 }
@@ -146,9 +146,9 @@ func testCancel(t *testing.T, s stage, program *trial.Program) {
 		cancel()
 	}()
 	if r, err := program.Run(ctx, "TestWaits", trial.Limits{Time: time.Minute}); err != context.Canceled {
-		t.Errorf("%+v: err = %v, want %v", r, err, context.Canceled)
+		t.Errorf("%+v: got %v, want %v", r, err, context.Canceled)
 	}
 	if _, _, err := trial.RunTest(ctx, s.Options, "tools", "TestAdd", trial.Limits{}); err != context.Canceled {
-		t.Errorf("Test: err = %v, want %v", err, context.Canceled)
+		t.Errorf("Test: got %v, want %v", err, context.Canceled)
 	}
 }

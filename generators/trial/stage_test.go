@@ -60,7 +60,7 @@ func newStage(t *testing.T) stage {
 			t.Errorf("the project was changed: %v", after)
 		}
 		if left := read(t, temporary); len(left) > 0 {
-			t.Errorf("temporary files are left: read(t, temporary) = %+v, want it empty (slices.Sorted(maps.Keys(left)): %q)", left, slices.Sorted(maps.Keys(left)))
+			t.Errorf("temporary files are left: %q", slices.Sorted(maps.Keys(left)))
 		}
 	})
 	return s

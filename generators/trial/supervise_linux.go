@@ -324,7 +324,7 @@ func supervise(test *exec.Cmd, o supervisorConfig, timeout time.Duration) (*test
 	}
 	p := &testProcess{socket: socket, reports: json.NewDecoder(socket), config: o, supervisor: &exec.Cmd{
 		Path: "/proc/self/exe", Args: append([]string{supervisorName}, test.Args...), Dir: test.Dir, Env: test.Env,
-		Stdout: test.Stdout, Stderr: test.Stderr, ExtraFiles: []*os.File{other}, SysProcAttr: attributes,
+		Stdout: test.Stdout, Stderr: test.Stderr, WaitDelay: test.WaitDelay, ExtraFiles: []*os.File{other}, SysProcAttr: attributes,
 	}}
 	if err := p.supervisor.Start(); err != nil {
 		socket.Close()

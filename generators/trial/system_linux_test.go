@@ -74,7 +74,7 @@ func hostile(t *testing.T, s stage, run func(string, trial.Limits) (*trial.Repor
 		}
 		t.Logf("not enforced: %q", r.Unenforced)
 		if trial.LandlockVersion() >= 6 && slices.Contains(r.Unenforced, "killing all child processes") {
-			t.Error("Landlock does not protect the supervisor")
+			t.Errorf("Landlock %d does not protect the supervisor: %q is not enforced", trial.LandlockVersion(), r.Unenforced)
 		}
 		return r
 	}
@@ -98,7 +98,7 @@ func hostile(t *testing.T, s stage, run func(string, trial.Limits) (*trial.Repor
 				}
 			}
 			if left := processesBelow(t, os.TempDir()); len(left) > 0 {
-				t.Errorf("processes are left: processesBelow(t, os.TempDir()) = %q, want it empty", left)
+				t.Errorf("processes are left: %q", left)
 			}
 		})
 	}
@@ -115,7 +115,7 @@ func hostile(t *testing.T, s stage, run func(string, trial.Limits) (*trial.Repor
 		}
 		changed := before.Mode() != after.Mode() || before.ModTime() != after.ModTime()
 		if enforced := !slices.Contains(r.Unenforced, "no changes of modes, owners or times outside the temporary folder"); enforced == changed || enforced != r.Passed {
-			t.Errorf("enforced: %v, changed: %v\n%s; want enforced != %v and enforced == %v", enforced, changed, summary(r), changed, r.Passed)
+			t.Errorf("enforced: %t, changed: %t, passed: %t\n%s; want it either enforced, and passed, or changed", enforced, changed, r.Passed, summary(r))
 		}
 		os.Chmod(old, before.Mode())
 		os.Chmod(s.outside, 0o755)
@@ -125,7 +125,7 @@ func hostile(t *testing.T, s stage, run func(string, trial.Limits) (*trial.Repor
 		r := attempt(t, "TestDials")
 		enforced := !slices.Contains(r.Unenforced, "no network")
 		if enforced != r.Passed {
-			t.Errorf("enforced: enforced = %v, want %v (summary(r): %q)", enforced, r.Passed, summary(r))
+			t.Errorf("enforced: got %v, want %v (summary(r): %q)", enforced, r.Passed, summary(r))
 		}
 		if !enforced {
 			if line, err := s.calls.Accept(); err == nil {
@@ -167,7 +167,7 @@ func testConfined(t *testing.T, _ stage, program *trial.Program) {
 		t.Fatal(err)
 	}
 	if version := trial.LandlockVersion(); version >= 3 && !r.IsConfined() {
-		t.Errorf("not confined, with Landlock version %d", version)
+		t.Errorf("with Landlock version %d the program is not confined: %q is not enforced", version, r.Unenforced)
 	}
 }
 
@@ -218,7 +218,7 @@ func testThreadsAreNotConfined(t *testing.T, _ stage, program *trial.Program) {
 			all.Done()
 			all.Wait()
 			if after := state(); after != before {
-				t.Errorf("a thread: state() = %q, want %q", after, before)
+				t.Errorf("a thread: got %q, want %q", after, before)
 			}
 			if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(i)), nil, 0o644); err != nil {
 				t.Error(err)
@@ -235,7 +235,7 @@ func testConcurrent(t *testing.T, _ stage, program *trial.Program) {
 		group.Go(func() {
 			test := []string{"TestAdd", "TestExitsWith3"}[i%2]
 			if r, err := program.Run(t.Context(), test, trial.Limits{Time: time.Minute}); err != nil || r.Passed != (test == "TestAdd") {
-				t.Errorf(`%s: %+v %v; want no error and r.Passed == (test == "TestAdd")`, test, r, err)
+				t.Errorf("%s: %+v %v; want no error and passed: %t", test, r, err, test == "TestAdd")
 			}
 		})
 	}
@@ -283,7 +283,7 @@ func TestUnenforcedChildren(t *testing.T) {
 	} {
 		got := trial.Unenforced(test.isolated, test.signalsBlocked)
 		if enforced := !slices.Contains(got, "killing all child processes"); enforced != test.enforced {
-			t.Errorf(`!slices.Contains(got, "killing all child processes") = %v, want %v (test: %+v) (%q)`, enforced, test.enforced, test, got)
+			t.Errorf("%+v: unenforced is %q, want killing all child processes enforced: %t", test, got, test.enforced)
 		}
 	}
 }

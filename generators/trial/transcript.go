@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // A testLog is the tests of one process, in the order of their start, with their output.
@@ -127,23 +126,18 @@ func crashed(line string, l Limits) string {
 // output also contains test names.
 const capacityFactor = 16
 
-// An output collects the output of a process, up to its capacity. Write and end may be called
-// concurrently.
+// An output collects the output of a process, up to its capacity.
 type output struct {
 	overflow chan struct{} // closed when the process prints too much, except during a crash
-
-	mu    sync.Mutex
-	limit int // of the test's own output
-	text  []byte
-	over  bool // the process printed more than the capacity
+	limit    int           // of the test's own output
+	text     []byte
+	over     bool // the process printed more than the capacity
 }
 
 func newOutput(limit int) *output { return &output{overflow: make(chan struct{}), limit: limit} }
 
 // Write appends bytes up to the capacity, and drops the rest.
 func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	room := capacityFactor*o.limit - len(o.text)
 	o.text = append(o.text, b[:min(len(b), room)]...)
 	if len(b) > room && !o.over {
@@ -155,10 +149,8 @@ func (o *output) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// end returns the transcript of the output so far.
+// end returns the transcript of the output, after the last Write.
 func (o *output) end(test string) *transcript {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	t := &transcript{testLog: testLog{byName: map[string]*record{}}, test: test, outside: &record{}}
 	t.read(o.text, o.limit)
 	t.over = t.over || o.over

@@ -19,7 +19,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -226,35 +225,20 @@ func (b buildDir) run(ctx context.Context, program, test string, limits Limits) 
 		return nil, fmt.Errorf("create a folder for %s: %w", test, err)
 	}
 
-	reading, writing, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("run %s: %w", test, err)
-	}
-	defer reading.Close()
+	output := newOutput(limits.Output)
 	cmd := exec.Command(program, "-test.run=^"+test+"$", "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+ownTimeout(limits.Time).String())
 	cmd.Dir, cmd.Env = scratch, environ(scratch, limits)
-	cmd.Stdout, cmd.Stderr = writing, writing
-
+	cmd.Stdout, cmd.Stderr = output, output
+	cmd.WaitDelay = drainTimeout // a detached child holds the output open
 	running, err := start(cmd, scratch, limits)
-	writing.Close()
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("run %s: %w; set GOTMPDIR to a folder in which programs may run", test, err)
 	case err != nil:
 		return nil, fmt.Errorf("run %s: %w", test, err)
 	}
-	output := newOutput(limits.Output)
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		io.Copy(output, reading)
-	}()
 	exit := running.watch(ctx, output.overflow, limits)
 	report := &Report{Unenforced: running.unenforced(limits)}
-	select {
-	case <-drained:
-	case <-time.After(drainTimeout): // a detached child holds the pipe open
-	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -23,17 +23,17 @@ func TestWhole(t *testing.T) {
 	s.Step = func(what string) { steps = append(steps, what) }
 	r, _, err := trial.RunTest(t.Context(), s.Options, "tools", "TestAdd", trial.Limits{Time: time.Minute})
 	if err != nil || !r.Passed || summary(r) != "one and two: true\nnone: true\n" {
-		t.Errorf(`%+v %v; want no error and r.Passed and summary(r) == "one and two: true\nnone: true\n"`, r, err)
+		t.Errorf(`got %+v, %v; want no error, and the cases "one and two" and "none" passed`, r, err)
 	}
 	if want := []string{"testing tools, 1 in all", "tested tools"}; !slices.Equal(steps, want) {
-		t.Errorf("steps: steps = %q, want %q", steps, want)
+		t.Errorf("steps: got %q, want %q", steps, want)
 	}
 
 	new := maps.Clone(s.Planned) // a package whose folder does not exist
 	new["features/sums/sums_test.go"] = []byte("package sums\n\nimport (\n\t\"testing\"\n\n\t\"weather/tools\"\n)\n\nfunc TestSums(t *testing.T) {\n\tif tools.Add(1, 2) != 3 {\n\t\tt.Fatal(\"the old file counts\")\n\t}\n}\n")
 	r, _, err = trial.RunTest(t.Context(), trial.Options{Root: s.Root, Planned: new}, "features/sums", "TestSums", trial.Limits{Time: time.Minute})
 	if err != nil || !r.Passed || summary(r) != "TestSums: true\n" {
-		t.Errorf(`%+v %v; want no error and r.Passed and summary(r) == "TestSums: true\n"`, r, err)
+		t.Errorf("got %+v, %v; want no error, and TestSums passed", r, err)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestDoesNotCompile(t *testing.T) {
 			}
 			r, found, err := trial.RunTest(t.Context(), o, "tools", "TestAdd", trial.Limits{})
 			if err != nil || r != nil || len(found) == 0 {
-				t.Fatalf("%+v %v; want no error and r == nil and len(found) != 0", r, err)
+				t.Fatalf("got %+v, %v, %v; want no report, some diagnostics and no error", r, found, err)
 			}
 			var got []string
 			for _, d := range found {
@@ -80,11 +80,11 @@ func TestNothingToRun(t *testing.T) {
 	} {
 		r, _, err := trial.RunTest(t.Context(), s.Options, c.dir, c.test, trial.Limits{Time: time.Minute})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s in %s: %+v %v; want err containing %q", c.test, c.dir, r, err, c.want)
+			t.Errorf("%s in %s: %+v %v; want an error containing %q", c.test, c.dir, r, err, c.want)
 		}
 	}
 	s.Planned["../x.go"] = []byte("package x\n")
 	if _, _, err := trial.RunTest(t.Context(), s.Options, "tools", "TestAdd", trial.Limits{}); err == nil || !strings.Contains(err.Error(), `"../x.go" is not a path`) {
-		t.Errorf(`a file outside: %v; want err containing "\"../x.go\" is not a path"`, err)
+		t.Errorf(`a file outside: %v; want an error containing "\"../x.go\" is not a path"`, err)
 	}
 }

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the expectations in testdata")
 func TestCheck(t *testing.T) {
 	cases, err := filepath.Glob("testdata/build/*.txtar")
 	if err != nil || len(cases) == 0 {
-		t.Fatalf("no cases: %v; want no error and len(cases) != 0", err)
+		t.Fatalf("found %d cases, %v; want at least one", len(cases), err)
 	}
 	for _, file := range cases {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
@@ -71,14 +71,14 @@ func TestCheckEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := typecheck.CheckPackages(ctx, typecheck.BuildOptions{Dir: dir}); err != context.Canceled {
-		t.Errorf("cancelled: err = %v, want %v", err, context.Canceled)
+		t.Errorf("cancelled: got %v, want %v", err, context.Canceled)
 	}
 	if _, err := typecheck.CheckPackages(t.Context(), typecheck.BuildOptions{Dir: dir, Env: []string{"GOWORK=off", "GOFLAGS=-nonsense"}}); err == nil || !strings.Contains(err.Error(), "the go command failed") {
-		t.Errorf(`with an unknown flag: got %v; want err containing "the go command failed"`, err)
+		t.Errorf(`with an unknown flag: got %v; want an error containing "the go command failed"`, err)
 	}
 	t.Setenv("PATH", t.TempDir())
 	if _, err := typecheck.CheckPackages(t.Context(), typecheck.BuildOptions{Dir: dir}); err == nil || !strings.Contains(err.Error(), "install Go") {
-		t.Errorf(`without go: got %v; want err containing "install Go"`, err)
+		t.Errorf(`without go: got %v; want an error containing "install Go"`, err)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestBuild(t *testing.T) {
 		}
 	}
 	if found, err := typecheck.Build(t.Context(), typecheck.BuildOptions{Dir: dir, Env: env}, "build", "-nonsense"); err == nil {
-		t.Errorf("with an unknown flag: got %v: err = nil, want an error", found)
+		t.Errorf("with an unknown flag: got %v and no error, want an error", found)
 	}
 }
 

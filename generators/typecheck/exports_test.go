@@ -59,16 +59,16 @@ func TestFindExports(t *testing.T) {
 	}
 	file.Close()
 	if _, err := found.Open("example.com/none"); err == nil || !strings.Contains(err.Error(), "example.com/none") {
-		t.Errorf(`open a package that was not requested: %v; want err containing "example.com/none"`, err)
+		t.Errorf(`open a package that was not requested: %v; want an error containing "example.com/none"`, err)
 	}
 	found = findExports(t, c, "errors", "example.com/none", "nonsense")
 	for _, path := range []string{"example.com/none", "nonsense"} {
 		if found.Has(path) || !strings.Contains(found.Reason(path), path) {
-			t.Errorf("%s is missing because: %s; want !found.Has(path) and found.Reason(path) containing %q", path, found.Reason(path), path)
+			t.Errorf("%s is found: %t, missing because: %s; want false, and a reason that names it", path, found.Has(path), found.Reason(path))
 		}
 	}
 	if !found.Has("errors") {
-		t.Error(`errors is forgotten: found.Has("errors") = false, want true`)
+		t.Errorf("errors is no longer found: %s", found.Reason("errors"))
 	}
 }
 
@@ -121,10 +121,10 @@ func TestSavedAndDropped(t *testing.T) {
 			}
 			c := typecheck.NewExportCache(root)
 			if got := isMarked(t, c); got != (change == nil) {
-				t.Errorf("invalid saved answers are used: isMarked(t, c) = %v, want %v", got, (change == nil))
+				t.Errorf("invalid saved answers are used: got %v, want %v", got, (change == nil))
 			}
-			if !findExports(t, c, "errors").Has("errors") {
-				t.Error(`errors is missing: findExports(t, c, "errors").Has("errors") = false, want true`)
+			if found := findExports(t, c, "errors"); !found.Has("errors") {
+				t.Errorf("errors is not found: %s", found.Reason("errors"))
 			}
 		})
 	}
@@ -136,22 +136,26 @@ func TestDroppedWhileRunning(t *testing.T) {
 	c := typecheck.NewExportCache(root)
 	first := findExports(t, c, "errors")
 	if findExports(t, c, "errors", "strings").Edition != first.Edition {
-		t.Errorf(`one more request changes the edition: findExports(t, c, "errors", "strings").Edition = %v, want %v`, findExports(t, c, "errors", "strings").Edition, first.Edition)
+		t.Errorf("one more request changes the edition: got %v, want %v", findExports(t, c, "errors", "strings").Edition, first.Edition)
 	}
 	writeText(t, filepath.Join(root.Name(), "go.mod"), plain+"// other\n")
 	if findExports(t, c, "example.com/other").Has("example.com/other") {
-		t.Fatal("a package that does not exist was found")
+		t.Fatal("example.com/other, which does not exist, was found")
 	}
 	other := t.TempDir()
 	writeText(t, filepath.Join(other, "go.mod"), "module example.com/other\n\ngo 1.26\n")
 	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A int\n")
 	writeText(t, filepath.Join(root.Name(), "go.mod"), plain+"\nrequire example.com/other v0.0.0\n\nreplace example.com/other => "+other+"\n")
-	if found := findExports(t, c, "example.com/other"); !found.Has("example.com/other") || found.Edition == first.Edition {
-		t.Errorf(`a missing package was added, and the edition did not change; want found.Has("example.com/other") and found.Edition != %v`, first.Edition)
+	found := findExports(t, c, "example.com/other")
+	if !found.Has("example.com/other") {
+		t.Errorf("example.com/other is not found after it was added: %s", found.Reason("example.com/other"))
+	}
+	if found.Edition == first.Edition {
+		t.Errorf("the edition is still %v after a missing package was added, want another", found.Edition)
 	}
 	t.Setenv("GOFLAGS", "-tags=other")
 	if now := findExports(t, c, "errors"); now.Edition == first.Edition {
-		t.Errorf("the environment has changed, and the edition did not: now.Edition = %v, want not %v", now.Edition, first.Edition)
+		t.Errorf("the environment has changed, and the edition did not: got %v, want not %v", now.Edition, first.Edition)
 	}
 }
 
@@ -164,16 +168,16 @@ func TestPlannedModules(t *testing.T) {
 	goMod := plain + "\nrequire example.com/other v0.0.0\n\nreplace example.com/other => " + other + "\n"
 	c := typecheck.NewExportCache(root)
 	c.PlanModules(map[string][]byte{"go.mod": []byte(goMod)})
-	if !findExports(t, c, "example.com/other").Has("example.com/other") {
-		t.Error("the planned go.mod does not count")
+	if found := findExports(t, c, "example.com/other"); !found.Has("example.com/other") {
+		t.Errorf("with the planned go.mod, example.com/other is not found: %s", found.Reason("example.com/other"))
 	}
 	c.PlanModules(nil)
 	if findExports(t, c, "example.com/other").Has("example.com/other") {
-		t.Error("the planned go.mod still counts")
+		t.Error("without the planned go.mod, example.com/other is still found")
 	}
 	writeText(t, filepath.Join(root.Name(), "go.mod"), goMod)
-	if !findExports(t, c, "example.com/other").Has("example.com/other") {
-		t.Error("the written go.mod does not count")
+	if found := findExports(t, c, "example.com/other"); !found.Has("example.com/other") {
+		t.Errorf("with the written go.mod, example.com/other is not found: %s", found.Reason("example.com/other"))
 	}
 }
 
@@ -189,15 +193,15 @@ func TestReplacedModule(t *testing.T) {
 		t.Fatal(first.Reason("example.com/other"))
 	}
 	if second := findExports(t, c, "example.com/other"); second.Edition != first.Edition {
-		t.Errorf("without a change: second.Edition = %v, want %v", second.Edition, first.Edition)
+		t.Errorf("without a change the edition is %v, want %v", second.Edition, first.Edition)
 	}
 	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A string\n")
 	if second := findExports(t, c, "errors"); second.Edition == first.Edition {
-		t.Errorf("after a change of the other module: second.Edition = %v, want not %v", second.Edition, first.Edition)
+		t.Errorf("after a change of the other module the edition is %v, want not %v", second.Edition, first.Edition)
 	}
 	text, err := root.ReadFile(".petrock/cache/exports.json")
 	if err != nil || strings.Contains(string(text), "example.com/other") || !strings.Contains(string(text), `"errors"`) {
-		t.Errorf("saved answers: %v\n%s; want no error and string(text) without \"example.com/other\" and string(text) containing \"\\\"errors\\\"\"", err, text)
+		t.Errorf("saved answers: %v\n%s; want no error, text without \"example.com/other\" and text containing \"\\\"errors\\\"\"", err, text)
 	}
 }
 
@@ -213,16 +217,16 @@ func TestSystem(t *testing.T) {
 	}
 	c := system.Context()
 	if c.GOOS != "windows" || c.GOARCH != "arm64" || c.CgoEnabled || strings.Join(c.BuildTags, " ") != "a b" {
-		t.Errorf(`%+v; want c.GOOS == "windows" and c.GOARCH == "arm64" and !c.CgoEnabled and strings.Join(c.BuildTags, " ") == "a b"`, system)
+		t.Errorf("got %s, %s, cgo %t and the tags %q; want windows, arm64, false and [a b]", c.GOOS, c.GOARCH, c.CgoEnabled, c.BuildTags)
 	}
 	if len(c.ReleaseTags) < 26 || c.ReleaseTags[0] != "go1.1" {
-		t.Errorf(`releases %v; want len(c.ReleaseTags) >= 26 and c.ReleaseTags[0] == "go1.1"`, c.ReleaseTags)
+		t.Errorf(`releases %v; want at least 26 release tags and ReleaseTags[0] "go1.1"`, c.ReleaseTags)
 	}
 	if _, err := os.Stat(filepath.Join(system.Root, "src", "fmt")); err != nil {
 		t.Errorf("the standard library: %v", err)
 	}
 	if strings.Join(system.Flags, " ") != "-mod=readonly" {
-		t.Errorf(`Go is given: strings.Join(system.Flags, " ") = %q, want "-mod=readonly" (system.Flags: %q)`, strings.Join(system.Flags, " "), system.Flags)
+		t.Errorf(`Go is given: got %q, want "-mod=readonly" (Flags %q)`, strings.Join(system.Flags, " "), system.Flags)
 	}
 }
 
@@ -232,8 +236,8 @@ func TestNoCacheDir(t *testing.T) {
 	if err := root.Remove(".petrock"); err != nil {
 		t.Fatal(err)
 	}
-	if !findExports(t, typecheck.NewExportCache(root), "errors").Has("errors") {
-		t.Error("errors is missing")
+	if found := findExports(t, typecheck.NewExportCache(root), "errors"); !found.Has("errors") {
+		t.Errorf("errors is not found: %s", found.Reason("errors"))
 	}
 	if _, err := root.Stat(".petrock"); err == nil {
 		t.Error("the cache has created the folder .petrock: err = nil, want an error")
@@ -243,7 +247,7 @@ func TestNoCacheDir(t *testing.T) {
 func TestGoCommandFails(t *testing.T) {
 	root := exportRoot(t, "module\n")
 	if _, err := typecheck.NewExportCache(root).Find(t.Context(), []string{"errors"}); err == nil || !strings.Contains(err.Error(), "go.mod") {
-		t.Errorf(`with a go.mod that is none: %v; want err containing "go.mod"`, err)
+		t.Errorf(`with a go.mod that is none: %v; want an error containing "go.mod"`, err)
 	}
 }
 
@@ -258,7 +262,7 @@ func TestSavedFlags(t *testing.T) {
 	}
 	const old, evil = `"Flags":null`, `"Flags":["-toolexec=false"]`
 	if !strings.Contains(string(text), old) {
-		t.Fatalf("the cache: string(text) = %q, want it to contain %q", string(text), old)
+		t.Fatalf("the cache: got %q, want it to contain %q", string(text), old)
 	}
 	writeText(t, file, strings.Replace(string(text), old, evil, 1))
 	system, err := typecheck.NewExportCache(root).System(t.Context())
@@ -279,24 +283,24 @@ func TestLenientExports(t *testing.T) {
 		writeText(t, filepath.Join(root.Name(), "vendor/example.com/dep/a.go"), "package dep\n")
 		writeText(t, filepath.Join(root.Name(), "vendor/modules.txt"), "# example.com/dep v1.0.0\n## explicit\nexample.com/dep\n")
 		first := typecheck.NewExportCache(root)
-		if !findExports(t, first, "errors", "example.com/dep").Has("example.com/dep") {
-			t.Fatal("the vendored package is not found")
+		if found := findExports(t, first, "errors", "example.com/dep"); !found.Has("example.com/dep") {
+			t.Fatalf("the vendored package is not found: %s", found.Reason("example.com/dep"))
 		}
 		writeText(t, filepath.Join(root.Name(), file), text)
 		for _, c := range []*typecheck.ExportCache{first, typecheck.NewExportCache(root)} {
 			if _, err := c.Find(t.Context(), []string{"errors", "sort"}); err == nil {
-				t.Errorf("%s: the go command loads the project: err = nil, want an error", file)
+				t.Errorf("%s: the go command loads the project: got no error, want one", file)
 			}
 			c.Lenient = true
 			found := findExports(t, c, "errors", "sort", "example.com/dep")
 			for _, name := range []string{"errors", "sort", "example.com/dep"} {
 				if !found.Has(name) {
-					t.Errorf("%s: %s: found.Has(name) = false, want true (found.Reason(name): %q)", file, name, found.Reason(name))
+					t.Errorf("%s: %s is not found: %s", file, name, found.Reason(name))
 				}
 			}
 			c.Lenient = false
 			if _, err := c.Find(t.Context(), []string{"errors", "sort"}); err == nil {
-				t.Errorf("%s: the lenient answers stay: err = nil, want an error", file)
+				t.Errorf("%s: the lenient answers stay: got no error, want one", file)
 			}
 		}
 	}

@@ -68,19 +68,25 @@ func TestUnchangedFilesAreReused(t *testing.T) {
 	s, dir := openStore(t, two)
 	first := view(t, s)
 	second := view(t, s)
-	if first.File("a/a.go") == nil || first.File("a/a.go") != second.File("a/a.go") {
-		t.Error(`a file that has not changed was read again; want first.File("a/a.go") != nil and first.File("a/a.go") == second.File("a/a.go")`)
+	if first.File("a/a.go") == nil {
+		t.Fatal("a/a.go is not in the view, want it")
+	}
+	if first.File("a/a.go") != second.File("a/a.go") {
+		t.Error("a/a.go, which has not changed, was read again, want the same file")
 	}
 	writeAt(t, dir, "a/a.go", "package a // new\n", time.Now())
 	third := view(t, s)
-	if third.File("a/a.go") == first.File("a/a.go") || len(third.File("a/a.go").Imports()) != 0 {
-		t.Error(`a change was not noticed; want third.File("a/a.go") != first.File("a/a.go") and no third.File("a/a.go").Imports()`)
+	if third.File("a/a.go") == first.File("a/a.go") {
+		t.Error("a/a.go, which has changed, is the same file, want it read again")
+	}
+	if imports := third.File("a/a.go").Imports(); len(imports) != 0 {
+		t.Errorf("the changed a/a.go imports %+v, want nothing", imports)
 	}
 	if third.File("b/b.go") != first.File("b/b.go") {
-		t.Errorf(`a file that has not changed was read again: third.File("b/b.go") = %+v, want %+v`, third.File("b/b.go"), first.File("b/b.go"))
+		t.Errorf("a file that has not changed was read again: got %+v, want %+v", third.File("b/b.go"), first.File("b/b.go"))
 	}
 	if len(first.File("a/a.go").Imports()) != 1 {
-		t.Errorf(`the earlier view has changed: len(first.File("a/a.go").Imports()) = %v, want 1`, len(first.File("a/a.go").Imports()))
+		t.Errorf("the earlier view has changed: got %v, want 1", len(first.File("a/a.go").Imports()))
 	}
 }
 
@@ -91,7 +97,7 @@ func TestEditsOfTheSameSizeAndTime(t *testing.T) {
 	for _, name := range []string{"one", "two", "six"} {
 		writeAt(t, dir, "a/a.go", "package a\n\nvar "+name+" int\n", at)
 		if file := view(t, s).File("a/a.go"); !strings.Contains(string(file.Text), name) {
-			t.Errorf("an edit was not noticed: string(file.Text) = %q, want it to contain %q", string(file.Text), name)
+			t.Errorf("an edit was not noticed: got %q, want it to contain %q", string(file.Text), name)
 		}
 	}
 }
@@ -104,7 +110,7 @@ func TestSameTextIsTheSameFile(t *testing.T) {
 	first := view(t, s).File("a/a.go")
 	writeAt(t, dir, "a/a.go", "package a\n", time.Now())
 	if view(t, s).File("a/a.go") != first {
-		t.Errorf(`a file with the same text is another file: view(t, s).File("a/a.go") = %+v, want %+v`, view(t, s).File("a/a.go"), first)
+		t.Errorf("a file with the same text is another file: got %+v, want %+v", view(t, s).File("a/a.go"), first)
 	}
 }
 
@@ -116,7 +122,7 @@ func TestAddedAndRemovedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if dirs := view(t, s).Dirs(); !slices.Equal(dirs, []string{"a", "c"}) {
-		t.Errorf("view(t, s).Dirs() = %q, want %q", dirs, []string{"a", "c"})
+		t.Errorf("Dirs() = %q, want %q", dirs, []string{"a", "c"})
 	}
 }
 
@@ -129,10 +135,10 @@ func TestPlannedFiles(t *testing.T) {
 	}
 	after := before.With(planned)
 	if dirs := after.Dirs(); !slices.Equal(dirs, []string{"a", "n"}) {
-		t.Errorf("after.Dirs() = %q, want %q", dirs, []string{"a", "n"})
+		t.Errorf("Dirs() = %q, want %q", dirs, []string{"a", "n"})
 	}
 	if text := string(after.File("a/a.go").Text); text != "package a // planned\n" {
-		t.Errorf(`a planned file: string(after.File("a/a.go").Text) = %q, want "package a // planned\n"`, text)
+		t.Errorf(`a planned file: got %q, want "package a // planned\n"`, text)
 	}
 	var names []string
 	for _, file := range after.Files("a") {
@@ -142,16 +148,16 @@ func TestPlannedFiles(t *testing.T) {
 		t.Errorf("names = %q, want %q", names, []string{"a/a.go", "a/z.go"})
 	}
 	if len(before.Files("a")) != 1 || before.File("b/b.go") == nil {
-		t.Error(`the view below has changed; want len(before.Files("a")) == 1 and before.File("b/b.go") != nil`)
+		t.Errorf("the view before the plan has %d files in a, and b/b.go: %t; want 1 and true as before", len(before.Files("a")), before.File("b/b.go") != nil)
 	}
 	if before.With(planned).File("a/a.go") != after.File("a/a.go") {
-		t.Errorf(`the same plan was parsed twice: before.With(planned).File("a/a.go") = %+v, want %+v`, before.With(planned).File("a/a.go"), after.File("a/a.go"))
+		t.Errorf("the same plan was parsed twice: got %+v, want %+v", before.With(planned).File("a/a.go"), after.File("a/a.go"))
 	}
 	if again := after.With(map[string][]byte{"a/a.go": nil, "a/z.go": nil}); len(again.Files("a")) != 0 || slices.Contains(again.Dirs(), "a") {
-		t.Error(`a folder without files is still in the view; want no again.Files("a") and again.Dirs() without "a"`)
+		t.Errorf("a folder without files has %d files, and the folders are %q; want none, and no a", len(again.Files("a")), again.Dirs())
 	}
 	if view(t, s).File("a/a.go") != before.File("a/a.go") {
-		t.Errorf(`a planned file is in the view of the disk: view(t, s).File("a/a.go") = %+v, want %+v`, view(t, s).File("a/a.go"), before.File("a/a.go"))
+		t.Errorf("a planned file is in the view of the disk: got %+v, want %+v", view(t, s).File("a/a.go"), before.File("a/a.go"))
 	}
 }
 
@@ -161,7 +167,7 @@ func TestPlannedThenWritten(t *testing.T) {
 	planned := view(t, s).With(map[string][]byte{"c/c.go": []byte("package c\n")}).File("c/c.go")
 	writeAt(t, dir, "c/c.go", "package c\n", time.Now())
 	if view(t, s).File("c/c.go") != planned {
-		t.Errorf(`after writing the planned file: view(t, s).File("c/c.go") = %+v, want %+v`, view(t, s).File("c/c.go"), planned)
+		t.Errorf("after writing the planned file, c/c.go is %+v, want the planned %+v", view(t, s).File("c/c.go"), planned)
 	}
 }
 
@@ -189,10 +195,10 @@ module other
 package i
 `)
 	if dirs := view(t, s).Dirs(); !slices.Equal(dirs, []string{".", "deep/vendor"}) {
-		t.Errorf("view(t, s).Dirs() = %q, want %q", dirs, []string{".", "deep/vendor"})
+		t.Errorf("Dirs() = %q, want %q", dirs, []string{".", "deep/vendor"})
 	}
 	if files := view(t, s).Files("."); len(files) != 1 {
-		t.Errorf("the root: len(files) = %v, want 1", len(files))
+		t.Errorf("the root: got %v, want 1", len(files))
 	}
 }
 
@@ -237,13 +243,13 @@ package
 	}
 	p := v.Package("p", nil)
 	if p.Name != "p" || list(p.Files) != "a.go l_linux.go p_gen.go tagged.go" || list(p.Internal) != "a_test.go" || list(p.External) != "x_test.go" {
-		t.Errorf(`p is %s: %s; %s; %s; want p.Name == "p" and list(p.Files) == "a.go l_linux.go p_gen.go tagged.go" and list(p.Internal) == "a_test.go" and list(p.External) == "x_test.go"`, p.Name, list(p.Files), list(p.Internal), list(p.External))
+		t.Errorf(`the package %s has the files %s; internal tests %s; external tests %s; want p, "a.go l_linux.go p_gen.go tagged.go", "a_test.go" and "x_test.go"`, p.Name, list(p.Files), list(p.Internal), list(p.External))
 	}
 	if p := v.Package("p", (*typecheck.File).IsDerived); list(p.Files) != "a.go l_linux.go tagged.go" {
-		t.Errorf(`without derived files: list(p.Files) = %q, want "a.go l_linux.go tagged.go"`, list(p.Files))
+		t.Errorf(`without derived files: got %q, want "a.go l_linux.go tagged.go"`, list(p.Files))
 	}
 	if v.Package("nowhere", nil) != nil {
-		t.Errorf(`a package out of nothing: v.Package("nowhere", nil) = %+v, want nil`, v.Package("nowhere", nil))
+		t.Errorf("a package out of nothing: got %+v, want nil", v.Package("nowhere", nil))
 	}
 	if p := v.Package("broken", nil); p == nil || p.Files[0].Err == nil {
 		t.Error("a file that does not parse: err = nil, want an error")
@@ -261,7 +267,7 @@ func TestIsDerived(t *testing.T) {
 		{"a.go", typecheck.DerivedMark + " from x. DO NOT EDIT.", false},
 	} {
 		if got := typecheck.IsDerived(c.name, []byte(c.text)); got != c.want {
-			t.Errorf("%s: typecheck.IsDerived(c.name, []byte(c.text)) = %v, want %v (c.text: %q)", c.name, got, c.want, c.text)
+			t.Errorf("%s: got %v, want %v (text %q)", c.name, got, c.want, c.text)
 		}
 	}
 }

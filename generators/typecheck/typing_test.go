@@ -93,7 +93,7 @@ func checkErrors(t *testing.T, what string, found []typecheck.Diagnostic, parts 
 		ok = ok && slices.ContainsFunc(found, func(d typecheck.Diagnostic) bool { return strings.Contains(d.String(), part) })
 	}
 	if !ok {
-		t.Errorf("%s: %v, not %q: ok = false, want true", what, found, parts)
+		t.Errorf("%s: got %v, want one error for each of %q", what, found, parts)
 	}
 }
 
@@ -357,9 +357,9 @@ func TestPass(t *testing.T) {
 	}
 	pkg, wrong := pass.Package("a")
 	if names := pkg.Scope().Names(); !slices.Equal(names, []string{"A"}) || len(wrong) > 0 {
-		t.Errorf(`a has %v; %v; want names == []string{"A"} and no wrong`, names, wrong)
+		t.Errorf("a declares %v with the errors %v; want A and no errors", names, wrong)
 	}
 	if pkg, _ := pass.Package("none"); pkg != nil {
-		t.Errorf("a package out of nothing: pkg = %+v, want nil", pkg)
+		t.Errorf("a package out of nothing: got %+v, want nil", pkg)
 	}
 }

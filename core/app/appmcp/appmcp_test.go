@@ -109,7 +109,7 @@ func TestTools(t *testing.T) {
 		client.CheckTool(t, example.tool, example.Example)
 	}
 	if got := client.CallTool("posts_title", map[string]any{"id": "id2"}); len(got.Content) != 1 || got.Text() != "two" {
-		t.Errorf("a string is sent as %+v, want len(got.Content) = 1, got.Text() = \"two\"", got)
+		t.Errorf(`posts_title returns %+v, want one content block with "two"`, got)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestKey(t *testing.T) {
 		}
 	}
 	if page := readLog(t, client, "app://log"); len(page.Events) != 1 {
-		t.Errorf("the log has %+v, want len(page.Events) = 1", page.Events)
+		t.Errorf("the log has %+v, want one event", page.Events)
 	}
 }
 
@@ -180,7 +180,7 @@ func readLog(t *testing.T, client *apptest.Client, uri string) (p page) {
 	t.Helper()
 	contents := client.ReadResource(uri)
 	if len(contents) != 1 || contents[0].MIMEType != "application/json" {
-		t.Fatalf("%s is %+v, want len(contents) = 1, contents[0].MIMEType = \"application/json\"", uri, contents)
+		t.Fatalf("%s is %+v, want one part of the type application/json", uri, contents)
 	}
 	if err := json.Unmarshal([]byte(contents[0].Text), &p); err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func readLog(t *testing.T, client *apptest.Client, uri string) (p page) {
 func TestLog(t *testing.T) {
 	client := apptest.Serve(t, posts())
 	if p := readLog(t, client, "app://log"); p.Events == nil || len(p.Events) != 0 || p.Last != 0 || p.Next != "app://log?after=0" {
-		t.Errorf("the empty log is %+v, want p.Events not nil, len(p.Events) = 0, p.Last = 0, p.Next = \"app://log?after=0\"", p)
+		t.Errorf("the empty log is %+v, want an empty list of events, last 0 and next app://log?after=0", p)
 	}
 	for i := range 130 {
 		client.Given("posts_create", fmt.Sprintf(`{"title":"post %d"}`, i))
@@ -208,11 +208,11 @@ func TestLog(t *testing.T) {
 	} {
 		p := readLog(t, client, test.uri)
 		if n := len(p.Events); n == 0 || p.Events[0].Seq != test.first || p.Events[n-1].Seq != test.last || p.Last != 130 || p.Next != test.next {
-			t.Errorf("%s has %d events, of %d, and next is %s, want p.Events[0].Seq = %v, p.Events[n-1].Seq = %v, p.Last = 130, p.Next = %v", test.uri, n, p.Last, p.Next, test.first, test.last, test.next)
+			t.Errorf("%s has %d events, of %d, and next is %s; want events %d to %d, of 130, and next %s", test.uri, n, p.Last, p.Next, test.first, test.last, test.next)
 		}
 	}
 	if event := readLog(t, client, "app://log?after=129").Events[0]; event.Type != "posts/create" || event.Version != 1 || string(event.Data) != `{"title":"post 129"}` || event.ID != "id130" {
-		t.Errorf("the last event is %+v, want event.Type = \"posts/create\", event.Version = 1, string(event.Data) = %q, event.ID = \"id130\"", event, `{"title":"post 129"}`)
+		t.Errorf(`the last event is %+v, want Type "posts/create", Version 1, Data %q, ID "id130"`, event, `{"title":"post 129"}`)
 	}
 	for uri, want := range map[string]string{
 		"app://log?after=x":           `after must be an integer of at least 0, got "x"`,
@@ -237,7 +237,7 @@ func TestBigLog(t *testing.T) {
 		client.Given("posts_create", fmt.Sprintf(`{"title":"%d%s"}`, i, strings.Repeat("x", 400_000)))
 	}
 	if p := readLog(t, client, "app://log"); len(p.Events) != 3 || p.Last != 5 || p.Next != "app://log?after=3" {
-		t.Errorf("the page has %d events, and next is %s, want len(p.Events) = 3, p.Last = 5, p.Next = \"app://log?after=3\"", len(p.Events), p.Next)
+		t.Errorf("the page has %d events, last %d, next %s; want 3, 5 and app://log?after=3", len(p.Events), p.Last, p.Next)
 	}
 }
 
@@ -252,14 +252,14 @@ func TestResources(t *testing.T) {
 		t.Errorf("the resources are %s, want \"app://features app://log app://workers\"", got)
 	}
 	if templates := client.ResourceTemplates(); len(templates) != 1 || templates[0].URITemplate != "app://log{?after,limit}" {
-		t.Errorf("the templates are %+v, want len(templates) = 1, templates[0].URITemplate = \"app://log{?after,limit}\"", templates)
+		t.Errorf("the templates are %+v, want app://log{?after,limit}", templates)
 	}
 	var features app.Status
 	if err := json.Unmarshal([]byte(client.ReadResource("app://features")[0].Text), &features); err != nil {
 		t.Fatal(err)
 	}
 	if features.Seq != 1 || len(features.Features) != 1 || features.Features[0].Name != "posts" || strings.Join(features.Features[0].Commands, " ") != "create" {
-		t.Errorf("the features are %+v, want features.Seq = 1, len(features.Features) = 1, features.Features[0].Name = \"posts\"", features)
+		t.Errorf("the features are %+v, want posts with the command create, at event 1", features)
 	}
 	if text := client.ReadResource("app://workers")[0].Text; text != `{"workers":[]}` {
 		t.Errorf("the workers are %s, want %q", text, `{"workers":[]}`)
@@ -398,7 +398,7 @@ func TestNewerEvent(t *testing.T) {
 	client := mcptest.Serve(t, func(s *mcp.Server) error { return appmcp.Register(s, a, appmcp.Options{}, posts()) })
 	client.CallTool("posts_create", map[string]string{"title": "first"})
 	if result := client.CallTool("posts_list", nil); result.Meta["petrock/stale"] != nil {
-		t.Errorf("posts_list returns the _meta %v, want result.Meta[\"petrock/stale\"] = nil", result.Meta)
+		t.Errorf(`posts_list returns the _meta %v, want no "petrock/stale"`, result.Meta)
 	}
 	err = store.Share().Write(t.Context(), func(tx app.Tx) error {
 		return tx.Append(app.Record{Event: app.Event{Seq: 2, ID: "a"}, Type: "posts/create", Version: 1, Data: json.RawMessage(`{"title":"a","draft":true}`)})
@@ -409,12 +409,12 @@ func TestNewerEvent(t *testing.T) {
 	const says = "the event log is newer than this process; restart it"
 	result := client.CallTool("posts_create", map[string]string{"title": "b"})
 	if text := result.Text(); !result.IsError || !strings.HasPrefix(text, says) || !strings.Contains(text, `field "draft" is unknown`) || !strings.Contains(text, "hello log show 2") {
-		t.Errorf("posts_create returns %s, want %q first, %q in it, \"hello log show 2\" in it", text, says, `field "draft" is unknown`)
+		t.Errorf("posts_create returns %s (error: %t), want an error that starts with %q and contains %q and hello log show 2", text, result.IsError, says, `field "draft" is unknown`)
 	}
 	result = client.CallTool("posts_list", nil)
 	meta, err := json.Marshal(result.Meta["petrock/stale"])
 	if want := `{"event":2,"reason":"this server cannot read event 2 (posts/create, version 1)"}`; result.IsError || !strings.Contains(result.Text(), "first") || err != nil || string(meta) != want {
-		t.Errorf("posts_list returns %s, marked with %s, want %s", result.Text(), meta, want)
+		t.Errorf("posts_list returns %s (error: %t), marked with %s, %v; want the first post, marked with %s", result.Text(), result.IsError, meta, err, want)
 	}
 	if text := client.ReadResource("app://features")[0].Text; !strings.Contains(text, `"stuck":"`+says) || !strings.Contains(text, `"stale":true`) {
 		t.Errorf("the features are %s, want %q in it, %q in it", text, `"stuck":"`+says, `"stale":true`)
@@ -443,7 +443,7 @@ func TestActors(t *testing.T) {
 	client.As(&auth.Identity{Subject: "ada", Issuer: "i"}).CallTool("posts_create", map[string]string{"title": "two"})
 	for i, id := range []*auth.Identity{nil, {Subject: "key-1", AllScopes: true}, {Issuer: "i", Subject: "ada", Client: "app"}} {
 		if status, text := as(t, s, id, "tools/call", "posts_create", fmt.Sprintf(`"name":"posts_create","arguments":{"title":"%d"}`, i)); status != http.StatusOK {
-			t.Fatal(text)
+			t.Fatalf("posts_create returns the status %d: %s; want 200", status, text)
 		}
 	}
 	local, err := user.Current()
@@ -459,7 +459,7 @@ func TestActors(t *testing.T) {
 		actors = append(actors, r.Actor)
 		var cause app.Cause
 		if err := json.Unmarshal(r.Cause, &cause); err != nil || cause.Request == "" || requests[cause.Request] || cause.Tool != "posts_create" || (cause.Traceparent == trace) != (r.Seq == 1) || strings.Contains(string(r.Cause), "title") {
-			t.Errorf("the cause of event %d is %s, want cause.Tool = \"posts_create\", (cause.Traceparent == trace) = %v, no \"title\": %v", r.Seq, r.Cause, r.Seq == 1, err)
+			t.Errorf("the cause of event %d is %s (%v); want a request id of its own, the tool posts_create, the trace %s: %t, and no title", r.Seq, r.Cause, err, trace, r.Seq == 1)
 		}
 		requests[cause.Request] = true
 	}

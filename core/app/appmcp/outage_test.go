@@ -83,7 +83,7 @@ func TestErrorsForClients(t *testing.T) {
 			_, id, _ := strings.Cut(text, "(request ID: ")
 			id, _, _ = strings.Cut(id, ")")
 			if !strings.Contains(text, want) || id == "" || strings.Contains(text, "secret") {
-				t.Errorf("%s: got %s, want %q in it, no \"secret\"", call[1], text, want)
+				t.Errorf(`%s: got %s with the id %q, want %q in it, an id and no "secret"`, call[1], text, id, want)
 			}
 			if line := logged.String(); !strings.Contains(line, "request="+id+" ") || !strings.Contains(line, "secret") {
 				t.Errorf("%s: the log has %s, want %q in it, \"secret\" in it", call[1], line, "request="+id+" ")

@@ -84,7 +84,7 @@ func TestRemoteResources(t *testing.T) {
 				t.Helper()
 				answer := client.send(method, name, params)
 				if strings.Contains(answer, shown) != offered || answer == "" {
-					t.Errorf("offered %t, sessions %t: %s %s: got %s, want strings.Contains(answer, shown) = %v", offered, sessions, method, params, answer, offered)
+					t.Errorf("offered %t, sessions %t: %s %s: got %s, want %q in it: %t", offered, sessions, method, params, answer, shown, offered)
 				}
 			}
 			check("resources/list", "", "", `"app://log"`)

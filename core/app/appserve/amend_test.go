@@ -36,7 +36,7 @@ func TestAmendmentIsTried(t *testing.T) {
 				t.Errorf("by force it says\n%s, want \"weather replay\" in it", out)
 			}
 			if out := must(t, dir, "log", "--type", "app/amended"); out == "" {
-				t.Errorf(`--force recorded nothing: must(t, dir, "log", "--type", "app/amended") = %q, want not ""`, out)
+				t.Errorf(`--force recorded nothing: got %q, want not ""`, out)
 			}
 		})
 	}
@@ -94,7 +94,7 @@ func TestRestoreIsTried(t *testing.T) {
 	must(t, dir, "replay")
 	must(t, dir, "log", "restore", "2", "--reason", "x", "--force")
 	if _, err := run(t, dir, "replay"); err == nil {
-		t.Error("by force it is not restored: err = nil, want an error")
+		t.Error("by force it is not restored: got no error, want one")
 	}
 }
 

@@ -1,5 +1,6 @@
 // Package appserve adds the features of a server to its command line: the commands log, workers,
-// replay, backup and restore, and the flags --data and, for serve, --app-resources.
+// replay, backup and restore, and the flags --data, --snapshot (of mcp and serve) and
+// --app-resources (of serve).
 package appserve
 
 import (

@@ -30,8 +30,10 @@ func TestBackup(t *testing.T) {
 	if left, err := filepath.Glob(file + ".*.tmp"); err != nil || len(left) > 0 {
 		t.Errorf("%q are left, %v, want none", left, err)
 	}
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
-		t.Errorf("%v, %v, want no error", info.Mode(), err)
+	if info, err := os.Stat(file); err != nil {
+		t.Error(err)
+	} else if info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
+		t.Errorf("the mode of the backup is %v, want none for other users", info.Mode())
 	}
 	for _, to := range []string{filepath.Join(t.TempDir(), "new"), filled(t)} {
 		if out := must(t, to, "restore", file); !strings.HasPrefix(out, "Restored 3 events, of 20") || !strings.HasSuffix(out, ", to "+to+". All events and the replayed state are equal.\n") {
@@ -139,7 +141,7 @@ func TestErase(t *testing.T) {
 	}
 	must(t, dir, "log", "map", "2", "--type", "posts/create", "--input", `{"title":"secret two"}`, "--reason", "secret")
 	if found := filesWith(t, dir, "secret"); len(found) == 0 {
-		t.Fatal(`no file has the content: filesWith(t, dir, "secret") is empty`)
+		t.Fatalf(`no file in %s contains "secret", want one before the erasure`, dir)
 	}
 	if _, err := run(t, dir, "log", "erase", "2"); terminal.ExitCode(err) != terminal.ExitUsage {
 		t.Errorf("without --yes, want exit code %v: %v", terminal.ExitUsage, err)
@@ -187,7 +189,7 @@ func TestEraseIsTried(t *testing.T) {
 		t.Errorf("got error %v, want exit code %v, %q in it", err, terminal.ExitFailure, "nothing was erased; erase that event first, or erase the event anyway with --force")
 	}
 	if _, err := run(t, dir, "log", "erase", "1", "--yes", "--force"); err == nil || !strings.HasPrefix(err.Error(), "erased event 1, posts/create, but took no new snapshots: ") {
-		t.Errorf("by force, want %q first: %v", "erased event 1, posts/create, but took no new snapshots: ", err)
+		t.Errorf("by force: got error %v, want one that starts with %q", err, "erased event 1, posts/create, but took no new snapshots: ")
 	}
 	if out := must(t, dir, "log", "show", "1"); !strings.Contains(out, "app/erased") {
 		t.Errorf("the event is %s, want \"app/erased\" in it", out)

@@ -87,7 +87,7 @@ func TestLog(t *testing.T) {
 	out := must(t, dir, "log")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) != 4 || !strings.HasPrefix(lines[0], "1 ") || !strings.Contains(lines[0], "posts/create") || !strings.HasSuffix(lines[0], `{"title":"a"}`) || !strings.HasSuffix(lines[3], `{"name":"<é>"}`) {
-		t.Errorf("the log is\n%s, want four lines with the data of the events", out)
+		t.Errorf("the log is\n%s, want four lines, the first with 1, posts/create and {\"title\":\"a\"}, the last with {\"name\":\"<é>\"}", out)
 	}
 	for args, want := range map[string]string{
 		"": "1 2 3 4", "--after 1": "2 3 4", "--limit 2": "1 2", "--after 1 --limit 1": "2", "--type posts": "1 2 3", "--type posts/create --limit 2": "1 2",
@@ -102,12 +102,12 @@ func TestLog(t *testing.T) {
 			got = append(got, fmt.Sprint(record.Seq))
 		}
 		if strings.Join(got, " ") != want {
-			t.Errorf("log %s shows %v, want strings.Join(got, \" \") = %v", args, got, want)
+			t.Errorf("log %s shows %v, want %s", args, got, want)
 		}
 	}
 	actor := appmcp.Actor(t.Context())
 	if !strings.Contains(lines[0], "  "+actor+" ") || !strings.Contains(lines[3], "  - ") {
-		t.Errorf("the log lacks the actor %s:\n%s, want %q in it, \"  - \" in it", actor, out, "  "+actor+" ")
+		t.Errorf("the log is\n%s\nwant the actor %s in the first line, and - in the last", out, actor)
 	}
 	if out := must(t, dir, "log", "--actor", actor, "--after", "1"); strings.Count(out, "\n") != 2 || strings.Contains(out, "users/invite") {
 		t.Errorf("log --actor %s shows\n%s, want 2 lines, no \"users/invite\"", actor, out)
@@ -124,7 +124,7 @@ func TestLog(t *testing.T) {
 	cmd.SetOut(&shown)
 	cmd.SetErr(&notice)
 	if err := cmd.Execute(); err != nil || shown.String() != "" || notice.String() != "no events of type post\n" {
-		t.Errorf("log --type post: %v, stdout %q, stderr %q, want shown.String() = %q, notice.String() = %q", err, &shown, &notice, "", "no events of type post\n")
+		t.Errorf("log --type post: %v, stdout %q, stderr %q; want no error, nothing, and %q", err, shown.String(), notice.String(), "no events of type post\n")
 	}
 }
 
@@ -177,7 +177,7 @@ func TestAmend(t *testing.T) {
 			add(t, dir, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)}, app.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"z"}`)})
 			var stuck *app.StuckError
 			if _, err := run(t, dir, "replay"); !errors.As(err, &stuck) || stuck.Record.Seq != 2 || !strings.Contains(err.Error(), "weather log skip 2") {
-				t.Fatalf("replay: got %v, want stuck.Record.Seq = 2, \"weather log skip 2\" in it", err)
+				t.Fatalf(`replay: got %v; want event 2 and "weather log skip 2"`, err)
 			}
 			if out := must(t, dir, "log", "show", "2"); !strings.Contains(out, "posts/write") || strings.Contains(out, "amendment") {
 				t.Errorf("the event is shown as\n%s, want \"posts/write\" in it, no \"amendment\"", out)
@@ -211,7 +211,7 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if report.Events != 2 || report.Seconds <= 0 || report.PerSecond <= 0 || !report.Snapshot {
-		t.Errorf("got report %+v, want report.Events = 2, report.Seconds above 0, report.PerSecond above 0", report)
+		t.Errorf("got report %+v, want Events 2, Seconds above 0, PerSecond above 0", report)
 	}
 	client, end := serve(t, dir)
 	defer end()
@@ -249,7 +249,7 @@ func TestSnapshotFlag(t *testing.T) {
 		}
 		if err != nil {
 			if err.Error() != test.want {
-				t.Errorf("%s %s, want err.Error() = %v: %v", test.command, test.args, test.want, err)
+				t.Errorf("%s %s: got the error %v, want %s", test.command, test.args, err, test.want)
 			}
 			continue
 		}
@@ -273,7 +273,7 @@ func editSnapshot(t *testing.T, dir, old, new string, sealed bool) {
 	names, err := store.Names(t.Context(), "snapshot/posts/")
 	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, "/head") })
 	if err != nil || len(names) != 1 {
-		t.Fatalf("%v, %v, want len(names) = 1", names, err)
+		t.Fatalf("got the names %v, %v; want one", names, err)
 	}
 	err = store.Write(t.Context(), func(tx app.Tx) error {
 		document, err := tx.Get(names[0])
@@ -318,10 +318,10 @@ func TestReplayVerifiesSnapshots(t *testing.T) {
 			for _, args := range [][]string{{"replay"}, {"replay", "--json"}} {
 				out, err := run(t, dir, args...)
 				if terminal.ExitCode(err) != terminal.ExitFailure || err.Error() != "wrong snapshots: posts; run weather replay --snapshot to replace them" {
-					t.Errorf("%v, want exit code %v, err.Error() = %q: %v", args, terminal.ExitFailure, "wrong snapshots: posts; run weather replay --snapshot to replace them", err)
+					t.Errorf("%v: got the error %v with exit code %d; want %d and %s", args, err, terminal.ExitCode(err), terminal.ExitFailure, "wrong snapshots: posts; run weather replay --snapshot to replace them")
 				}
 				if len(args) == 1 && !strings.Contains(out, test.says) {
-					t.Errorf("got output %s, want %q in it", out, test.says)
+					t.Errorf("%v: got output %s, want %q in it", args, out, test.says)
 				}
 			}
 			must(t, dir, "replay", "--snapshot")

@@ -109,7 +109,7 @@ func TestRemoteResources(t *testing.T) {
 		d.Flags(cmd)
 		err := cmd.ParseFlags([]string{"--app-resources"})
 		if serves := name == "serve"; d.options.RemoteResources != serves || (err == nil) != serves {
-			t.Errorf("%s: %t, %v, want d.options.RemoteResources = %v, (err == nil) = %v", name, d.options.RemoteResources, err, serves, serves)
+			t.Errorf("%s --app-resources: RemoteResources %t, %v; want %t, and an error only without the flag", name, d.options.RemoteResources, err, serves)
 		}
 	}
 }
@@ -194,10 +194,10 @@ func TestPasswords(t *testing.T) {
 		err := command(d, test.args...).ExecuteContext(t.Context())
 		says := fmt.Sprint(err)
 		if opened != test.want || strings.Contains(says, "secret") || err == nil {
-			t.Errorf("%s: opened %q, got %v, want opened = %v, no \"secret\"", test.args, opened, err, test.want)
+			t.Errorf(`%s: opened %q, got %v; want %q opened, and an error without "secret"`, test.args, opened, err, test.want)
 		}
 		if hint := "WEATHER_DATA_FILE"; test.want == "" && (!strings.Contains(says, hint) || !strings.Contains(says, "PGPASSFILE") || terminal.ExitCode(err) != terminal.ExitUsage) {
-			t.Errorf("%s: got %v, want a usage error with %s and PGPASSFILE", test.args, err, hint)
+			t.Errorf("%s: got %v with exit code %d, want a usage error with %s and PGPASSFILE", test.args, err, terminal.ExitCode(err), hint)
 		}
 	}
 }
@@ -274,7 +274,7 @@ func TestUserData(t *testing.T) {
 		}
 	}
 	if _, err := userData("linux", getenv, func() (string, error) { return "", errors.New("no home") }); err == nil {
-		t.Error("without a home there is one: err = nil, want an error")
+		t.Error("without a home there is one: got no error, want one")
 	}
 }
 
@@ -303,7 +303,7 @@ func TestReadOnly(t *testing.T) {
 	open := func(data string) (*mcp.Server, func() error, error) {
 		d := WithPostgres(New("weather", posts()), func(ctx context.Context, _, _ string, mode app.OpenMode) (app.Store, error) {
 			if mode != app.OpenExisting {
-				t.Error("the log would be created, want app.OpenExisting")
+				t.Errorf("the log is opened with the mode %v, want app.OpenExisting", mode)
 			}
 			return New("weather").existing(ctx, folder)
 		})
@@ -352,13 +352,13 @@ func TestHealth(t *testing.T) {
 		t.Fatal(err)
 	}
 	if unready, degraded := d.Health(); len(unready)+len(degraded) > 0 {
-		t.Errorf("got %q and %q, want len(unready)+no degraded", unready, degraded)
+		t.Errorf("Health() = %q, %q; want nothing unready and nothing degraded", unready, degraded)
 	}
 	add(t, dir, app.Record{Type: "posts/unknown", Data: []byte(`{}`)})
 	mcptest.Connect(t, server).CallTool("posts_list", list{}) // reads the log first
 	unready, degraded := d.Health()
 	if len(unready) > 0 || len(degraded) != 1 || !strings.HasPrefix(degraded[0], "feature posts: ") {
-		t.Errorf("got %q and %q, want no unready, len(degraded) = 1, \"feature posts: \" first", unready, degraded)
+		t.Errorf("Health() = %q, %q; want nothing unready, and the feature posts degraded", unready, degraded)
 	}
 	if err := end(); err != nil {
 		t.Error(err)

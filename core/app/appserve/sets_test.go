@@ -77,7 +77,7 @@ func TestSetsWithout(t *testing.T) {
 	var report amendReport
 	out := must(t, dir, "log", "restore", "1-", "--reason", "x", "--json")
 	if err := json.Unmarshal([]byte(out), &report); err != nil || report.Events != 3 || report.First != 1 || report.Last != 3 || !report.Recorded || report.Before != nil || !sameJSON(report.After.Data, []byte(`{"title":"a"}`)) {
-		t.Errorf("got %s, want report.Events = 3, report.First = 1, report.Last = 3, report.Before = nil: %v", out, err)
+		t.Errorf(`got %s (%v), want 3 events from 1 to 3, recorded, nothing before, and {"title":"a"} after`, out, err)
 	}
 	wantPosts(t, dir, "a, b, c")
 }
@@ -90,14 +90,14 @@ func TestEditField(t *testing.T) {
 	r := app.Record{Type: "t", Version: 1, Data: []byte(`{"gone":1,"old":"<","a":{"b":2,"c":3,"d":4,"f":1.0}}`)}
 	am, ok, err := edits.apply(app.Amendment{Version: 2}, r, nil)
 	if want := `{"a":{"b":{"x":1},"e":4,"f":1.0},"name":"<","new":12345678901234567890}`; err != nil || !ok || !sameJSON(am.Data, []byte(want)) || am.Version != 2 || am.Type != "t" {
-		t.Errorf("got %s: %t, %v, want am.Version = 2, am.Type = \"t\"", am.Data, ok, err)
+		t.Errorf(`got %s: %t, %v, want Version 2, Type "t"`, am.Data, ok, err)
 	}
 	if got := strings.Join(edits.names(), "; "); got != "set a.b; set new; unset gone; unset a.c; rename old=name; rename a.d=e; rename none=x" {
 		t.Errorf("the edits are %s, want %q", got, "set a.b; set new; unset gone; unset a.c; rename old=name; rename a.d=e; rename none=x")
 	}
 	am, ok, err = (&fieldEdits{set: []string{"b=2"}}).apply(app.Amendment{}, r, &app.Amendment{Type: "u", Version: 3, Data: []byte(`{"b":1}`)})
 	if err != nil || !ok || am.Type != "u" || am.Version != 3 || string(am.Data) != `{"b":2}` {
-		t.Errorf("on an amended event: %+v, %v, want am.Type = \"u\", am.Version = 3, string(am.Data) = %q", am, err, `{"b":2}`)
+		t.Errorf(`on an amended event: %+v, %v, want Type "u", Version 3, Data %q`, am, err, `{"b":2}`)
 	}
 }
 
@@ -113,11 +113,14 @@ func TestEraseSet(t *testing.T) {
 				app.Record{Event: app.Event{Actor: "secret"}, Type: "posts/drop", Data: json.RawMessage(`{}`)},
 				app.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"b"}`)})
 			if _, err := run(t, dir, "log", "erase", "1", "--yes"); err == nil {
-				t.Error("event 2 can be applied without event 1: err = nil, want an error")
+				t.Error("event 2 can be applied without event 1: got no error, want one")
 			}
 			args := append([]string{"log", "erase", "--yes"}, strings.Fields(line)...)
-			if out := must(t, dir, append(args, "--dry-run")...); !strings.Contains(out, "Would erase "+want+". Nothing was erased.") || len(filesWith(t, dir, "secret")) == 0 {
+			if out := must(t, dir, append(args, "--dry-run")...); !strings.Contains(out, "Would erase "+want+". Nothing was erased.") {
 				t.Errorf("got output %s, want %q in it", out, "Would erase "+want+". Nothing was erased.")
+			}
+			if len(filesWith(t, dir, "secret")) == 0 {
+				t.Errorf(`after a dry run no file in %s contains "secret", want it kept`, dir)
 			}
 			if out := must(t, dir, args...); !strings.HasPrefix(out, "Erased "+want+".") {
 				t.Errorf("got output %s, want %q first", out, "Erased "+want+".")
@@ -139,10 +142,10 @@ func TestBackupStream(t *testing.T) {
 	dir := filled(t, "a", "secret", "c")
 	var stdout, stderr bytes.Buffer
 	if err := runWith(t, dir, nil, &stdout, &stderr, "backup", "-"); err != nil || !strings.HasPrefix(stderr.String(), "Backed up 3 events to standard output.") {
-		t.Fatalf("got %s, want \"Backed up 3 events to standard output.\" first: %v", &stderr, err)
+		t.Fatalf(`got %s, %v; want output that starts with "Backed up 3 events to standard output.", and no error`, &stderr, err)
 	}
 	if _, err := os.Stat("-"); err == nil {
-		t.Error("there is a file named -: err = nil, want an error")
+		t.Error("there is a file named -: got no error, want one")
 	}
 	old := filepath.Join(t.TempDir(), "old.jsonl.gz")
 	if err := os.WriteFile(old, stdout.Bytes(), 0o600); err != nil {
@@ -159,7 +162,7 @@ func TestBackupStream(t *testing.T) {
 	}
 	var out bytes.Buffer
 	if err := runWith(t, third, &cleaned, &out, &stderr, "restore", "-"); err != nil || !strings.HasPrefix(out.String(), "Restored 4 events, of ") {
-		t.Errorf("got %s, want \"Restored 4 events, of \" first: %v", &out, err)
+		t.Errorf(`got %s, %v; want output that starts with "Restored 4 events, of ", and no error`, &out, err)
 	}
 	wantPosts(t, third, "a, c")
 	if found := filesWith(t, third, "secret"); len(found) > 0 {
@@ -201,7 +204,7 @@ func TestLogCause(t *testing.T) {
 	add(t, dir, app.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"b"}`), Cause: json.RawMessage(`{"event":1,"worker":"posts/digest"}`)})
 	var event struct{ Cause app.Cause }
 	if err := json.Unmarshal([]byte(must(t, dir, "log", "show", "1")), &event); err != nil || event.Cause.Tool != "posts_create" || event.Cause.Request == "" {
-		t.Errorf("the cause is %+v, want event.Cause.Tool = \"posts_create\": %v", event.Cause, err)
+		t.Errorf(`the cause is %+v, want Cause.Tool "posts_create": %v`, event.Cause, err)
 	}
 	if out := must(t, dir, "log", "--json", "--after", "1"); !strings.Contains(out, `"cause":{"event":1,"worker":"posts/digest"}`) {
 		t.Errorf("the log is %s, want %q in it", out, `"cause":{"event":1,"worker":"posts/digest"}`)

@@ -53,13 +53,13 @@ func TestTypes(t *testing.T) {
 	}
 	sample := must(t, dir, "log", "sample", "posts/create", "--limit", "3")
 	if lines := strings.Split(sample, "\n"); len(lines) != 4 || !strings.Contains(lines[0], `"seq":2,`) || !strings.Contains(lines[2], `"data":{"title":"was gone"}`) {
-		t.Errorf("got sample\n%s, want len(lines) = 4, %q in it, %q in it", sample, `"seq":2,`, `"data":{"title":"was gone"}`)
+		t.Errorf("got sample\n%s, want three lines, the first with %s, the third with %s", sample, `"seq":2,`, `"data":{"title":"was gone"}`)
 	}
 	if out := must(t, dir, "log", "sample", "posts/create", "--version", "2"); out != "" {
 		t.Errorf("got sample %s, want %q", out, "")
 	}
 	if _, err := run(t, dir, "log", "sample", "posts/create", "--limit", "0"); err == nil {
-		t.Error("got no error for limit 0: err = nil, want an error")
+		t.Error("limit 0: got no error, want one")
 	}
 	if after := contents(t, dir); after != before {
 		t.Errorf("got files\n%swant\n%s", after, before)
@@ -134,7 +134,7 @@ func TestTypesWithoutLog(t *testing.T) {
 	} {
 		d := WithPostgres(New("weather", posts()), func(_ context.Context, _, _ string, mode app.OpenMode) (*app.Memory, error) {
 			if mode != app.OpenExisting {
-				t.Error("the log would be created, want app.OpenExisting")
+				t.Errorf("the log is opened with the mode %v, want app.OpenExisting", mode)
 			}
 			return nil, test.err
 		})

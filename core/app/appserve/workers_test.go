@@ -78,7 +78,7 @@ func removed(t *testing.T, dir string) {
 		t.Errorf("got error %v, output\n%s, want %q in it", err, out, `"unknown": true`)
 	}
 	if _, err := said("workers", "retry", "posts/digest", "--all"); err == nil || err.Error() != "worker posts/digest was renamed or removed; the workers are: none" {
-		t.Errorf("got error %v, want err.Error() = %q", err, "worker posts/digest was renamed or removed; the workers are: none")
+		t.Errorf("got error %v, want %s", err, "worker posts/digest was renamed or removed; the workers are: none")
 	}
 }
 

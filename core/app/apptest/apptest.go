@@ -3,8 +3,10 @@
 //	client := apptest.Serve(t, posts.Feature())
 //	client.Given("posts_create", posts.Create{Title: "Hello"})
 //	client.CheckTool(t, "posts_get", mcptest.Example{
-//		Input:  posts.Get{ID: "id1"},
-//		Output: posts.Post{ID: "id1", Title: "Hello"},
+//		Input: posts.Get{ID: "id1"},
+//		Output: posts.Post{
+//			ID: "id1", Seq: 1, Title: "Hello", CreatedAt: apptest.Time(1), UpdatedAt: apptest.Time(1),
+//		},
 //	})
 //
 // When the test ends, its log is replayed, from the first event and from a snapshot. The test fails
@@ -184,11 +186,12 @@ func (c *Client) Given(tool string, input any) {
 	}
 }
 
-// Work makes the workers call their periodic methods once, and handle all events. It fails the test
-// if a worker fails.
-func (c *Client) Work(ctx context.Context) {
+// Work makes the workers with the given names, such as posts/digest, call their periodic methods
+// once, and handle all events. Without names, all workers do so. It fails the test if a worker
+// fails.
+func (c *Client) Work(ctx context.Context, names ...string) {
 	c.t.Helper()
-	if err := c.App.WorkOnce(ctx); err != nil {
+	if err := c.App.WorkOnce(ctx, names...); err != nil {
 		c.t.Errorf("run the workers: %v", err)
 	}
 }

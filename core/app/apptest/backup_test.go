@@ -96,7 +96,7 @@ func testBackupWhileWriting(t *testing.T, path string) {
 	all := records(t, s)
 	for i, backup := range restored {
 		if !bytes.HasPrefix(all, backup) {
-			t.Errorf("backup %d differs from the log, want its beginning", i)
+			t.Errorf("backup %d has %d bytes that differ from the beginning of the log", i, len(backup))
 		}
 	}
 }
@@ -160,7 +160,7 @@ func TestKilledRestore(t *testing.T) {
 		c.end(t)
 	}
 	if !bytes.Equal(records(t, s), want) {
-		t.Errorf("the last restore is not complete: records(t, s) = %s, want %s", records(t, s), want)
+		t.Errorf("the last restore is not complete: got %s, want %s", records(t, s), want)
 	}
 }
 
@@ -213,7 +213,7 @@ func testEraseWhileWriting(t *testing.T, path string) {
 	want := fmt.Sprintf(`{"tally":{"count":%d,"sum":0,`, last-6) // without the erased events, and their records
 	for state := range states {
 		if len(states) != 1 || !bytes.HasPrefix([]byte(state), []byte(want)) {
-			t.Errorf("a process has the state %s, want %s", state, want)
+			t.Errorf("the processes have %d states, one of them %s; want one that starts with %s", len(states), state, want)
 		}
 	}
 	files, err := filepath.Glob(path + "*")
@@ -221,8 +221,10 @@ func testEraseWhileWriting(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		if text, err := os.ReadFile(file); err != nil || bytes.Contains(text, secret) {
-			t.Errorf("%s has the content; %v, want no error", filepath.Base(file), err)
+		if text, err := os.ReadFile(file); err != nil {
+			t.Error(err)
+		} else if bytes.Contains(text, secret) {
+			t.Errorf("%s contains %q, want it erased", filepath.Base(file), secret)
 		}
 	}
 }

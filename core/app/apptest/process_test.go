@@ -239,7 +239,7 @@ func testKilledWriters(t *testing.T, path string) {
 	}
 	for _, n := range answered {
 		if r := byName[n.Name]; r.Seq != n.Seq || r.ID != n.ID {
-			t.Errorf("%+v was answered, and the log has %+v, want r.Seq = %v, r.ID = %v", n, r.Event, n.Seq, n.ID)
+			t.Errorf("%+v was answered, and the log has %+v, want Seq %v, ID %v", n, r.Event, n.Seq, n.ID)
 		}
 	}
 	t.Logf("%d commands answered, %d in the log", len(answered), seq)
@@ -250,7 +250,7 @@ func testKilledWriters(t *testing.T, path string) {
 		c.end(t)
 	}
 	if len(slices.Compact(states)) != 1 || !strings.Contains(states[0], fmt.Sprintf(`"count":%d`, seq)) {
-		t.Errorf("the processes have different states, or not those of %d events, want len(slices.Compact(states)) = 1", seq)
+		t.Errorf("the states of the processes are %.200q, want the same with the count %d", states, seq)
 	}
 }
 
@@ -337,6 +337,6 @@ func testFourProcesses(t *testing.T, path string, calls int, meanwhile func()) {
 	}
 	want := fmt.Sprintf(`"count":%d,"sum":%d`, 64*calls, 4*calls*(15*16/2))
 	if len(slices.Compact(states)) != 1 || !strings.Contains(states[0], want) {
-		t.Errorf("the states are %.200s, and not %s, want len(slices.Compact(states)) = 1, %q in it", states, want, want)
+		t.Errorf("the states of the processes are %.200q, want the same with %s", states, want)
 	}
 }

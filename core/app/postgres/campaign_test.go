@@ -380,7 +380,7 @@ func TestCopyIsInterrupted(t *testing.T) {
 		r.p.losesAnswer.Store(0)
 		last, lastErr := to.Last(t.Context())
 		if lastErr != nil || (last > 0) != (err == nil) {
-			t.Errorf("copy %d returned %v, and has %d events, want (last > 0) = %v", n, err, last, err == nil)
+			t.Errorf("copy %d returned %v, and has %d events (%v); want events only without an error", n, err, last, lastErr)
 		}
 		r.after("log copy", nil)
 	}
@@ -402,7 +402,7 @@ func interruptCopy(t *testing.T, backup *app.Memory, events int64, lose func(*pr
 	last, lastErr := r.two.Last(t.Context())
 	old, oldErr := r.two.Get(t.Context(), "old")
 	if complete := last == events && string(old) == "1"; lastErr != nil || oldErr != nil || !complete && (last > 0 || old != nil) || complete != (err == nil) && !errors.Is(err, app.ErrOutcomeUnknown) {
-		t.Errorf("message %d: the copy returned %v, and the log has %d events and the document %q; %v, %v, want no error", n, err, last, old, lastErr, oldErr)
+		t.Errorf(`message %d: the copy returned %v, and the log has %d events and the document %q; %v, %v; want all of it without an error, or nothing`, n, err, last, old, lastErr, oldErr)
 	}
 	r.after(fmt.Sprintf("copy, message %d", n), nil)
 	r.check()

@@ -213,7 +213,7 @@ func TestBigWrite(t *testing.T) {
 				}
 			}
 			if names, err := tx.Names("a/"); last != events || len(names) != events-1 || err != nil {
-				t.Errorf("%d events, %d names, want last = %v, len(names) = %v: %v", last, len(names), events, events-1, err)
+				t.Errorf("%d events and %d names, %v; want %d and %d", last, len(names), err, events, events-1)
 			}
 			return end(tx)
 		})
@@ -292,7 +292,7 @@ func (o *outcomes) check(t testing.TB, s *Store) {
 	}
 	t.Logf("%d events; %d answered, %d failed, %d unknown", last, len(o.answered), len(o.failed), len(o.unknown))
 	if len(o.answered) == 0 {
-		t.Error("no write was answered: o.answered is empty")
+		t.Error("no write was answered, want at least one")
 	}
 }
 

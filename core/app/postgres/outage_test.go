@@ -84,7 +84,7 @@ func TestMarked(t *testing.T) {
 		err := marked(fmt.Errorf("write: %w", &pgconn.PgError{Code: code}))
 		for _, kind := range []error{app.ErrFull, app.ErrUnavailable} {
 			if errors.Is(err, kind) != (kind == want) {
-				t.Errorf("%s: got %v, want errors.Is(err, kind) = %v", code, err, kind == want)
+				t.Errorf("%s: got %v, want %v: %t", code, err, kind, kind == want)
 			}
 		}
 	}
@@ -170,7 +170,7 @@ func TestFullDatabase(t *testing.T) {
 	}
 	time.Sleep(2500 * time.Millisecond) // two probes
 	if got := a.Health().Store; got != "full" || strings.Count(log.String(), "\n") != 1 {
-		t.Errorf("health %q, log:\n%s, want got = \"full\", strings.Count(log.String(), \"\n\") = 1", got, log)
+		t.Errorf("health %q, log:\n%s\nwant \"full\" and one line", got, log)
 	}
 	admin(t, address, "DROP FUNCTION "+schema+".refuse() CASCADE")
 	waitFor(t, "the store works", func() bool { return a.Health().Store == "" })

@@ -23,7 +23,7 @@ func TestSuspended(t *testing.T) {
 		fmt.Fprintln(in)
 		var id string
 		if !out.Scan() {
-			t.Fatal("the child has ended")
+			t.Fatalf("the child has ended: %v", out.Err())
 		} else if _, err := fmt.Sscan(out.Text(), &id, &seq); err != nil {
 			t.Fatal(out.Text(), err)
 		}

@@ -76,11 +76,11 @@ func TestOddFiles(t *testing.T) {
 				s.Close()
 			}
 			if err == nil || s != nil && test.want != "" || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) && s == nil {
-				t.Fatalf("got error %v, want %q in it", err, test.want)
+				t.Fatalf("Open(%s) = %v, %v; want no store and an error that contains %q and the path", path, s, err, test.want)
 			}
 			t.Log(err)
 			if after, _ := os.ReadFile(path); string(after) != string(before) {
-				t.Errorf("the file has changed: string(after) = %q, want %q", string(after), string(before))
+				t.Errorf("the file has changed: got %q, want %q", string(after), string(before))
 			}
 		})
 	}
@@ -154,7 +154,7 @@ func TestOpenAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 	if left, _ := filepath.Glob(path + "-*"); len(left) != 2 {
-		t.Errorf("other files: %q, want len(left) = 2", left)
+		t.Errorf("the other files are %q, want two", left)
 	}
 }
 
@@ -242,7 +242,7 @@ func TestScrub(t *testing.T) {
 		}
 	}
 	if found := filesWith(t, dir, "secret"); len(found) == 0 {
-		t.Fatal(`no file has the content: filesWith(t, dir, "secret") is empty`)
+		t.Fatalf(`no file in %s contains "secret", want one before the erasure`, dir)
 	}
 	err = s.Write(t.Context(), func(tx app.Tx) error {
 		names, err := tx.Names("")
@@ -444,14 +444,14 @@ func TestMigrate(t *testing.T) {
 			want := storetest.Record(r.Seq)
 			actors = append(actors, r.Actor)
 			if r.ID != want.ID || string(r.Data) != string(want.Data) || r.Time != want.Time {
-				t.Errorf("got %+v, want r.ID = %v, string(r.Data) = %v, r.Time = %v", r, want.ID, string(want.Data), want.Time)
+				t.Errorf("got %+v, want ID %v, Data %v, Time %v", r, want.ID, string(want.Data), want.Time)
 			}
 		}
 		if got := strings.Join(actors, ","); got != ",,,ada" {
 			t.Errorf("the actors are %s, want \",,,ada\"", got)
 		}
 		if names, err := s.Names(t.Context(), ""); err != nil || strings.Join(names, " ") != "amended amendment/0000000000000000002" {
-			t.Errorf("the documents are %q, want strings.Join(names, \" \") = \"amended amendment/0000000000000000002\": %v", names, err)
+			t.Errorf("the documents are %q, %v; want amended and amendment/0000000000000000002", names, err)
 		}
 		if am, err := app.NewAdmin(s, app.Options{}).FindAmendment(t.Context(), 2); err != nil || am == nil || !am.Skip {
 			t.Errorf("the amendment is %+v, want a value: %v", am, err)

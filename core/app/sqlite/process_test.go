@@ -273,8 +273,11 @@ func TestHeld(t *testing.T) {
 	}
 	threads, files := leftovers()
 	t.Logf("%d calls: %d threads and %d files before, %d and %d after", calls, threadsBefore, filesBefore, threads, files)
-	if threads > threadsBefore+10 || files > filesBefore+2 {
-		t.Error("cancelled writes leave threads or files behind; want threads <= threadsBefore+10 and files <= filesBefore+2")
+	if threads > threadsBefore+10 {
+		t.Errorf("cancelled writes leave %d threads, want at most 10 more than the %d before", threads, threadsBefore)
+	}
+	if files > filesBefore+2 {
+		t.Errorf("cancelled writes leave %d open files, want at most 2 more than the %d before", files, filesBefore)
 	}
 
 	s.timeout = 10 * time.Millisecond
@@ -331,7 +334,7 @@ func TestKill(t *testing.T) {
 			}
 		}
 		if cmd.Wait(); i <= doomed {
-			t.Fatalf("the process ended early: i = %v, want more than %v", i, doomed)
+			t.Fatalf("the process ended early: got %v, want more than %v", i, doomed)
 		}
 		s := open(t, path)
 		last, err := s.Last(t.Context())

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,7 @@ type OAuth struct {
 	program                   string
 	issuers, audience, scopes []string
 	jwks                      string
+	serve                     *cobra.Command
 }
 
 // New returns the extension for a program.
@@ -38,9 +40,10 @@ func (o *OAuth) Flags(cmd *cobra.Command) {
 	cmd.Long += `
 
 With --oauth-issuer or ` + o.variable("issuer") + `, callers must send a bearer token (OAuth 2.1) of that issuer, or an API key.
-The audience of a token must be --public-url, or the URL that serve listens on.`
+The audience of a token must be --oauth-audience, by default --public-url or the URL that serve listens on.`
 	cmd.Example += "\n  " + o.program + " serve --oauth-issuer https://login.example.com --public-url https://mcp.example.com/mcp"
 	flags := cmd.Flags()
+	o.serve = cmd
 	flags.StringArrayVar(&o.issuers, "oauth-issuer", nil, "accepted issuer of tokens, exactly as in their iss claim, such as https://login.example.com; may be repeated (default $"+o.variable("issuer")+")")
 	flags.StringVar(&o.jwks, "oauth-jwks", "", "URL of the issuer's JWKS, if its metadata does not have it (default $"+o.variable("jwks")+")")
 	flags.StringArrayVar(&o.audience, "oauth-audience", nil, "accepted audience of tokens, instead of the public URL; may be repeated (default $"+o.variable("audience")+")")
@@ -88,33 +91,43 @@ func (o *OAuth) Gate(resource string, log *slog.Logger) (gate auth.Gate, pages m
 }
 
 func (o *OAuth) options(resource string) (options token.Options, err error) {
-	jwks := cmp.Or(o.jwks, strings.TrimSpace(os.Getenv(o.variable("jwks"))))
+	var given []string
+	if o.serve.Flags().Changed("oauth-jwks") {
+		given = []string{o.jwks}
+	}
+	jwks, jwksErr := o.text(given, "jwks")
 	issuers, issuersErr := o.list(o.issuers, "issuer")
 	audience, audienceErr := o.list(o.audience, "audience")
 	required, requiredErr := o.list(o.scopes, "scopes")
 	options = token.Options{Resource: resource, JWKS: jwks, Issuers: issuers, Audience: audience, Required: required}
-	return options, cmp.Or(issuersErr, audienceErr, requiredErr)
+	return options, cmp.Or(jwksErr, issuersErr, audienceErr, requiredErr)
 }
 
 func (o *OAuth) variable(flag string) string { return project.Variable(o.program, "oauth_"+flag) }
 
 // list returns the values of a flag, or of its environment variable, separated by spaces or commas.
-// It is nil if neither is set. A value that is set but empty is an error, because the operator
-// expects a check.
-func (o *OAuth) list(values []string, flag string) (all []string, err error) {
+// It is nil if neither is set.
+func (o *OAuth) list(values []string, flag string) ([]string, error) {
+	given, err := o.text(values, flag)
+	return slices.Collect(strings.FieldsFuncSeq(given, isSeparator)), err
+}
+
+// text returns the values of a flag, separated by spaces, or its environment variable. It is empty
+// if neither is set. A value that is set but empty is an error, because the operator expects a
+// check.
+func (o *OAuth) text(values []string, flag string) (given string, err error) {
 	given, name := strings.Join(values, " "), "--oauth-"+flag
 	if len(values) == 0 {
 		name = o.variable(flag)
 		var ok bool
 		if given, ok = os.LookupEnv(name); !ok {
-			return nil, nil
+			return "", nil
 		}
 	}
-	for text := range strings.FieldsFuncSeq(given, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' || r == '\n' }) {
-		all = append(all, text)
+	if given = strings.TrimFunc(given, isSeparator); given == "" {
+		return "", terminal.Usagef("%s is empty; set a value, or omit it", name)
 	}
-	if all == nil {
-		return nil, terminal.Usagef("%s is empty; set a value, or omit it", name)
-	}
-	return all, nil
+	return given, nil
 }
+
+func isSeparator(r rune) bool { return strings.ContainsRune(" ,\t\n", r) }

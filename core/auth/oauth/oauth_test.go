@@ -39,7 +39,7 @@ func TestFlags(t *testing.T) {
 	other := &cobra.Command{Use: "mcp"}
 	o.Flags(other)
 	if other.HasFlags() {
-		t.Error("mcp has flags for tokens, which it has no use for: other.HasFlags() = true, want false")
+		t.Error("HasFlags() of the command mcp = true, want false: it has no use for tokens")
 	}
 	cmd := &cobra.Command{Use: "serve"}
 	o.Flags(cmd)
@@ -49,43 +49,46 @@ func TestFlags(t *testing.T) {
 			t.Fatalf("serve has no --%s", name)
 		}
 		if variable := "MY_NOTES_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")); !strings.HasSuffix(f.Usage, "(default $"+variable+")") {
-			t.Errorf("--%s does not name: f.Usage = %q, want the suffix %q (variable: %q)", name, f.Usage, "(default $"+variable+")", variable)
+			t.Errorf("--%s does not name: got %q, want the suffix %q (variable: %q)", name, f.Usage, "(default $"+variable+")", variable)
 		}
 	}
 	if len(o.Commands()) > 0 {
-		t.Errorf("there are commands: o.Commands() = %+v, want it empty", o.Commands())
+		t.Errorf("Commands() = %+v, want none", o.Commands())
 	}
 	end, err := o.Open(t.Context(), nil, nil)
-	if err != nil || end() != nil {
-		t.Error("it does not open and close; want no error and no error")
+	if err != nil {
+		t.Fatalf("Open() = %v, want no error", err)
+	}
+	if err := end(); err != nil {
+		t.Errorf("close = %v, want no error", err)
 	}
 }
 
 // Without an issuer it is off, and incomplete options are refused with a remedy.
 func TestOff(t *testing.T) {
 	if gate, pages, err := serve(t).Gate(resource, slog.Default()); gate != nil || pages != nil || err != nil {
-		t.Errorf("got %v, %v and %v; want gate == nil and pages == nil and no error", gate, pages, err)
+		t.Errorf("Gate() = %v, %v, %v; want no gate, no pages and no error", gate, pages, err)
 	}
 	if way := serve(t).SetupHint(); !strings.Contains(way, "--oauth-issuer") || !strings.Contains(way, "MY_NOTES_OAUTH_ISSUER") {
-		t.Errorf(`the way to have it is: %s; want way containing "--oauth-issuer" and way containing "MY_NOTES_OAUTH_ISSUER"`, way)
+		t.Errorf(`the way to have it is: %s; want way containing "--oauth-issuer" and "MY_NOTES_OAUTH_ISSUER"`, way)
 	}
 	for _, args := range [][]string{{"--oauth-jwks", "https://a/b"}, {"--oauth-audience", "x"}, {"--oauth-scopes", "x"}} {
 		gate, _, err := serve(t, args...).Gate(resource, slog.Default())
 		if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), "--oauth-issuer") || !strings.Contains(err.Error(), "MY_NOTES_OAUTH_ISSUER") {
-			t.Errorf(`%v gives %v and %v; want gate == nil and terminal.ExitCode(err) == %v and err containing "--oauth-issuer" and err containing "MY_NOTES_OAUTH_ISSUER"`, args, gate, err, terminal.ExitUsage)
+			t.Errorf(`%v: Gate() = %v, %v; want no gate and an error with exit code %d that names --oauth-issuer and MY_NOTES_OAUTH_ISSUER`, args, gate, err, terminal.ExitUsage)
 		}
 	}
 	gate, _, err := serve(t, "--oauth-issuer", "https://login.example.com").Gate("", slog.Default())
 	if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), "--public-url") {
-		t.Errorf(`an address that is not known gives %v and %v; want gate == nil and terminal.ExitCode(err) == %v and err containing "--public-url"`, gate, err, terminal.ExitUsage)
+		t.Errorf("without a known address: Gate() = %v, %v; want no gate and an error with exit code %d that names --public-url", gate, err, terminal.ExitUsage)
 	}
 	gate, _, err = serve(t, "--oauth-issuer", "http://login.example.com").Gate(resource, slog.Default())
 	if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), "https") {
-		t.Errorf(`an issuer without https gives %v and %v; want gate == nil and terminal.ExitCode(err) == %v and err containing "https"`, gate, err, terminal.ExitUsage)
+		t.Errorf("an issuer without https: Gate() = %v, %v; want no gate and an error with exit code %d that names https", gate, err, terminal.ExitUsage)
 	}
 	gate, _, err = serve(t, "--oauth-issuer", "127.0.0.1:9191").Gate(resource, slog.Default())
 	if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), `"127.0.0.1:9191": must be an absolute URL`) || !strings.Contains(err.Error(), "https://login.example.com") {
-		t.Errorf(`an issuer without a scheme gives %v and %v; want gate == nil and terminal.ExitCode(err) == %v and err containing "\"127.0.0.1:9191\": must be an absolute URL" and err containing "https://login.example.com"`, gate, err, terminal.ExitUsage)
+		t.Errorf(`an issuer without a scheme: Gate() = %v, %v; want no gate and an error with exit code %d that contains "\"127.0.0.1:9191\": must be an absolute URL" and names https://login.example.com`, gate, err, terminal.ExitUsage)
 	}
 }
 
@@ -102,8 +105,10 @@ func TestSaysNothing(t *testing.T) {
 		{[]string{"--oauth-issuer", " ,"}, "", "--oauth-issuer"},
 		{[]string{"--oauth-issuer", login, "--oauth-scopes", ""}, "", "--oauth-scopes"},
 		{[]string{"--oauth-issuer", login, "--oauth-audience", ""}, "", "--oauth-audience"},
+		{[]string{"--oauth-issuer", login, "--oauth-jwks", ""}, "", "--oauth-jwks"},
 		{nil, "MY_NOTES_OAUTH_ISSUER", "MY_NOTES_OAUTH_ISSUER"},
 		{[]string{"--oauth-issuer", login}, "MY_NOTES_OAUTH_SCOPES", "MY_NOTES_OAUTH_SCOPES"},
+		{[]string{"--oauth-issuer", login}, "MY_NOTES_OAUTH_JWKS", "MY_NOTES_OAUTH_JWKS"},
 	} {
 		t.Run(strings.Join(append(test.args, test.name), " "), func(t *testing.T) {
 			if test.name != "" {
@@ -111,7 +116,7 @@ func TestSaysNothing(t *testing.T) {
 			}
 			gate, _, err := serve(t, test.args...).Gate(resource, slog.Default())
 			if gate != nil || terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("got %v and %v; want gate == nil and terminal.ExitCode(err) == %v and err containing %q", gate, err, terminal.ExitUsage, test.says)
+				t.Errorf("Gate() = %v, %v; want no gate and an error with exit code %d that contains %q", gate, err, terminal.ExitUsage, test.says)
 			}
 		})
 	}
@@ -175,11 +180,11 @@ func TestGate(t *testing.T) {
 			r.Header.Set("Authorization", "Bearer "+sign(test.audience))
 			id, err := gate.Authenticate(r)
 			if err != nil || id.Subject != "ann" {
-				t.Errorf(`got %v and %v; want no error and id.Subject == "ann"`, id, err)
+				t.Errorf(`got %v and %v; want no error and Subject "ann"`, id, err)
 			}
 			r.Header.Set("Authorization", "Bearer "+sign("other"))
 			if id, err := gate.Authenticate(r); err == nil || id != nil {
-				t.Errorf("a token for another gives %v and %v; want an error and id == nil", id, err)
+				t.Errorf("a token for another resource: Authenticate() = %v, %v; want nobody and an error", id, err)
 			}
 			checkPages(t, gate, pages, issuer.URL)
 		})
@@ -190,7 +195,7 @@ func TestGate(t *testing.T) {
 func checkPages(t *testing.T, gate auth.Gate, pages map[string]http.Handler, issuer string) {
 	t.Helper()
 	if len(pages) != 2 || !strings.Contains(gate.Challenge("", nil), token.WellKnown+"/mcp") {
-		t.Errorf(`there are the pages %v, and the challenge %s; want len(pages) == 2 and gate.Challenge("", nil) containing token.WellKnown+"/mcp"`, pages, gate.Challenge("", nil))
+		t.Errorf("the pages are %v, and the challenge %s; want two pages, and %s in the challenge", pages, gate.Challenge("", nil), token.WellKnown+"/mcp")
 	}
 	for _, path := range []string{token.WellKnown, token.WellKnown + "/mcp"} {
 		answer := httptest.NewRecorder()

@@ -24,7 +24,7 @@ func TestPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := g.issuers[name].metadataURLs(); !slices.Equal(got, want) {
-			t.Errorf("%s: g.issuers[name].metadataURLs() = %q, want %q", name, got, want)
+			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestReadKeys(t *testing.T) {
 		set, err := parseKeys([]byte(test.text))
 		if test.say != "" {
 			if err == nil || !strings.Contains(err.Error(), test.say) {
-				t.Errorf("%.60s: got %v; want err containing %q", test.text, err, test.say)
+				t.Errorf("%.60s: got %v; want an error containing %q", test.text, err, test.say)
 			}
 			continue
 		}
@@ -119,7 +119,7 @@ func TestReadKeys(t *testing.T) {
 			ids = append(ids, k.id)
 		}
 		if got := strings.Join(ids, " "); got != test.ids {
-			t.Errorf(`strings.Join(ids, " ") = %q, want %q (test.text: %q)`, got, test.ids, test.text)
+			t.Errorf("the keys of %.60q are %q, want %q", test.text, got, test.ids)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func TestRedirects(t *testing.T) {
 			t.Errorf("%s: got %v", path, err)
 		}
 		if id, err := g.Authenticate(request(s.sign(t, nil, claimSet(map[string]any{"iss": here.URL})))); (err == nil && id != nil) != (say == "") {
-			t.Errorf("%s: (err == nil && id != nil) = %v, want %v (id: %+v) (err: %v)", path, (err == nil && id != nil), (say == ""), id, err)
+			t.Errorf("%s: Authenticate() = %+v, %v; want it accepted: %t", path, id, err, say == "")
 		}
 	}
 	secure := httptest.NewTLSServer(http.RedirectHandler(here.URL+"/keys", http.StatusFound))
@@ -157,6 +157,6 @@ func TestRedirects(t *testing.T) {
 	w := newWorld(t)
 	g := w.gate(t, func(o *Options) { o.JWKS, o.Client = secure.URL, secure.Client() })
 	if err := g.Prefetch(t.Context()); err == nil || !strings.Contains(err.Error(), "another host") {
-		t.Errorf(`from https to http: got %v; want err containing "another host"`, err)
+		t.Errorf(`from https to http: got %v; want an error containing "another host"`, err)
 	}
 }

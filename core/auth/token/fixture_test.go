@@ -233,6 +233,6 @@ func refusedAs(t testing.TB, id *auth.Identity, err error, why, message string) 
 	t.Helper()
 	refusal := (*auth.Refusal)(nil)
 	if id != nil || !errors.As(err, &refusal) || refusal.Code != why || !strings.Contains(refusal.Message, message) {
-		t.Errorf("got %+v and %v (%T), not the refusal %s because of %q; want id == nil and errors.As(err, &refusal) and refusal.Code == %q and refusal.Message containing %q", id, err, err, why, message, why, message)
+		t.Errorf("got %+v and %v (%T), want nobody and the refusal %s with a message containing %q", id, err, err, why, message)
 	}
 }

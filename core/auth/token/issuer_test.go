@@ -17,7 +17,7 @@ func isFault(t *testing.T, id *auth.Identity, err error, message string) {
 	t.Helper()
 	refusal := (*auth.Refusal)(nil)
 	if id != nil || err == nil || errors.As(err, &refusal) || !strings.Contains(err.Error(), message) {
-		t.Errorf("got %v and %v (%T), not a fault because of %q; want id == nil and !errors.As(err, &refusal) and err containing %q", id, err, err, message, message)
+		t.Errorf("got %v and %v (%T), want nobody and an error that is no refusal and contains %q", id, err, err, message)
 	}
 }
 
@@ -47,7 +47,7 @@ func TestRotation(t *testing.T) {
 		id, err := enter(one)
 		refusedAs(t, id, err, "invalid_token", "not signed")
 		if n := w.times(jwksURL); n != 3 {
-			t.Errorf("the keys were fetched: w.times(jwksURL) = %v, want 3", n)
+			t.Errorf("the keys were fetched: got %v, want 3", n)
 		}
 	})
 }
@@ -83,7 +83,7 @@ func TestUnknownKIDs(t *testing.T) {
 			time.Sleep(minInterval / 10)
 		}
 		if n := w.times(jwksURL); n != 10 {
-			t.Errorf("in %v the keys were fetched: w.times(jwksURL) = %v, want 10", 10*minInterval, n)
+			t.Errorf("in %v the keys were fetched: got %v, want 10", 10*minInterval, n)
 		}
 	})
 }
@@ -114,7 +114,7 @@ func TestOneFlight(t *testing.T) {
 		close(w.wait)
 		all.Wait()
 		if n := w.times(jwksURL); n != 1 {
-			t.Errorf("the keys were fetched: w.times(jwksURL) = %v, want 1", n)
+			t.Errorf("the keys were fetched: got %v, want 1", n)
 		}
 	})
 }
@@ -136,7 +136,7 @@ func TestBackground(t *testing.T) {
 		enter()
 		synctest.Wait()
 		if n := w.times(jwksURL); n != 1 {
-			t.Errorf("keys that are not old were fetched: w.times(jwksURL) = %v, want 1", n)
+			t.Errorf("keys that are not old were fetched: got %v, want 1", n)
 		}
 		time.Sleep(time.Second)
 		w.set(func() { w.wait = make(chan struct{}) })
@@ -145,13 +145,13 @@ func TestBackground(t *testing.T) {
 			enter()
 		}
 		if took := time.Since(begin); took != 0 {
-			t.Errorf("they wait: time.Since(begin) = %v, want 0", took)
+			t.Errorf("they waited %v, want 0", took)
 		}
 		synctest.Wait()
 		close(w.wait)
 		synctest.Wait()
 		if n := w.times(jwksURL); n != 2 {
-			t.Errorf("old keys were fetched: w.times(jwksURL) = %v, want 2", n)
+			t.Errorf("old keys were fetched: got %v, want 2", n)
 		}
 	})
 }
@@ -182,7 +182,7 @@ func TestIdle(t *testing.T) {
 				t.Errorf("an issuer that does not answer: %v", err)
 			}
 			if took := time.Since(begin); took != wait {
-				t.Errorf("it took: time.Since(begin) = %v, want %v", took, wait)
+				t.Errorf("it took %v, want %v", took, wait)
 			}
 			time.Sleep(minInterval)
 		}
@@ -211,7 +211,7 @@ func TestDown(t *testing.T) {
 			synctest.Wait()
 		}
 		if n := w.times(jwksURL); n > 24*60 {
-			t.Errorf("in a day the keys were fetched: w.times(jwksURL) = %v, want at most %v", n, 24*60)
+			t.Errorf("in a day the keys were fetched: got %v, want at most %v", n, 24*60)
 		}
 		id, err := enter(two) // it may be a good one, for all we know
 		isFault(t, id, err, "the issuer is down")
@@ -224,7 +224,7 @@ func TestDown(t *testing.T) {
 			isFault(t, id, err, "the issuer is down")
 		}
 		if again := w.times(jwksURL); again != n {
-			t.Errorf("an issuer that is down is asked: w.times(jwksURL) = %v, want %v (again-n: %v)", again, n, again-n)
+			t.Errorf("an issuer that is down is asked: got %v, want %v (again-n: %v)", again, n, again-n)
 		}
 		w.set(func() { w.down = false })
 		time.Sleep(minInterval)
@@ -244,7 +244,7 @@ func TestNoAnswer(t *testing.T) {
 		id, err := w.gate(t, nil).Authenticate(request(one.sign(t, nil, claimSet(nil))))
 		isFault(t, id, err, "deadline")
 		if took := time.Since(begin); took != fetchTimeout {
-			t.Errorf("it took: time.Since(begin) = %v, want %v", took, fetchTimeout)
+			t.Errorf("it took %v, want %v", took, fetchTimeout)
 		}
 	})
 }

@@ -32,7 +32,7 @@ func TestNew(t *testing.T) {
 		o := Options{Resource: resource, Issuers: []string{login}}
 		change(&o)
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("got %v, not %q; want err containing %q", err, say, say)
+			t.Errorf("New() = %v, want an error containing %q", err, say)
 		}
 	}
 	for _, host := range []string{"localhost", "127.0.0.1:8181", "[::1]:8181"} {
@@ -118,20 +118,26 @@ func TestMetadata(t *testing.T) {
 		"resource": resource, "authorization_servers": []any{login}, "scopes_supported": []any{"mcp", "notes:read"}, "bearer_methods_supported": []any{"header"},
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %s: reflect.DeepEqual(got, want) = false, want true", answer.Body)
+		t.Errorf("the page is %s, want %v", answer.Body, want)
 	}
 	head := answer.Result().Header
 	if answer.Code != 200 || head.Get("Content-Type") != "application/json" || head.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(head.Get("Cache-Control"), "max-age=") {
-		t.Errorf(`it comes with %d %v; want answer.Code == 200 and head.Get("Content-Type") == "application/json" and head.Get("Access-Control-Allow-Origin") == "*" and head.Get("Cache-Control") containing "max-age="`, answer.Code, head)
+		t.Errorf("it comes with %d %v; want 200, Content-Type application/json, Access-Control-Allow-Origin * and a Cache-Control with max-age=", answer.Code, head)
 	}
 	for method, want := range map[string]int{"HEAD": 200, "OPTIONS": 204, "POST": 405, "PUT": 405, "DELETE": 405} {
 		answer := httptest.NewRecorder()
 		page.ServeHTTP(answer, httptest.NewRequest(method, path, nil))
-		if answer.Code != want || answer.Body.Len() > 0 && method != "POST" && want != 405 || answer.Header().Get("Access-Control-Allow-Origin") != "*" {
-			t.Errorf("%s gives %d %v %s", method, answer.Code, answer.Header(), answer.Body)
+		if answer.Code != want {
+			t.Errorf("%s gives the status %d, want %d", method, answer.Code, want)
+		}
+		if answer.Body.Len() > 0 && method != "POST" && want != 405 {
+			t.Errorf("%s gives the body %s, want none", method, answer.Body)
+		}
+		if origin := answer.Header().Get("Access-Control-Allow-Origin"); origin != "*" {
+			t.Errorf("%s gives Access-Control-Allow-Origin %q, want *", method, origin)
 		}
 		if want == 405 && answer.Header().Get("Allow") == "" {
-			t.Errorf("%s is not told what is allowed", method)
+			t.Errorf("%s gets 405 without the header Allow, want the allowed methods", method)
 		}
 	}
 }

@@ -16,9 +16,9 @@ func TestReadBodyTrustsNoContentLength(t *testing.T) {
 	body, err := readBody(resp, 64<<20)
 	runtime.ReadMemStats(&after)
 	if string(body) != `{}` || err != nil {
-		t.Errorf(`the body is %q, %v; want string(body) == "{}" and no error`, body, err)
+		t.Errorf("the body is %q, %v; want {} and no error", body, err)
 	}
 	if n := after.TotalAlloc - before.TotalAlloc; n > 16<<20 {
-		t.Errorf("reading allocates: after.TotalAlloc - before.TotalAlloc = %v, want at most %v", n, 16<<20)
+		t.Errorf("reading allocates: got %v, want at most %v", n, 16<<20)
 	}
 }

@@ -45,7 +45,7 @@ func TestEvents(t *testing.T) {
 		for _, reader := range []io.Reader{strings.NewReader(test.stream), iotest.OneByteReader(strings.NewReader(test.stream))} {
 			all, _, err := readAll(reader, 1<<20)
 			if got := strings.Join(all, "|"); got != test.want || !errors.Is(err, io.EOF) {
-				t.Errorf("%.60q gives %.60q, %v; want got == %q and err == %v", test.stream, got, err, test.want, io.EOF)
+				t.Errorf("%.60q gives %.60q, %v; want %q and the error %v", test.stream, got, err, test.want, io.EOF)
 			}
 		}
 	}
@@ -54,18 +54,18 @@ func TestEvents(t *testing.T) {
 func TestEventsKeepTheirPlace(t *testing.T) {
 	_, e, _ := readAll(strings.NewReader("id: 1\nretry: 250\ndata: a\n\nid: 2\ndata: cut"), 1<<20)
 	if e.lastID != "1" || e.retry != 250*time.Millisecond {
-		t.Errorf(`the last is %q, to wait for %v; want e.lastID == "1" and e.retry == 250*time.Millisecond`, e.lastID, e.retry)
+		t.Errorf(`the last id is %q, the retry time %v; want "1" and 250ms`, e.lastID, e.retry)
 	}
 	_, e, _ = readAll(strings.NewReader("retry: soon\nretry: -1\nretry: 99999999999999\n\n"), 1<<20)
 	if e.retry != 0 {
-		t.Errorf("it waits: e.retry = %v, want 0", e.retry)
+		t.Errorf("it waits: got %v, want 0", e.retry)
 	}
 }
 
 func TestEventsTooLarge(t *testing.T) {
 	for _, stream := range []string{"data: " + strings.Repeat("x", 200_000) + "\n\n", strings.Repeat("data: xxxxxxxxxx\n", 20_000) + "\n"} {
 		if _, _, err := readAll(strings.NewReader(stream), 100_000); err == nil || !strings.Contains(err.Error(), "larger than 100000 bytes") {
-			t.Errorf(`got %v; want err containing "larger than 100000 bytes"`, err)
+			t.Errorf(`got %v; want an error containing "larger than 100000 bytes"`, err)
 		}
 	}
 }
@@ -77,8 +77,14 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		at, e, err := readAll(bytes.NewReader(stream), 1000)
 		bit, e2, err2 := readAll(iotest.OneByteReader(bytes.NewReader(stream)), 1000)
-		if strings.Join(at, "|") != strings.Join(bit, "|") || e.lastID != e2.lastID || e.retry != e2.retry || (err == io.EOF) != (err2 == io.EOF) {
-			t.Fatalf(`%q: %q, %v and %q, %v; want strings.Join(at, "|") == strings.Join(bit, "|") and e.lastID == %q and e.retry == %v and (err == io.EOF) == (err2 == io.EOF)`, stream, at, err, bit, err2, e2.lastID, e2.retry)
+		if want, got := strings.Join(at, "|"), strings.Join(bit, "|"); got != want {
+			t.Fatalf("%q: read byte by byte, the events are %q, at once %q; want the same", stream, got, want)
+		}
+		if e.lastID != e2.lastID || e.retry != e2.retry {
+			t.Fatalf("%q: read byte by byte, the last id is %q and the retry time %v, at once %q and %v; want the same", stream, e2.lastID, e2.retry, e.lastID, e.retry)
+		}
+		if (err == io.EOF) != (err2 == io.EOF) {
+			t.Fatalf("%q: read byte by byte, it ends with %v, at once with %v; want the same", stream, err2, err)
 		}
 	})
 }
@@ -87,6 +93,6 @@ func FuzzEvents(f *testing.F) {
 func TestEventsAfterComments(t *testing.T) {
 	events := newEventReader(strings.NewReader(strings.Repeat(": still here\n\n", 100)+"data: x\n\n"), 100)
 	if event, err := events.next(); err != nil || string(event.data) != "x" {
-		t.Errorf(`%q, %v; want no error and string(event.data) == "x"`, event.data, err)
+		t.Errorf(`%q, %v; want no error and data "x"`, event.data, err)
 	}
 }

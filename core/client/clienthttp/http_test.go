@@ -64,7 +64,7 @@ func expectSum(t *testing.T, c *client.Client) {
 	t.Helper()
 	result, err := c.CallTool(t.Context(), "add", fixture.AddInput{A: 1, B: 2})
 	if err != nil || result.Text() != `{"sum":3}` {
-		t.Errorf(`add gives %+v, %v; want no error and result.Text() == "{\"sum\":3}"`, result, err)
+		t.Errorf(`add gives %+v, %v; want no error and Text "{\"sum\":3}"`, result, err)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestHTTPClientLosesSession(t *testing.T) {
 		}
 		all.Wait()
 		if last.Load() == first {
-			t.Errorf("it has the same session: last.Load() = %v, want not %q", last.Load(), first)
+			t.Errorf("the session is %v as before, want not %q", last.Load(), first)
 		}
 		server.RemoveTool("add")
 		select {
@@ -134,14 +134,14 @@ func TestHTTPClientResumes(t *testing.T) {
 	var seen []float64
 	result, err := c.CallTool(t.Context(), "steps", nil, client.OnProgress(func(p client.Progress) { seen = append(seen, p.Progress) }))
 	if err != nil || result.Text() != "done" || fmt.Sprint(seen) != "[1 2 3 4 5]" || resumed.Load() == 0 {
-		t.Errorf(`got %+v, %v, and returned %v; taken up %d times; want no error and result.Text() == "done" and fmt.Sprint(seen) == "[1 2 3 4 5]" and resumed.Load() != 0`, result, err, seen, resumed.Load())
+		t.Errorf(`got %+v, %v, the progress %v, resumed %d times; want "done", no error, [1 2 3 4 5] and at least once`, result, err, seen, resumed.Load())
 	}
 	// Stateless revisions do not support resuming.
 	c = dial(t, clienthttp.Server{URL: url, HTTP: &http.Client{Transport: cutting}}, client.Options{Revision: mcp.Latest})
 	cutting.armed.Store(true)
 	var connection *client.ConnectionError
 	if _, err := c.CallTool(t.Context(), "steps", nil, client.OnProgress(func(client.Progress) {})); !errors.As(err, &connection) {
-		t.Errorf("without sessions: errors.As(err, &connection) = false, want true (err: %v)", err)
+		t.Errorf("without sessions: %v (%T), want a *ConnectionError", err, err)
 	}
 }
 
@@ -217,17 +217,17 @@ func TestHTTPClientTokens(t *testing.T) {
 	valid.Add(1)
 	expectSum(t, c)
 	if asked.Load() != 2 {
-		t.Errorf("a token was asked: asked.Load() = %v, want 2", asked.Load())
+		t.Errorf("a token was asked for %d times, want 2", asked.Load())
 	}
 	var refused *clienthttp.HTTPError
 	var connection *client.ConnectionError
 	_, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: url}, client.Options{})
 	if !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized || !errors.As(err, &connection) || !strings.Contains(err.Error(), `(Bearer realm="fixture")`) {
-		t.Errorf(`without a token: %v; want errors.As(err, &refused) and refused.Status == %v and errors.As(err, &connection) and err containing "(Bearer realm=\"fixture\")"`, err, http.StatusUnauthorized)
+		t.Errorf(`without a token: %v; want a *ConnectionError with the status %d, containing "(Bearer realm=\"fixture\")"`, err, http.StatusUnauthorized)
 	}
 	server.Token = func(context.Context) (string, error) { return "", errors.New("the keychain is locked") }
 	if _, err := clienthttp.Dial(t.Context(), server, client.Options{}); err == nil || !strings.Contains(err.Error(), "get a token: the keychain is locked") {
-		t.Errorf(`without a token: %v; want err containing "get a token: the keychain is locked"`, err)
+		t.Errorf(`without a token: %v; want an error containing "get a token: the keychain is locked"`, err)
 	}
 }
 
@@ -262,7 +262,7 @@ func TestHTTPClientRedirects(t *testing.T) {
 		for _, sse := range []bool{false, true} {
 			server := clienthttp.Server{URL: from, SSE: sse, Header: http.Header{"X-Api-Token": {"secret"}}}
 			if _, err := clienthttp.Dial(t.Context(), server, client.Options{}); err == nil || reached {
-				t.Errorf("status %d, with SSE %t: %v, and the other server was reached: %t; want an error and !reached", status, sse, err, reached)
+				t.Errorf("status %d, with SSE %t: %v, and the other server was reached: %t; want an error and false", status, sse, err, reached)
 			}
 		}
 	}
@@ -288,7 +288,7 @@ func TestHTTPClientHeaders(t *testing.T) {
 		}
 		got := *seen.Load()
 		if got.Get("Mcp-Name") != "route" || got.Get("Mcp-Method") != "tools/call" {
-			t.Errorf(`%s comes with %v; want got.Get("Mcp-Name") == "route" and got.Get("Mcp-Method") == "tools/call"`, arguments, got)
+			t.Errorf("%s comes with %v; want Mcp-Name route and Mcp-Method tools/call", arguments, got)
 		}
 	}
 	if _, err := c.GetPrompt(t.Context(), "plain", nil); err != nil {
@@ -323,7 +323,7 @@ func TestHTTPClientOfOtherThings(t *testing.T) {
 		var connection *client.ConnectionError
 		_, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: web.URL}, client.Options{ConnectTimeout: 5 * time.Second})
 		if !errors.As(err, &connection) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), web.URL) {
-			t.Errorf("%s: %v; want errors.As(err, &connection) and err containing %q and err containing %q", name, err, name, web.URL)
+			t.Errorf("%s: %v; want a *ConnectionError that names %s and %s", name, err, name, web.URL)
 		}
 		web.Close()
 	}
@@ -383,25 +383,25 @@ func TestHTTPClientOfTwoAddresses(t *testing.T) {
 		c := dial(t, clienthttp.Server{URL: sseServer(t, newServer(t)), SSE: first}, o)
 		expectSum(t, c)
 		if c.Revision() != mcp.LatestHandshake {
-			t.Errorf("it speaks: c.Revision() = %q, want %q", c.Revision(), mcp.LatestHandshake)
+			t.Errorf("it speaks: got %q, want %q", c.Revision(), mcp.LatestHandshake)
 		}
 		if result, err := c.CallTool(t.Context(), "ask.model", nil); err != nil || !strings.HasPrefix(result.Text(), "hm") {
-			t.Errorf(`ask.model gives %+v, %v; want no error and result.Text() starting with "hm"`, result, err)
+			t.Errorf(`ask.model gives %+v, %v; want no error and Text starting with "hm"`, result, err)
 		}
 		var seen int
 		if _, err := c.CallTool(t.Context(), "reports", nil, client.OnProgress(func(client.Progress) { seen++ })); err != nil || seen != 3 {
-			t.Errorf("reports: %v, %d times; want no error and seen == 3", err, seen)
+			t.Errorf("reports: %v, %d times; want no error and 3 times", err, seen)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		if _, err := c.CallTool(ctx, "waits", nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("waits: err = %v, want %v", err, context.DeadlineExceeded)
+			t.Errorf("waits: got %v, want %v", err, context.DeadlineExceeded)
 		}
 		cancel()
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
 		if _, err := c.CallTool(t.Context(), "add", nil); err == nil {
-			t.Error("it still calls: err = nil, want an error")
+			t.Error("it still calls: got no error, want one")
 		}
 	}
 }
@@ -420,10 +420,10 @@ func TestHTTPClientLosesStream(t *testing.T) {
 	time.Sleep(20 * time.Millisecond)
 	close(carrier.end)
 	if err := <-done; err == nil || !strings.Contains(err.Error(), "the stream ended") {
-		t.Errorf(`the call ends with %v; want err containing "the stream ended"`, err)
+		t.Errorf(`the call ends with %v; want an error containing "the stream ended"`, err)
 	}
 	if _, err := c.CallTool(t.Context(), "add", nil); err == nil || !strings.Contains(err.Error(), "the stream ended") {
-		t.Errorf(`the next call ends with %v; want err containing "the stream ended"`, err)
+		t.Errorf(`the next call ends with %v; want an error containing "the stream ended"`, err)
 	}
 }
 
@@ -455,6 +455,6 @@ func TestDialWrongURL(t *testing.T) {
 	defer web.Close()
 	_, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: web.URL + "/wrong"}, client.Options{})
 	if want := web.URL + "/wrong: call initialize: HTTP status 404 (Not Found): /wrong does not exist"; err == nil || err.Error() != want {
-		t.Errorf("got %v; want err == %q", err, want)
+		t.Errorf("got %v; want the error %q", err, want)
 	}
 }

@@ -32,7 +32,7 @@ func TestHTTPClientKeepsSecrets(t *testing.T) {
 		"/mcp?key=hidden1",
 	} {
 		if _, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: address}, client.Options{}); err == nil || strings.Contains(err.Error(), "hidden") {
-			t.Errorf(`%s: %v; want err without "hidden"`, address, err)
+			t.Errorf(`%s: %v; want an error without "hidden"`, address, err)
 		}
 	}
 }

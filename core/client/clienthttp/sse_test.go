@@ -25,7 +25,7 @@ func TestSSETimesOut(t *testing.T) {
 	defer cancel()
 	var late *jsonrpc.TimeoutError
 	if _, err := c.CallTool(ctx, "waits", nil, client.WithTimeouts(50*time.Millisecond, 0)); !errors.As(err, &late) {
-		t.Errorf("it ends: errors.As(err, &late) = false, want true (err: %v)", err)
+		t.Errorf("the call ends with %v (%T), want a timeout", err, err)
 	}
 	expectSum(t, c)
 }
@@ -51,7 +51,7 @@ func TestSSEOpens(t *testing.T) {
 	select {
 	case host := <-posted:
 		if host != "LOCALHOST:80" {
-			t.Errorf(`it posts: host = %q, want "LOCALHOST:80"`, host)
+			t.Errorf(`it posts: got %q, want "LOCALHOST:80"`, host)
 		}
 	default:
 		t.Error("it posts nothing")
@@ -64,7 +64,7 @@ func TestSSEOpens(t *testing.T) {
 	_, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: "http://localhost/sse", SSE: true, HTTP: &http.Client{Transport: silent}}, client.Options{ConnectTimeout: 20 * time.Millisecond})
 	var late *jsonrpc.TimeoutError
 	if !errors.As(err, &late) {
-		t.Errorf("a stream that never begins: errors.As(err, &late) = false, want true (err: %v)", err)
+		t.Errorf("a stream that never begins: %v (%T), want a timeout", err, err)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestUnansweredRequests(t *testing.T) {
 			c.Close()
 		}
 		if err == nil || !strings.Contains(err.Error(), "too many unanswered requests: more than 100") {
-			t.Errorf(`with SSE %t: %v; want err containing "too many unanswered requests: more than 100"`, sse, err)
+			t.Errorf(`with SSE %t: %v; want an error containing "too many unanswered requests: more than 100"`, sse, err)
 		}
 		close(stop)
 		web.Close()

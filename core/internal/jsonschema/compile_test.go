@@ -78,7 +78,7 @@ func TestCompileErrors(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s, err := Compile([]byte(test.schema))
 			if err == nil || err.Error() != test.want || s != nil {
-				t.Errorf("Compile(%s):\n got %v\nwant %v", test.schema, err, test.want)
+				t.Errorf("Compile(%s) = %v, %v; want no schema and the error %s", test.schema, s, err, test.want)
 			}
 		})
 	}

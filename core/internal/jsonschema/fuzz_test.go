@@ -56,10 +56,10 @@ func checkInvariants(t *testing.T, s *Schema, data []byte) error {
 	}
 	lines := strings.Split(err.Error(), "\n")
 	if len(lines) > maxProblems+1 || slices.Contains(lines, "") {
-		t.Fatalf(`%q against %s: odd error %q; want len(lines) <= maxProblems+1 and lines without ""`, data, s.root.part.raw, err)
+		t.Fatalf("%q against %s: the error has %d lines, %q; want at most %d, none empty", data, s.root.part.raw, len(lines), err, maxProblems+1)
 	}
 	if again := s.Validate(data); again == nil || again.Error() != err.Error() {
-		t.Errorf("%q against %s: first %q, then %v; want again == err", data, s.root.part.raw, err, again)
+		t.Errorf("%q against %s: first %q, then %v; want the same error", data, s.root.part.raw, err, again)
 	}
 	return err
 }
@@ -146,7 +146,7 @@ func FuzzCompile(f *testing.F) {
 		s, err := Compile([]byte(text))
 		if err != nil {
 			if s != nil || err.Error() == "" {
-				t.Errorf(`%q: a schema and the error %q; want s == nil and err != ""`, text, err)
+				t.Errorf("Compile(%q) = %v, %q; want no schema beside an error, and an error with a message", text, s, err)
 			}
 			return
 		}

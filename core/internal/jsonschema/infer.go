@@ -58,9 +58,18 @@ type TypeError struct {
 	Fields []Field // path to the invalid field
 	Owner  Type    // type whose own schema is invalid, or nil
 	Err    error
+	Remedy string // what to change; may be empty
 }
 
 func (e *TypeError) Error() string {
+	if e.Remedy == "" {
+		return e.Reason()
+	}
+	return e.Reason() + "; " + e.Remedy
+}
+
+// Reason returns the message without the remedy.
+func (e *TypeError) Reason() string {
 	if len(e.Fields) == 0 {
 		return e.Err.Error()
 	}
@@ -112,9 +121,9 @@ func (in *inference) document(t Type) draft {
 }
 
 // fail keeps the error, if it is the first. It returns the schema of every value.
-func (in *inference) fail(format string, args ...any) draft {
+func (in *inference) fail(err error, remedy string) draft {
 	if in.err == nil {
-		in.err = &TypeError{Fields: slices.Clone(in.path), Err: fmt.Errorf(format, args...)}
+		in.err = &TypeError{Fields: slices.Clone(in.path), Err: err, Remedy: remedy}
 	}
 	return nil
 }
@@ -202,7 +211,7 @@ func (in *inference) declared(t Type) draft {
 func (in *inference) enum(t Type) string {
 	values, err := t.Enum()
 	if err != nil {
-		in.fail("%w", err)
+		in.fail(err, "")
 	}
 	return string(values)
 }
@@ -230,9 +239,9 @@ func (in *inference) marshalled(t Type) (draft, bool) {
 		case !has:
 			continue
 		case in.direction == Output && !onValue:
-			return in.fail("%s of %v has a pointer receiver, so encoding/json does not always call it; use a value receiver", name, t), true
+			return in.fail(fmt.Errorf("%s of %v has a pointer receiver, so encoding/json does not always call it", name, t), "use a value receiver"), true
 		case i == 0:
-			return in.fail("%v has its own JSON encoding; %s", t, t.Remedy()), true
+			return in.fail(fmt.Errorf("%v has its own JSON encoding", t), t.Remedy()), true
 		}
 		return ofType("string"), true
 	}
@@ -252,7 +261,7 @@ func (in *inference) ownSchema(t Type, document json.RawMessage, err error) (key
 		err = errors.New("is part of another schema, so it cannot have $ref, $defs or $id")
 	}
 	if err != nil && in.err == nil {
-		in.err = &TypeError{slices.Clone(in.path), t, fmt.Errorf("schema of %v: %w", t, err)}
+		in.err = &TypeError{Fields: slices.Clone(in.path), Owner: t, Err: fmt.Errorf("schema of %v: %w", t, err)}
 	}
 	if err != nil {
 		return nil
@@ -301,11 +310,11 @@ func (in *inference) underlying(t Type) draft {
 		if t.NumMethod() == 0 {
 			return nil
 		}
-		return in.fail("%v is an interface, so its JSON form is unknown; use a struct, or any", t)
+		return in.fail(fmt.Errorf("%v is an interface, so its JSON form is unknown", t), "use a struct, or any")
 	case reflect.Invalid:
-		return in.fail("unknown type: a type that it refers to is missing or does not compile")
+		return in.fail(errors.New("unknown type: a type that it refers to is missing or does not compile"), "")
 	}
-	return in.fail(`%v has no JSON form; use another type, or exclude the field with json:"-"`, t)
+	return in.fail(fmt.Errorf("%v has no JSON form", t), `use another type, or exclude the field with json:"-"`)
 }
 
 func (in *inference) elementSchema(t Type) draft {
@@ -347,7 +356,7 @@ func (in *inference) mapSchema(t Type) draft {
 	case kind >= reflect.Int && kind <= reflect.Int64:
 		return keywords.with("propertyNames", `{"pattern":"^-?[0-9]+$"}`)
 	}
-	return in.fail("a map with keys of type %v has no JSON form; use string keys", key)
+	return in.fail(fmt.Errorf("a map with keys of type %v has no JSON form", key), "use string keys")
 }
 
 func (in *inference) structSchema(t Type) draft {
@@ -375,7 +384,7 @@ func (in *inference) structSchema(t Type) draft {
 // fieldSchema returns the schema of a field, and whether the field is optional.
 func (in *inference) fieldSchema(f Field) (keywords draft, optional bool) {
 	if f.Tagged && !isKey(f.Key) {
-		in.fail("encoding/json does not accept the name %q in its json tag; use letters, digits, - and _", f.Key)
+		in.fail(fmt.Errorf("encoding/json does not accept the name %q in its json tag", f.Key), "use letters, digits, - and _")
 	}
 	if f.Quoted {
 		keywords = ofType("string")
@@ -391,7 +400,7 @@ func (in *inference) fieldSchema(f Field) (keywords draft, optional bool) {
 		value, err = in.defaultOf(keywords, f, tag)
 	}
 	if err != nil {
-		in.fail("schema tag: %w", err)
+		in.fail(fmt.Errorf("schema tag: %w", err), "")
 	}
 	if !f.Omits && (in.direction == Output && isNilable(f.Type) || in.direction == Input && isPointer(f.Type)) {
 		keywords = keywords.orNull()

@@ -42,7 +42,7 @@ func TestParseTag(t *testing.T) {
 			continue
 		}
 		if !reflect.DeepEqual(got, test.want) {
-			t.Errorf("got %+v, want %+v (test.tag: %q)", got, test.want, test.tag)
+			t.Errorf("got %+v, want %+v (tag %q)", got, test.want, test.tag)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestBrokenElsewhere(t *testing.T) {
 			first := w.generate(e, "prompt", input{Name: "review", Fields: []string{"code"}})
 			second := w.generate(e, "resource", input{Name: "note", URI: "note://{id}"})
 			if got := w.read("tools/tools_gen.go"); got != toolsGen {
-				t.Errorf(`tools/tools_gen.go is now: w.read("tools/tools_gen.go") = %q, want %q`, got, toolsGen)
+				t.Errorf("tools/tools_gen.go is now %q, want %q", got, toolsGen)
 			}
 			w.registers("cmd/hello/wire_gen.go", "tools.Register", "prompts.Register", "resources.Register")
 
@@ -100,7 +100,7 @@ func TestBrokenHere(t *testing.T) {
 				// A change that only adds does not check existing function bodies.
 				for _, d := range result.Diagnostics {
 					if d.File != "tools/broken.go" {
-						t.Errorf(`the file of an earlier error: d.File = %q, want "tools/broken.go" (d: %+v)`, d.File, d)
+						t.Errorf(`the diagnostic is %+v, want one in tools/broken.go`, d)
 					}
 				}
 				w.registers("tools/tools_gen.go", "kept", "more", "add")
@@ -110,14 +110,14 @@ func TestBrokenHere(t *testing.T) {
 			}
 			refused := w.refusal(err)
 			if len(refused.Diagnostics) == 0 || refused.Diagnostics[0].File != "tools/broken.go" || refused.Remedy == "" || !strings.Contains(refused.Error(), "tools/broken.go") {
-				t.Errorf(`the refusal does not name the file: %v; want len(refused.Diagnostics) != 0 and refused.Diagnostics[0].File == "tools/broken.go" and refused.Remedy != "" and refused containing "tools/broken.go"`, refused)
+				t.Errorf(`the refusal does not name the file: %v; want some diagnostics, Diagnostics[0].File "tools/broken.go", Remedy set and refused containing "tools/broken.go"`, refused)
 			}
 			w.unchanged(before, "after the refusal,")
 			if _, err := e.Undo(t.Context(), kept.Operation, engine.Options{}); err == nil {
-				t.Error("undo succeeds although tools cannot be derived: err = nil, want an error")
+				t.Error("undo succeeds although tools cannot be derived: got no error, want one")
 			}
 			if _, err := e.Destroy(t.Context(), "tool", "kept", engine.Options{}); err == nil {
-				t.Error("destroy succeeds although tools cannot be derived: err = nil, want an error")
+				t.Error("destroy succeeds although tools cannot be derived: got no error, want one")
 			}
 			w.unchanged(before, "after an undo and a destroy that are refused,")
 		})
@@ -174,7 +174,7 @@ func Use(ctx context.Context, in UseInput) (UseOutput, error) { return UseOutput
 			result, err := e.Generate(t.Context(), "tool", input{Name: "more"}.json(), engine.Options{})
 			if !test.works {
 				if said := w.refusal(err).Error(); !strings.Contains(said, "tools") {
-					t.Errorf(`the position in the refusal: w.refusal(err) = %q, want it to contain "tools"`, said)
+					t.Errorf(`the refusal is %q, want it to contain "tools"`, said)
 				}
 				w.unchanged(before, "after the refusal,")
 				return
@@ -235,19 +235,19 @@ func TestBrokenSync(t *testing.T) {
 				t.Errorf("sync: exit code %d, want %d: %s%s", status, want, out, errOut)
 			}
 			if !inside && !strings.Contains(out, "tools/broken.go") {
-				t.Errorf("sync does not print the error: %s%s", out, errOut)
+				t.Errorf("sync prints %s%s, want the error in tools/broken.go", out, errOut)
 			}
 			if got := w.read("tools/tools_gen.go"); got != tools {
-				t.Errorf(`tools/tools_gen.go is now: w.read("tools/tools_gen.go") = %q, want %q`, got, tools)
+				t.Errorf("tools/tools_gen.go is now %q, want %q", got, tools)
 			}
 			w.registers("prompts/prompts_gen.go", "Reviews.")
 			w.registers("resources/resources_gen.go", "note://{id}")
 			w.registers("cmd/hello/wire_gen.go", "tools.Register", "prompts.Register", "resources.Register")
 			if _, _, status := w.run("sync", "--check"); (status == 0) != inside {
-				t.Errorf("sync --check: exit code: (status == 0) = %v, want %v (status: %v)", (status == 0), inside, status)
+				t.Errorf("sync --check: exit code %d, want 0: %t", status, inside)
 			}
 			if _, _, status := w.run("list"); (status == 0) != inside {
-				t.Errorf("list: exit code: (status == 0) = %v, want %v (status: %v)", (status == 0), inside, status)
+				t.Errorf("list: exit code %d, want 0: %t", status, inside)
 			}
 		})
 	}
@@ -313,24 +313,24 @@ func TestBuildAfterSaves(t *testing.T) {
 	for what, text := range faults() {
 		w.write("tools/broken.go", text)
 		if built := mustCall[devserver.BuildOutput](w, client, "petrock_build", derive); built.OK || !once(append(built.Refused, built.Diagnostics...)) || (len(built.Refused) == 0) != (what == "a type error in a body") {
-			t.Errorf(`%s: build returned %+v; want !built.OK and once(append(built.Refused, built.Diagnostics...)) and (len(built.Refused) == 0) == (what == "a type error in a body")`, what, built)
+			t.Errorf("%s: build returned %+v; want OK false and the error once, as a diagnostic for a type error in a body, else as a refusal", what, built)
 		}
 		if status := mustCall[devserver.ProjectStatusOutput](w, client, "petrock_project_status", object{}); status.OK || status.Builds || !once(status.Diagnostics) {
-			t.Errorf("%s: project_status returned %s; want !status.OK and !status.Builds and once(status.Diagnostics)", what, status)
+			t.Errorf("%s: project_status returned %s; want OK and Builds false, and the error once", what, status)
 		}
 	}
 	if got := operations(); got != 0 {
-		t.Errorf("there: operations() = %v, want 0", got)
+		t.Errorf("the journal has %d operations, want 0", got)
 	}
 	w.write("tools/broken.go", "package tools\n\nimport \"context\"\n\n// Whole is whole.\nfunc Whole(ctx context.Context, in struct{}) (string, error) { return \"\", nil }\n")
 	if status := mustCall[devserver.ProjectStatusOutput](w, client, "petrock_project_status", object{}); !status.Builds || !strings.Contains(status.String(), "stale: contract.json, tools/tools_gen.go; run petrock sync") {
-		t.Errorf(`with a new tool, project_status returned %s; want status.Builds and status.String() containing "stale: contract.json, tools/tools_gen.go; run petrock sync"`, status)
+		t.Errorf(`with a new tool, project_status returned %s; want Builds true and status containing "stale: contract.json, tools/tools_gen.go; run petrock sync"`, status)
 	}
 	sound("contract.json", "tools/tools_gen.go")
 	sound()
 	w.replace("tools/broken.go", `return ""`, `return "whole"`)
 	sound()
 	if got := operations(); got != 0 {
-		t.Errorf("there: operations() = %v, want 0", got)
+		t.Errorf("the journal has %d operations, want 0", got)
 	}
 }

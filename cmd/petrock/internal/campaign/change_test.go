@@ -42,7 +42,7 @@ func TestChange(t *testing.T) {
 	} {
 		done := mustCall[engine.Result](w, client, "change", change)
 		if done.Operation == "" || len(done.Diagnostics) > 0 {
-			t.Errorf(`%v: got %+v; want done.Operation != "" and no done.Diagnostics`, change, done)
+			t.Errorf("%v: got %+v; want Operation set and no diagnostics", change, done)
 		}
 		operations = append(operations, done.Operation)
 	}
@@ -56,14 +56,14 @@ func TestChange(t *testing.T) {
 		"resources/issue.go":            "// Issue is an issue with its comments.\n//\n//petrock:uri ticket://{id}\nfunc Issue(",
 	} {
 		if text := w.read(file); !strings.Contains(text, part) {
-			t.Errorf("%s: w.read(file) = %q, want it to contain %q", file, text, part)
+			t.Errorf("%s: got %q, want it to contain %q", file, text, part)
 		}
 	}
 	for i := range operations {
 		mustCall[engine.Result](w, client, "undo", object{"operation": operations[len(operations)-1-i]})
 	}
 	if changed := before.differences(w.source()); changed != "" {
-		t.Errorf(`after undoing the changes: before.differences(w.source()) = %q, want ""`, changed)
+		t.Errorf(`after undoing the changes: got %q, want ""`, changed)
 	}
 	for range operations {
 		mustCall[engine.Result](w, client, "redo", object{})
@@ -85,7 +85,7 @@ func TestChange(t *testing.T) {
 		mustCall[engine.Result](w, client, "redo", object{})
 	}
 	if changed := after.differences(w.source()); changed != "" {
-		t.Errorf(`after the refused undo: after.differences(w.source()) = %q, want ""`, changed)
+		t.Errorf(`after the refused undo: got %q, want ""`, changed)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestDestroyLeavesNoFailingTests(t *testing.T) {
 	w.links(e)
 	w.goCommand("test", "-vet=all", "./features/...")
 	if test := w.read("features/links/star_test.go"); !strings.Contains(test, `links.Create{URL: "a", Kind: "page"}`) {
-		t.Errorf(`the test of star calls create without a Go value: w.read("features/links/star_test.go") = %q, want it to contain "links.Create{URL: \"a\", Kind: \"page\"}"`, test)
+		t.Errorf(`the test of star calls create without a Go value: got %q, want it to contain "links.Create{URL: \"a\", Kind: \"page\"}"`, test)
 	}
 	before := w.tree()
 	for _, test := range []struct {
@@ -138,7 +138,7 @@ func TestRemove(t *testing.T) {
 	_, err := e.Destroy(t.Context(), "command", "notes/delete", engine.Options{Force: true})
 	refused := w.refusal(err)
 	if len(refused.Diagnostics) != 1 || refused.Diagnostics[0].File != "tools/notes_test.go" || refused.Diagnostics[0].Line != 12 {
-		t.Errorf(`the refusal is %v; want len(refused.Diagnostics) == 1 and refused.Diagnostics[0].File == "tools/notes_test.go" and refused.Diagnostics[0].Line == 12`, err)
+		t.Errorf("the refusal is %v with %+v; want one diagnostic, at tools/notes_test.go:12", err, refused.Diagnostics)
 	}
 	w.unchanged(before, "after a refusal")
 }

@@ -74,13 +74,13 @@ func TestDevServerFinishesTool(t *testing.T) {
 	before := w.tree()
 	made := mustCall[engine.Result](w, client, "generate_tool", shout())
 	if made.Trial == nil || !made.Trial.Ran || !reflect.DeepEqual(made.Trial.Passed, []string{"loud", "example 2"}) || len(made.Components) != 1 {
-		t.Errorf(`got %+v; want made.Trial.Ran and reflect.DeepEqual(made.Trial.Passed, []string{"loud", "example 2"}) and len(made.Components) == 1`, made)
+		t.Errorf("got %+v; want one component, and a trial that passed loud and example 2", made)
 	}
 	if text := w.read("tools/shout.go"); !strings.Contains(text, "import (\n\t\"context\"\n\t\"errors\"\n\t\"strings\"\n)") {
-		t.Errorf(`wrong imports: w.read("tools/shout.go") = %q, want it to contain "import (\n\t\"context\"\n\t\"errors\"\n\t\"strings\"\n)"`, text)
+		t.Errorf(`wrong imports: got %q, want it to contain "import (\n\t\"context\"\n\t\"errors\"\n\t\"strings\"\n)"`, text)
 	}
 	if said := client.CallTool("call", object{"name": "shout", "arguments": object{"text": "hey"}}); said.IsError || said.Text() != `{"result":"HEY"}` {
-		t.Errorf(`shout returned %s; want !said.IsError and said.Text() == "{\"result\":\"HEY\"}"`, said.Text())
+		t.Errorf(`shout returned %s; want IsError false and Text "{\"result\":\"HEY\"}"`, said.Text())
 	}
 	for _, wrong := range []struct{ arguments, says string }{
 		{`{"name":"shout","arguments":{"text":"?"}}`, "nothing to shout"},
@@ -96,7 +96,7 @@ func TestDevServerFinishesTool(t *testing.T) {
 	shown := mustCall[engine.Inspection](w, client, "inspect_component", object{"name": "shout"})
 	source := client.CallTool("inspect_component", object{"name": "shout", "detail": true}).Text()
 	if shown.Component.Name != "shout" || !strings.Contains(source, "func Shout(") || !strings.Contains(source, "func TestShout(") {
-		t.Errorf("inspect_component returned %+v\n%s; want shown.Component.Name == \"shout\" and source containing \"func Shout(\" and source containing \"func TestShout(\"", shown, source)
+		t.Errorf("inspect_component returned %+v\n%s; want Component.Name \"shout\" and source containing \"func Shout(\" and \"func TestShout(\"", shown, source)
 	}
 	w.soundQuickly(w.engine())
 	mustCall[engine.Result](w, client, "undo", object{"operation": made.Operation})
@@ -134,13 +134,13 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 			}
 			var fault engine.Fault
 			if err := json.Unmarshal(said.StructuredContent, &fault); err != nil || fault.OK || fault.Refusal == nil || fault.Error() != said.Text() {
-				t.Errorf("in parts got %s; want no error and !fault.OK and fault.Refusal != nil and fault == said.Text()", said.StructuredContent)
+				t.Errorf("the structured result is %s (%v); want OK false and a refusal with the text %s", said.StructuredContent, err, said.Text())
 			}
 			w.unchanged(before, "after "+test.name)
 		})
 	}
 	if how := outsideBefore.differences(w.outside()); how != "" {
-		t.Errorf(`a file outside the project has changed: outsideBefore.differences(w.outside()) = %q, want ""`, how)
+		t.Errorf(`a file outside the project has changed: got %q, want ""`, how)
 	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
 		t.Errorf("the temporary folder contains %v, %v; want no error and no left", left, err)
@@ -150,10 +150,10 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 		"body":     "fmt.Println(\"a loud line\")\nif err := os.WriteFile(\"note.txt\", []byte(in.Text), 0o644); err != nil {\n\treturn LoudOutput{}, err\n}\ntext, err := os.ReadFile(\"note.txt\")\nreturn LoudOutput{Result: string(text)}, err",
 		"examples": []object{{"input": object{"text": "a"}, "output": object{"result": "a"}}}})
 	if !strings.Contains(made.Trial.Printed, "a loud line") || !made.Trial.Confined {
-		t.Errorf(`got %+v; want made.Trial.Printed containing "a loud line" and made.Trial.Confined`, made.Trial)
+		t.Errorf(`got %+v; want Trial.Printed containing "a loud line" and Trial.Confined true`, made.Trial)
 	}
 	if said := client.CallTool("call", object{"name": "loud", "arguments": object{"text": "x"}}); said.IsError || said.Text() != `{"result":"x"}` {
-		t.Errorf(`called, got %s; want !said.IsError and said.Text() == "{\"result\":\"x\"}"`, said.Text())
+		t.Errorf(`called, got %s; want IsError false and Text "{\"result\":\"x\"}"`, said.Text())
 	}
 }
 
@@ -205,11 +205,11 @@ func TestDevServerIsCheap(t *testing.T) {
 			t.Errorf("%s returns %d bytes, want %q in it:\n%s\n%s", step.tool, size, step.says, said.Text(), said.StructuredContent)
 		}
 		if took := time.Since(start); step.tool == "project_status" && total > 2048 && took > time.Second {
-			t.Errorf("project_status takes %v", took)
+			t.Errorf("project_status takes %v after %d operations, want at most 1s", took, total)
 		}
 	}
 	if total > 16<<10 {
-		t.Errorf("all results: total = %v, want at most %v", total, 16<<10)
+		t.Errorf("all results: got %v, want at most %v", total, 16<<10)
 	}
 }
 
@@ -233,14 +233,14 @@ func TestDevServerMatchesCommandLine(t *testing.T) {
 	byFile.writeAt(filepath.Join(byFile.base, "input.json"), string(text))
 	file, errOut, status := byFile.run("generate", "tool", "--input", filepath.Join(byFile.base, "input.json"), "--json")
 	if status != 0 {
-		t.Fatal(errOut)
+		t.Fatalf("exit code %d, want 0: %s", status, errOut)
 	}
 	byFlags.writeAt(filepath.Join(byFlags.base, "body.txt"), input["body"].(string))
 	byFlags.writeAt(filepath.Join(byFlags.base, "examples.json"), string(examples))
 	flags, errOut, status := byFlags.run("generate", "tool", "shout", input["fields"].([]string)[0], "--description", "Shouts.",
 		"--body", "@"+filepath.Join(byFlags.base, "body.txt"), "--examples", "@"+filepath.Join(byFlags.base, "examples.json"), "--json")
 	if status != 0 {
-		t.Fatal(errOut)
+		t.Fatalf("exit code %d, want 0: %s", status, errOut)
 	}
 	want := withoutOperation(t, string(result.StructuredContent))
 	for how, got := range map[string]string{"from a file": file, "by flags": flags} {
@@ -254,7 +254,7 @@ func TestDevServerMatchesCommandLine(t *testing.T) {
 	file, _, status = byFile.run("generate", "tool", "--input", filepath.Join(byFile.base, "input.json"), "--json")
 	tool := strings.ReplaceAll(string(refused.StructuredContent), "destroy_component", "petrock destroy")
 	if got, want := withoutOperation(t, file), withoutOperation(t, tool); got != want || status != 1 || !refused.IsError {
-		t.Errorf("the command line refuses with %d and\n%s\nand the tool with\n%s", status, got, want)
+		t.Errorf("the command line refuses with exit code %d and\n%s\nwant 1 and, as the tool (error: %t),\n%s", status, got, refused.IsError, want)
 	}
 }
 
@@ -285,24 +285,24 @@ func TestDevServerPlans(t *testing.T) {
 	plan := mustCall[engine.Result](w, client, "plan", input)
 	again := mustCall[engine.Result](w, client, "plan", input)
 	if plan.Plan == "" || plan.Plan != again.Plan || !plan.DryRun || plan.Operation != "" {
-		t.Errorf(`plans are %+v and %+v; want plan.Plan != "" and plan.Plan == %q and plan.DryRun and plan.Operation == ""`, plan, again, again.Plan)
+		t.Errorf(`plans are %+v and %+v; want Plan set, Plan %q, DryRun true and Operation ""`, plan, again, again.Plan)
 	}
 	w.unchanged(before, "after a plan")
 
 	w.replace("tools/add.go", "// Add adds", "// Add really adds")
 	said := client.CallTool("apply", object{"plan": plan.Plan})
 	if !said.IsError || !strings.Contains(said.Text(), "would now write different files") || !strings.Contains(said.Text(), "Run the dry run again") {
-		t.Errorf(`in a changed project, apply returned %s; want said.IsError and said.Text() containing "would now write different files" and said.Text() containing "Run the dry run again"`, said.Text())
+		t.Errorf(`in a changed project, apply returned %s; want IsError true and Text containing "would now write different files" and "Run the dry run again"`, said.Text())
 	}
 	w.replace("tools/add.go", "// Add really adds", "// Add adds")
 	applied := mustCall[engine.Result](w, client, "apply", object{"plan": plan.Plan})
 	plan.Plan, plan.DryRun, plan.Operation, plan.Next = "", false, applied.Operation, applied.Next
 	if !reflect.DeepEqual(plan, applied) {
-		t.Errorf("apply differs from the plan: plan = %+v, want %+v", plan, applied)
+		t.Errorf("apply differs from the plan: got %+v, want %+v", plan, applied)
 	}
 	for id, says := range map[string]string{again.Plan: "does not exist", "xyz": "is not a plan id", "../../../etc/pass": "is not a plan id"} {
 		if said := client.CallTool("apply", object{"plan": id}); !said.IsError || !strings.Contains(said.Text(), says) {
-			t.Errorf("apply %s returned %s; want said.IsError and said.Text() containing %q", id, said.Text(), says)
+			t.Errorf("apply %s returned %s; want IsError true and Text containing %q", id, said.Text(), says)
 		}
 	}
 }
@@ -382,7 +382,7 @@ func TestDevServerIsRooted(t *testing.T) {
 	}
 	for _, dir := range []string{"hello", "./hello/tools", filepath.Join(w.base, "hello")} {
 		if listing := mustCall[engine.Listing](w, client, "list_components", object{"dir": dir}); listing.Root != w.dir {
-			t.Errorf("listing.Root = %q, want %q (dir: %q) (listing: %+v)", listing.Root, w.dir, dir, listing)
+			t.Errorf("list_components in %[3]s is of %[1]q, want %[2]q: %+[4]v", listing.Root, w.dir, dir, listing)
 		}
 	}
 }
@@ -399,10 +399,10 @@ func TestDevServerBuildsInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	if said := client.CallTool("build", object{}); !said.IsError || !strings.Contains(said.Text(), ".petrock/bin") {
-		t.Errorf(`build returned %s; want said.IsError and said.Text() containing ".petrock/bin"`, said.Text())
+		t.Errorf(`build returned %s; want IsError true and Text containing ".petrock/bin"`, said.Text())
 	}
 	if how := outside.differences(w.outside()); how != "" {
-		t.Errorf(`outside the project: outside.differences(w.outside()) = %q, want ""`, how)
+		t.Errorf(`outside the project: got %q, want ""`, how)
 	}
 }
 
@@ -412,7 +412,7 @@ func TestDevServerWithoutExec(t *testing.T) {
 	client := w.serve(devserver.Options{NoExec: true})
 	for _, tool := range client.Tools() {
 		if tool.Name == "call" || tool.Name == "test" {
-			t.Errorf(`there is a tool %s; want tool.Name != "call" and tool.Name != "test"`, tool.Name)
+			t.Errorf("there is a tool %s, want neither call nor test", tool.Name)
 		}
 		if tool.Annotations.OpenWorldHint != nil && *tool.Annotations.OpenWorldHint && !slices.Contains([]string{"apply", "change", "edit"}, tool.Name) {
 			t.Errorf("%s is described as running code", tool.Name)
@@ -421,32 +421,35 @@ func TestDevServerWithoutExec(t *testing.T) {
 	marker := filepath.Join(w.base, "ran")
 	made := mustCall[engine.Result](w, client, "generate_tool", object{"description": "Does its work.", "name": "mark", "body": "return MarkOutput{}, os.WriteFile(" + quote(marker) + ", nil, 0o644)", "examples": []object{{"output": object{"result": "wrong"}}}})
 	if made.Trial == nil || made.Trial.Ran {
-		t.Errorf("got %+v; want !made.Trial.Ran", made.Trial)
+		t.Errorf("got %+v; want Trial.Ran false", made.Trial)
 	}
 	if _, err := os.Stat(marker); err == nil {
-		t.Error("the body was run: err = nil, want an error")
+		t.Error("the body was run: got no error, want one")
 	}
 	if said := client.CallTool("generate_tool", object{"description": "Does its work.", "name": "bad", "body": "return 1"}); !said.IsError {
-		t.Error("code that does not compile is accepted: said.IsError = false, want true")
+		t.Errorf("code that does not compile is accepted: %s, want an error", said.Text())
 	}
 
 	// A generator that was added later is code of the project, too.
 	mustCall[engine.Result](w, client, "generate_generator", object{"name": "handler"})
 	if said := client.CallTool("generate_handler", object{"name": "first"}); !said.IsError || !strings.Contains(said.Text(), "--no-exec") {
-		t.Errorf(`the project's own generator returned %s; want said.IsError and said.Text() containing "--no-exec"`, said.Text())
+		t.Errorf(`the project's own generator returned %s; want IsError true and Text containing "--no-exec"`, said.Text())
 	}
 
 	// A restarted dev server has a tool for it, unless it does not compile.
 	if client = w.serve(devserver.Options{NoExec: true}); !hasTool(client, "generate_handler") {
-		t.Error(`there is no tool generate_handler: hasTool(client, "generate_handler") = false, want true`)
+		t.Error("there is no tool generate_handler, want it")
 	}
 	w.write("internal/generators/wrong.go", "package generators\n\nfunc\n")
 	client = w.serve(devserver.Options{NoExec: true})
-	if hasTool(client, "generate_handler") || !hasTool(client, "generate_tool") {
-		t.Error(`with a generator that does not compile, the tools are wrong; want !hasTool(client, "generate_handler") and hasTool(client, "generate_tool")`)
+	if hasTool(client, "generate_handler") {
+		t.Error("there is a tool generate_handler, want none: its generator does not compile")
+	}
+	if !hasTool(client, "generate_tool") {
+		t.Error("there is no tool generate_tool, want it although another generator does not compile")
 	}
 	if said := client.CallTool("generate_component", object{"kind": "handler", "name": "first"}); !said.IsError || !strings.Contains(said.Text(), "cannot run internal/generators/run: --no-exec") {
-		t.Errorf(`a generator that does not compile returned %s; want said.IsError and said.Text() containing "cannot run internal/generators/run: --no-exec"`, said.Text())
+		t.Errorf(`a generator that does not compile returned %s; want IsError true and Text containing "cannot run internal/generators/run: --no-exec"`, said.Text())
 	}
 	mustCall[engine.Result](w, client, "generate_prompt", object{"description": "Does its work.", "name": "other"})
 }
@@ -459,11 +462,11 @@ func TestDevServerKnowsItsGenerators(t *testing.T) {
 	w.replace("generators/resource.go", "holds the arguments of ", "has the arguments of ")
 	made := mustCall[engine.Result](w, client, "plan", object{"kind": "prompt", "description": "Does its work.", "name": "first"})
 	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0].Message, "without the project's version of the generators") {
-		t.Errorf(`got %+v; want len(made.Warnings) == 1 and made.Warnings[0].Message containing "without the project's version of the generators"`, made.Warnings)
+		t.Errorf(`got the warnings %+v; want one containing "without the project's version of the generators"`, made.Warnings)
 	}
 	client = w.serve(devserver.Options{NoExec: true})
 	if made := mustCall[engine.Result](w, client, "plan", object{"kind": "prompt", "description": "Does its work.", "name": "first"}); len(made.Warnings) > 0 {
-		t.Errorf("started again: made.Warnings = %+v, want it empty", made.Warnings)
+		t.Errorf("started again: got the warnings %+v, want none", made.Warnings)
 	}
 }
 
@@ -473,20 +476,20 @@ func TestDevServerIntroducesItself(t *testing.T) {
 	client := newWorld(t).serve(devserver.Options{})
 	for _, tool := range client.Tools() {
 		if tool.Annotations == nil || len(tool.Description) < 40 {
-			t.Errorf("%s lacks a description or annotations: %+v; want tool.Annotations != nil and len(tool.Description) >= 40", tool.Name, tool)
+			t.Errorf("the tool %s is %+v; want annotations, and a description of at least 40 characters", tool.Name, tool)
 		}
 	}
 	if !strings.Contains(client.Instructions, "generate_tool") {
-		t.Errorf(`the instructions: client.Instructions = %q, want it to contain "generate_tool"`, client.Instructions)
+		t.Errorf(`the instructions: got %q, want it to contain "generate_tool"`, client.Instructions)
 	}
 	for _, resource := range client.Resources() {
 		contents := client.ReadResource(resource.URI)
 		if len(contents) != 1 || len(contents[0].Text) < 20 {
-			t.Errorf("%s holds %+v; want len(contents) == 1 and len(contents[0].Text) >= 20", resource.URI, contents)
+			t.Errorf("%s holds %+v, want one part of at least 20 characters", resource.URI, contents)
 		}
 	}
 	prompt := client.GetPrompt("add_feature", map[string]string{"feature": "send mails"})
 	if text, ok := prompt.Messages[0].Content.(mcp.Text); !ok || !strings.Contains(text.Text, "send mails") {
-		t.Errorf(`the prompt is %+v; want ok and text.Text containing "send mails"`, prompt)
+		t.Errorf(`the prompt is %+v, want a text that contains "send mails"`, prompt)
 	}
 }

@@ -39,7 +39,7 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	if built := mustCall[devserver.BuildOutput](w, client, "build", object{}); !built.OK {
-		t.Fatalf("build: built.OK = false, want true (built: %+v)", built)
+		t.Fatalf("build returned %+v, want OK", built)
 	}
 	operations = append(operations, w.useGenerator(client))
 	w.goCommand("test", "./tools", "./resources", "./prompts", "./features/...", "./macros", "./internal/...", "./cmd/...")
@@ -59,7 +59,7 @@ func TestDocs(t *testing.T) {
 		mustCall[engine.Result](w, client, "undo", object{"operation": operations[len(operations)-1-i]})
 	}
 	if hasTool(client, "generate_macro") {
-		t.Error(`after undo there is still a tool generate_macro: hasTool(client, "generate_macro") = true, want false`)
+		t.Error("after undo there is still a tool generate_macro, want none")
 	}
 	if _, err := w.engine().Sync(t.Context(), engine.Options{}); err != nil {
 		t.Fatal(err)

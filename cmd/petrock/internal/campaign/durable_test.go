@@ -106,7 +106,7 @@ func TestFeaturesLast(t *testing.T) {
 	call := w.caller(client)
 	made := mustCall[engine.Result](w, client, "generate_feature", object{"name": "posts", "crud": true, "fields": []string{"title:string:1..80", "body:string?"}})
 	if len(made.Components) != 6 || len(made.Refused)+len(made.Warnings) > 0 {
-		t.Errorf("got %+v; want len(made.Components) == 6 and len(made.Refused)+len(made.Warnings) <= 0", made)
+		t.Errorf("got %+v; want six components, no refusals and no warnings", made)
 	}
 	program := mustCall[devserver.BuildOutput](w, client, "build", nil).Program
 	call("posts_create", object{"title": "from the dev server"}, `"seq":1`)
@@ -125,7 +125,7 @@ func TestFeaturesLast(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal([]byte(first.request("tools/call", object{"name": "posts_list", "arguments": object{}})), &page); err != nil || len(page.Result.StructuredContent.Items) != 3 {
-		t.Fatalf("%+v, %v; want no error and len(page.Result.StructuredContent.Items) == 3", page, err)
+		t.Fatalf("posts_list returned %+v, %v; want three items and no error", page, err)
 	}
 	items := page.Result.StructuredContent.Items
 	first.call("posts_update", object{"id": items[1].ID, "title": "changed"}, `"title":"changed"`)

@@ -22,11 +22,11 @@ func TestDevServerEdits(t *testing.T) {
 		{"path": "features/notes/create.go", "replace": []object{{"old": "\treturn nil\n", "new": "\tif words(c.Title) > 3 {\n\t\treturn errors.New(\"use at most three words\")\n\t}\n\treturn nil\n"}}},
 	}})
 	if made.Tests == nil || !made.Tests.OK || made.Tests.Passed < 5 {
-		t.Errorf("the tests of the edit: %+v; want made.Tests.OK and made.Tests.Passed >= 5", made.Tests)
+		t.Errorf("the tests of the edit: %+v; want Tests.OK true and Tests.Passed at least 5", made.Tests)
 	}
 	tested := mustCall[engine.TestResult](w, client, "test", object{})
 	if !tested.OK || tested.Packages != 3 {
-		t.Errorf("test returned %+v; want tested.OK and tested.Packages == 3", tested)
+		t.Errorf("test returned %+v; want OK true and Packages 3", tested)
 	}
 	w.soundQuickly(w.engine())
 	mustCall[engine.Result](w, client, "undo", object{"operation": made.Operation})

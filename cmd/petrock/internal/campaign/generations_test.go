@@ -70,7 +70,7 @@ func TestGenerations(t *testing.T) {
 			}
 			result := w.generate(e, kind, in)
 			if len(result.Files) != len(dry.Files) || len(result.Components) == 0 || len(result.Diagnostics)+len(result.Refused)+len(result.Warnings) > 0 {
-				t.Errorf("got %+v; a dry run returned %+v; want len(result.Files) == len(dry.Files) and len(result.Components) != 0 and len(result.Diagnostics)+len(result.Refused)+len(result.Warnings) <= 0", result, dry)
+				t.Errorf("got %+v; want as many files as in the dry run, some components, and no diagnostics, refusals or warnings; the dry run returned %+v", result, dry)
 			}
 			done = append(done, remember(kind, in, result, done))
 		})
@@ -143,7 +143,7 @@ func TestSameAgain(t *testing.T) {
 	}
 	for _, other := range trees[1:] {
 		if how := trees[0].differences(other); how != "" {
-			t.Errorf(`the second result differs: trees[0].differences(other) = %q, want ""`, how)
+			t.Errorf(`the second result differs: got %q, want ""`, how)
 		}
 	}
 }

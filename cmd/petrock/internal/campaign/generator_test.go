@@ -65,7 +65,7 @@ func TestGeneratorOfOurOwn(t *testing.T) {
 		t.Helper()
 		listing, err := e.List(t.Context())
 		if err != nil || !listing.OK {
-			t.Fatalf("the list is %+v: %v; want no error and listing.OK", listing, err)
+			t.Fatalf("the list is %+v: %v; want no error and OK true", listing, err)
 		}
 		var names []string
 		for _, c := range listing.Components {
@@ -74,14 +74,14 @@ func TestGeneratorOfOurOwn(t *testing.T) {
 		return strings.Join(names, ", ")
 	}
 	if got := listed(); got != "tool add" {
-		t.Errorf(`a new project: listed() = %q, want "tool add"`, got)
+		t.Errorf(`a new project: got %q, want "tool add"`, got)
 	}
 	made := w.generate(e, "generator", input{Name: "handler", Description: "Makes a handler."})
 	if made.Kind != "generator" || made.Name != "handler" || len(made.Files) != 4 || made.Components[0].Description != "Makes a handler." {
-		t.Errorf(`the result is %+v; want made.Kind == "generator" and made.Name == "handler" and len(made.Files) == 4 and made.Components[0].Description == "Makes a handler."`, made)
+		t.Errorf(`the result is %+v; want the generator handler with four files and the description "Makes a handler."`, made)
 	}
 	if got := listed(); got != "generator handler, tool add" {
-		t.Errorf(`the project: listed() = %q, want "generator handler, tool add"`, got)
+		t.Errorf(`the project: got %q, want "generator handler, tool add"`, got)
 	}
 	w.formatted("internal/generators")
 	w.fresh(e)
@@ -89,7 +89,7 @@ func TestGeneratorOfOurOwn(t *testing.T) {
 	for _, name := range []string{"tool", "generator"} {
 		_, err := e.Destroy(t.Context(), "generator", name, engine.Options{Force: true})
 		if err == nil || !strings.Contains(err.Error(), "does not exist") {
-			t.Errorf(`destroy generator %s: %v; want err containing "does not exist"`, name, err)
+			t.Errorf(`destroy generator %s: %v; want an error containing "does not exist"`, name, err)
 		}
 	}
 	w.replace("internal/generators/handler.go", "Greets", "Meets")
@@ -110,7 +110,7 @@ func TestGeneratorOfOurOwn(t *testing.T) {
 	w.write("internal/generators/wrong.go", "package generators\n\nimport \"hello/generators/gen\"\n\n// Wrong is wrong.\nfunc Wrong() (gen.Draft, error) { return gen.Draft{}, nil }\n")
 	refused := w.refusal(second(e.Generate(t.Context(), "generator", input{Name: "handler"}.json(), engine.Options{})))
 	if !strings.Contains(refused.Error(), "internal/generators/wrong.go:6:6: Wrong is exported but does not have the signature of a generator") {
-		t.Errorf("the refusal: refused = %v, want it to contain %q", refused, "internal/generators/wrong.go:6:6: Wrong is exported but does not have the signature of a generator")
+		t.Errorf("the refusal: got %v, want it to contain %q", refused, "internal/generators/wrong.go:6:6: Wrong is exported but does not have the signature of a generator")
 	}
 	w.generate(e, "prompt", input{Name: "more"})
 }
@@ -154,13 +154,13 @@ func TestGeneratorDrafts(t *testing.T) {
 					t.Errorf("want %q in the error: %v", test.refused, err)
 				}
 			} else if err != nil || w.read(test.file) != test.text {
-				t.Fatalf("it is not written: %v", err)
+				t.Fatalf("%s is %q, %v; want %q", test.file, w.read(test.file), err, test.text)
 			} else {
 				w.undo(e, result.Operation)
 			}
 			w.unchanged(before, "in the end")
 			if how := outside.differences(w.outside()); how != "" {
-				t.Errorf(`outside the project: outside.differences(w.outside()) = %q, want ""`, how)
+				t.Errorf(`outside the project: got %q, want ""`, how)
 			}
 		})
 	}

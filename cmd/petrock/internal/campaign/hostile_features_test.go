@@ -135,14 +135,14 @@ func TestHostileBodies(t *testing.T) {
 		// Without examples, petrock checks only the source.
 		{"command", input{Body: "_ = time.Now()" + fine}, "bad.go:22:11: Bad.Apply → time.Now"},
 		{"command", input{Body: "f := time.Since\n_ = f(e.Time)" + fine}, "Bad.Apply → time.Since"},
-		{"command", input{Body: "s.Order = append(s.Order, rand.Text())" + fine}, "Bad.Apply → rand.Text"},
-		{"command", input{Body: "import \"github.com/google/uuid\"\ns.Order = append(s.Order, uuid.NewString())" + fine}, "Bad.Apply → uuid.NewString"},
+		{"command", input{Body: "s.IDs = append(s.IDs, rand.Text())" + fine}, "Bad.Apply → rand.Text"},
+		{"command", input{Body: "import \"github.com/google/uuid\"\ns.IDs = append(s.IDs, uuid.NewString())" + fine}, "Bad.Apply → uuid.NewString"},
 		{"command", input{Body: "_ = os.WriteFile(\"x\", nil, 0o644)" + fine}, "Bad.Apply → os.WriteFile"},
-		{"command", input{Body: "s.Order = append(s.Order, os.Getenv(\"HOME\"))" + fine}, "Bad.Apply → os.Getenv"},
+		{"command", input{Body: "s.IDs = append(s.IDs, os.Getenv(\"HOME\"))" + fine}, "Bad.Apply → os.Getenv"},
 		{"command", input{Body: "_, _ = http.Get(\"http://localhost\")" + fine}, "Bad.Apply → http.Get"},
 		{"command", input{Body: "fmt.Println(\"x\")" + fine}, "Bad.Apply → fmt.Println"},
 		{"command", input{Body: "slog.Info(\"x\")" + fine}, "Bad.Apply → slog.Info"},
-		{"command", input{Body: "go func() { s.Order = nil }()" + fine}, "Bad.Apply → go"},
+		{"command", input{Body: "go func() { s.IDs = nil }()" + fine}, "Bad.Apply → go"},
 		{"command", input{Body: "time.Sleep(1)" + fine}, "Bad.Apply → time.Sleep"},
 		{"command", input{Body: "select {}"}, "Bad.Apply → select"},
 		{"command", input{Body: "_, _ = app.Do(context.Background(), Create{})" + fine}, "Bad.Apply → app.Do"},
@@ -162,10 +162,10 @@ func TestHostileBodies(t *testing.T) {
 		{"command", input{Check: "panic(1)", Body: fine, Examples: given(`{}`)}, "panic: 1 (bad.go:16)"},
 		{"command", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2s"},
 		{"command", input{Check: "for {\n}", Body: fine, Examples: given(`{}`)}, "did not end within 2s"},
-		{"command", input{Check: "s.Order = append(s.Order, \"x\")\nreturn nil", Body: fine, Examples: given(`{}`)}, "the state of posts differs"},
+		{"command", input{Check: "s.IDs = append(s.IDs, \"x\")\nreturn nil", Body: fine, Examples: given(`{}`)}, "the state of posts differs"},
 		{"query", input{Body: "panic(1)", Examples: given(`{}`)}, "panic=1 position=posts/bad.go:14"},
 		{"query", input{Body: "for {\n}", Examples: given(`{}`)}, "did not end within 2s"},
-		{"query", input{Body: "s.Order = append(s.Order, \"x\")\nreturn BadOutput{}, nil", Examples: given(`{}`)}, "the state of posts differs"},
+		{"query", input{Body: "s.IDs = append(s.IDs, \"x\")\nreturn BadOutput{}, nil", Examples: given(`{}`)}, "the state of posts differs"},
 		{"worker", input{On: []string{"posts/create"}, Body: "return errors.New(\"never\")", Examples: given(`{"tool":"posts_create","input":{"title":"a"}}`)}, "event 1: never"},
 	}
 	// Running is slow, so only some of the cases run by default.
@@ -182,7 +182,7 @@ func TestHostileBodies(t *testing.T) {
 		test.Name = "posts/bad"
 		result, err := e.Generate(t.Context(), test.kind, test.json(), engine.Options{})
 		if err == nil {
-			t.Errorf("%s %s is not refused: err = nil, want an error", test.kind, test.json())
+			t.Errorf("%s %s is not refused: got no error, want one", test.kind, test.json())
 			w.undo(e, result.Operation)
 			continue
 		}
@@ -193,6 +193,6 @@ func TestHostileBodies(t *testing.T) {
 		w.unchanged(before, "after "+string(test.json()))
 	}
 	if how := outside.differences(w.outside()); how != "" {
-		t.Errorf(`outside the project: outside.differences(w.outside()) = %q, want ""`, how)
+		t.Errorf(`outside the project: got %q, want ""`, how)
 	}
 }

@@ -34,7 +34,7 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 		t.Helper()
 		begin := time.Now()
 		if out, errOut, status := w.run(args...); status != 0 {
-			t.Fatalf("%s: exit code: status = %v, want 0 (out: %q) (errOut: %q)", strings.Join(args, " "), status, out, errOut)
+			t.Fatalf("%s: exit code: got %v, want 0 (out: %q) (errOut: %q)", strings.Join(args, " "), status, out, errOut)
 		}
 		took[args[0]] = time.Since(begin)
 	}
@@ -83,10 +83,10 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 		next := one(m, []string{"history"}, []string{"history", "--json"}, []string{"generate", "tool", "other", "--dry-run"}, []string{"sync"}, []string{"generate", "prompt", "other"})
 		out, errOut, status := w.run(next...)
 		if status != 0 {
-			t.Fatalf("after killing %s, %s: exit code: status = %v, want 0 (out: %q) (errOut: %q)", args, next, status, out, errOut)
+			t.Fatalf("after killing %s, %s: exit code: got %v, want 0 (out: %q) (errOut: %q)", args, next, status, out, errOut)
 		}
 		if pending && !strings.Contains(out+errOut, "was interrupted and has now been completed") {
-			t.Errorf("%s does not report that %s was interrupted: %s%s", next, args, out, errOut)
+			t.Errorf("%s after the interrupted %s prints %s%s; want that it has now been completed", next, args, out, errOut)
 		}
 		if next[0] == "generate" && next[1] == "prompt" {
 			ok("undo")
@@ -94,13 +94,13 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 		now := w.tree()
 		isWith, isWithout := with.differences(now), without.differences(now)
 		if isWith != "" && isWithout != "" {
-			t.Fatalf("after killing %s and running %s, the project is neither in its old nor in its new state:\n%s", args, next, isWithout)
+			t.Fatalf("after killing %s and running %s, the project is neither in its old state:\n%s\nnor in its new one:\n%s", args, next, isWithout, isWith)
 		}
 		switch is := isWith == ""; {
 		case pending:
 			middle++
 			if is == there {
-				t.Errorf("%s was started, but not completed by %s: is = %v, want not %v", args, next, is, there)
+				t.Errorf("%s was started, but not completed by %s: got %v, want not %v", args, next, is, there)
 			}
 		case is == there:
 			before++

@@ -137,17 +137,17 @@ func TestPartsOverMCP(t *testing.T) {
 	before := w.tree()
 	made := mustCall[engine.Result](w, client, "generate_feature", object{"name": "posts", "crud": true, "fields": []string{"title"}})
 	if len(made.Parts) != 1 || made.Parts[0].Name != "app" || len(made.Parts[0].Modules) == 0 {
-		t.Errorf(`the parts are %+v; want len(made.Parts) == 1 and made.Parts[0].Name == "app" and len(made.Parts[0].Modules) != 0`, made.Parts)
+		t.Errorf("the parts are %+v, want app with its modules", made.Parts)
 	}
 	for _, file := range made.Files {
 		if strings.HasPrefix(file.Path, "core/") {
-			t.Errorf(`the result lists: file.Path = %q, want another prefix than "core/"`, file.Path)
+			t.Errorf(`the result lists: got %q, want another prefix than "core/"`, file.Path)
 		}
 	}
 	mustCall[engine.Result](w, client, "generate_command", object{"description": "Does its work.", "name": "posts/publish", "fields": []string{"id"}})
 	status := mustCall[devserver.ProjectStatusOutput](w, client, "project_status", object{})
 	if !status.OK || !status.PetrockCode.Pristine || !status.Parts[0].Present || status.Parts[0].UsedBy == "" {
-		t.Errorf(`the status is %+v; want status.OK and status.PetrockCode.Pristine and status.Parts[0].Present and status.Parts[0].UsedBy != ""`, status)
+		t.Errorf("the status is %+v; want OK, petrock's code pristine, and the part present and used", status)
 	}
 	mustCall[engine.Result](w, client, "undo", object{})
 	mustCall[engine.Result](w, client, "undo", object{"operation": made.Operation})

@@ -41,13 +41,13 @@ func TestStoredEventsStayReadable(t *testing.T) {
 		h.now = fmt.Sprintf("step %d", step+1)
 		h.step()
 		if t.Failed() {
-			t.Fatalf("%s failed; the project is in %s: t.Failed() = true, want false", h.now, h.keep())
+			t.Fatalf("%s failed; the project is in %s", h.now, h.keep())
 		}
 		const often = 10
 		if step%often == often-1 || step == *steps-1 {
 			h.mend()
 			if failed := h.tested("./features/...", "./cmd/petrock"); failed != "" {
-				t.Fatalf(`%s: h.tested("./features/...", "./cmd/petrock") = %q, want "" (h.keep(): %q)`, h.now, failed, h.keep())
+				t.Fatalf(`%s: got %q, want "" (keep %q)`, h.now, failed, h.keep())
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func TestTogether(t *testing.T) {
 	}
 	for i, said := range w.together(commands...) {
 		if commands[i].ProcessState.ExitCode() != 0 {
-			t.Errorf("commands[i].ProcessState.ExitCode() = %v, want 0 (commands[i].Args[1:]: %q) (said: %q)", commands[i].ProcessState.ExitCode(), commands[i].Args[1:], said)
+			t.Errorf("%[2]q: exit code %[1]d, want 0: %[3]s", commands[i].ProcessState.ExitCode(), commands[i].Args[1:], said)
 		}
 	}
 	w.registers("tools/tools_gen.go", "add", "made_0", "made_2")
@@ -47,7 +47,7 @@ func TestTogether(t *testing.T) {
 	w.soundQuickly(e)
 	history, err := e.History(t.Context())
 	if err != nil || len(history.Operations) != len(commands) {
-		t.Errorf("the history has %d operations, not %d: %v; want no error and len(history.Operations) == len(commands)", len(history.Operations), len(commands), err)
+		t.Errorf("the history has %d operations, %v; want %d and no error", len(history.Operations), err, len(commands))
 	}
 
 	// Parallel undos wait for each other, too.
@@ -57,7 +57,7 @@ func TestTogether(t *testing.T) {
 	}
 	for i, said := range w.together(commands...) {
 		if commands[i].ProcessState.ExitCode() != 0 {
-			t.Errorf("commands[i].ProcessState.ExitCode() = %v, want 0 (commands[i].Args[1:]: %q) (said: %q)", commands[i].ProcessState.ExitCode(), commands[i].Args[1:], said)
+			t.Errorf("%[2]q: exit code %[1]d, want 0: %[3]s", commands[i].ProcessState.ExitCode(), commands[i].Args[1:], said)
 		}
 	}
 	w.unchanged(before, "when all is undone,")
@@ -87,6 +87,6 @@ func TestTogetherSame(t *testing.T) {
 	e := w.engine()
 	w.soundQuickly(e)
 	if history, err := e.History(t.Context()); err != nil || len(history.Operations) != 1 {
-		t.Errorf("the history is %+v: %v; want no error and len(history.Operations) == 1", history, err)
+		t.Errorf("the history is %+v: %v; want one operation and no error", history, err)
 	}
 }

@@ -346,10 +346,10 @@ func TestDryRun(t *testing.T) {
 		before := w.treeOf(w.dir, true)
 		diff, errOut, status := w.run(append(args, "--dry-run")...)
 		if status != 0 {
-			t.Fatalf("%s --dry-run: exit code: status = %v, want 0 (errOut: %q)", args, status, errOut)
+			t.Fatalf("%s --dry-run: exit code: got %v, want 0 (errOut: %q)", args, status, errOut)
 		}
 		if how := before.differences(w.treeOf(w.dir, true)); how != "" {
-			t.Fatalf(`%s --dry-run has changed something: before.differences(w.treeOf(w.dir, true)) = %q, want ""`, args, how)
+			t.Fatalf(`%s --dry-run has changed something: got %q, want ""`, args, how)
 		}
 
 		twin := &world{TB: t, base: w.base, dir: t.TempDir()}
@@ -363,10 +363,10 @@ func TestDryRun(t *testing.T) {
 			t.Fatalf("git apply of %s: %v\n%s%s", args, err, out, diff)
 		}
 		if out, errOut, status := w.run(args...); status != 0 {
-			t.Fatalf("%s: exit code: status = %v, want 0 (out: %q) (errOut: %q)", args, status, out, errOut)
+			t.Fatalf("%s: exit code: got %v, want 0 (out: %q) (errOut: %q)", args, status, out, errOut)
 		}
 		if how := w.tree().differences(twin.tree()); how != "" {
-			t.Errorf(`git apply of the diff of %s has a different result: w.tree().differences(twin.tree()) = %q, want ""`, args, how)
+			t.Errorf(`git apply of the diff of %s has a different result: got %q, want ""`, args, how)
 		}
 	}
 }
@@ -410,7 +410,7 @@ func TestStatus(t *testing.T) {
 			Refusal *engine.Refusal
 		}
 		if err := json.Unmarshal([]byte(out), &said); err != nil || said.OK == nil || *said.OK || said.Error == "" || said.Status != test.status || status != test.status || (said.Refusal != nil) != test.refusal {
-			t.Errorf("%q --json: exit code %d, output %s: %v", test.args, status, out, err)
+			t.Errorf("%q --json: exit code %d, output %s (%v); want %d, and an error with that status and a refusal: %t", test.args, status, out, err, test.status, test.refusal)
 		}
 	}
 	w.unchanged(before, "after all that,")

@@ -55,10 +55,10 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	before := w.source()
 	first := mustCall[engine.Result](w, client, "generate_component", object{"kind": "version", "name": "links/create", "rename": []string{"url=href"}})
 	if first.Trial == nil || !first.Trial.Ran {
-		t.Errorf("the test was not run: %+v; want first.Trial.Ran", first.Trial)
+		t.Errorf("the test was not run: %+v; want Trial.Ran true", first.Trial)
 	}
 	if text := w.read("features/links/create_v1_test.go"); !strings.Contains(text, `"tags":["example"]`) || !strings.Contains(text, `Tags: []string{"example"}`) {
-		t.Errorf("the optional field has no value in the test:\n%s; want text containing \"\\\"tags\\\":[\\\"example\\\"]\" and text containing \"Tags: []string{\\\"example\\\"}\"", text)
+		t.Errorf("the optional field has no value in the test:\n%s; want text containing \"\\\"tags\\\":[\\\"example\\\"]\" and \"Tags: []string{\\\"example\\\"}\"", text)
 	}
 	if text := w.read("features/links/create.go"); !strings.Contains(text, `json:"href"`) || strings.Contains(text, "// Url") {
 		t.Errorf("create.go = %s, want the field href, without the old name in its comment", text)
@@ -67,7 +67,7 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	mustCall[engine.Result](w, client, "undo", nil)
 	mustCall[engine.Result](w, client, "undo", nil)
 	if changed := before.differences(w.source()); changed != "" {
-		t.Errorf(`after undoing the versions: before.differences(w.source()) = %q, want ""`, changed)
+		t.Errorf(`after undoing the versions: got %q, want ""`, changed)
 	}
 	for range 2 {
 		mustCall[engine.Result](w, client, "redo", nil)
@@ -77,7 +77,7 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	w.goCommand("test", "./features/...")
 	for _, part := range []string{"// Upgrade converts version 1 to version 2.\nfunc (old CreateV1) Upgrade() CreateV2", "CreateV2{Href: old.URL, Tags: old.Tags}"} {
 		if text := w.read("features/links/create_v1.go"); !strings.Contains(text, part) {
-			t.Errorf(`the first version: w.read("features/links/create_v1.go") = %q, want it to contain %q`, text, part)
+			t.Errorf("the first version: got %q, want it to contain %q", text, part)
 		}
 	}
 
@@ -123,12 +123,12 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	w.says(err, ways...)
 	checked, err := e.Check(t.Context())
 	if err != nil || checked.OK || !strings.Contains(checked.Stale(), changed) {
-		t.Errorf("the check returned %+v, %v; want no error and !checked.OK and checked.Stale() containing %q", checked, err, changed)
+		t.Errorf("the check returned %+v, %v; want no error, OK false and Stale containing %q", checked, err, changed)
 	}
 	client := w.serve(devserver.Options{})
 	for tool, arguments := range map[string]object{"build": {}, "call": {"name": "links_list"}} {
 		if said := client.CallTool(tool, arguments); !said.IsError || !strings.Contains(said.Text(), changed) {
-			t.Errorf("%s returned %s; want said.IsError and said.Text() containing %q", tool, said.Text(), changed)
+			t.Errorf("%s returned %s; want IsError true and Text containing %q", tool, said.Text(), changed)
 		}
 	}
 
@@ -137,7 +137,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	w.says(err, `"links/nosuch" is not a command; the commands are links/create, links/delete, links/update`)
 	accepted, err := e.Sync(t.Context(), engine.Options{Accept: []string{"links/create"}})
 	if err != nil || accepted.Operation == "" {
-		t.Fatalf(`accepting: %v, %v; want no error and accepted.Operation != ""`, accepted, err)
+		t.Fatalf("accepting: %v, %v; want no error and Operation set", accepted, err)
 	}
 	w.fresh(e)
 	w.undo(e, accepted.Operation)
@@ -173,7 +173,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := w.read("features/links/create_v1.go"); !strings.Contains(text, "return CreateV2{URL: old.URL}") {
-		t.Errorf(`the first version: w.read("features/links/create_v1.go") = %q, want it to contain "return CreateV2{URL: old.URL}"`, text)
+		t.Errorf(`the first version: got %q, want it to contain "return CreateV2{URL: old.URL}"`, text)
 	}
 	w.goCommand("test", "./features/...")
 	w.undo(e, third.Operation)
@@ -196,12 +196,12 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	w.replace("features/links/delete.go", "ID string", "Why string `json:\"why,omitempty\"` // Reason\n\tID string")
 	synced, err := e.Sync(t.Context(), engine.Options{})
 	if err != nil || len(synced.Warnings) > 0 || synced.Operation == "" {
-		t.Errorf(`a new optional field: %v, %v; want no error and no synced.Warnings and synced.Operation != ""`, synced, err)
+		t.Errorf("a new optional field: %v, %v; want no error, no warnings and Operation set", synced, err)
 	}
 	w.replace("features/links/get.go", `json:"id"`, `json:"key"`)
 	synced, err = e.Sync(t.Context(), engine.Options{})
 	if err != nil || !strings.Contains(synced.String(), "this breaks clients: tool links_get: input property id was removed") {
-		t.Errorf(`a query's field: %v, %v; want no error and synced.String() containing "this breaks clients: tool links_get: input property id was removed"`, synced, err)
+		t.Errorf(`a query's field: %v, %v; want no error and synced containing "this breaks clients: tool links_get: input property id was removed"`, synced, err)
 	}
 	w.fresh(e)
 }
@@ -329,7 +329,7 @@ type Place struct {
 		`Status: "open"`, "app.UpgradeOr(old.Note, \"none\"", "Number: int64(old.Number)",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(part), " ")) {
-			t.Errorf(`strings.Join(strings.Fields(text), " ") = %q, want it to contain %q (part: %q) (text: %q)`, strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(part), " "), part, text)
+			t.Errorf("got\n%s\nwant it to contain (apart from space)\n%s", text, part)
 		}
 	}
 	// The next version changes the nested types again, before the Go code is edited.
@@ -347,7 +347,7 @@ type Place struct {
 	w.undo(e, second.Operation)
 	w.undo(e, result.Operation)
 	if _, err := e.Sync(t.Context(), engine.Options{}); err == nil {
-		t.Error("after the undo the change is no longer refused: err = nil, want an error")
+		t.Error("after the undo the change is no longer refused: got no error, want one")
 	}
 	// A body provides all conversions.
 	if _, err := w.version(e, object{"name": "orders/place", "body": "return Place{Base: Base{By: strings.ToUpper(old.By)}}"}); err != nil {
@@ -432,7 +432,7 @@ func (c Order) Apply(s *State, e app.Event) int { return c.Count }
 	call("desk_authors", object{}, `"authors":["Jane Austen","Nobody","Jane Austen","Nobody","Jane Austen","Nobody","Jane Austen","Nobody"]`)
 	mustCall[engine.Result](w, client, "undo", object{"operation": done.Operation})
 	if changed := before.differences(w.source()); changed != "" {
-		t.Errorf(`after undo: before.differences(w.source()) = %q, want ""`, changed)
+		t.Errorf(`after undo: got %q, want ""`, changed)
 	}
 	mustCall[engine.Result](w, client, "redo", object{})
 	call("desk_stock", object{"items": []object{{"title": "Persuasion", "authors": []string{"J. A."}}}}, `{}`)

@@ -77,7 +77,7 @@ func FuzzParse(f *testing.F) {
 		releases, err := Parse(text)
 		for _, r := range releases {
 			if err != nil || r.Version == "" {
-				t.Errorf(`Parse(%q) = %+v, %v; want no error and r.Version != ""`, text, releases, err)
+				t.Errorf("Parse(%q) = %+v, %v; want no error and releases with a version", text, releases, err)
 			}
 		}
 	})

@@ -55,7 +55,7 @@ func TestInterrupted(t *testing.T) {
 			},
 		})
 		if err == nil || err.Error() != "interrupted; nothing was created" {
-			t.Errorf(`interrupted while %s, got %v; want err == "interrupted; nothing was created"`, at, err)
+			t.Errorf(`interrupted while %s, got %v; want the error "interrupted; nothing was created"`, at, err)
 		}
 		isEmpty(t, base)
 		isEmpty(t, temporary)
@@ -70,10 +70,10 @@ func TestInterruptedTooLate(t *testing.T) {
 		Answers: scaffold.Answers{Name: "hello", Module: "hello"}, Dir: "hello", Base: base, NoGit: true,
 	})
 	if err != nil || result.Dir != filepath.Join(base, "hello") || result.Git != nil {
-		t.Errorf(`got %+v, %v; want no error and result.Dir == filepath.Join(base, "hello") and result.Git == nil`, result, err)
+		t.Errorf("got %+v, %v; want no error, the folder %s and no git", result, err, filepath.Join(base, "hello"))
 	}
 	if ctx.Err() == nil {
-		t.Error("after the move: ctx.Err() = nil, want an error")
+		t.Error("after the move the context has not ended, want it interrupted")
 	}
 }
 
@@ -102,7 +102,7 @@ func TestFinished(t *testing.T) {
 	}
 	result, err := create.Run(t.Context(), scaffold.Embedded(), options)
 	if err != nil || len(result.Notes) != 1 || !strings.Contains(result.Notes[0], "interrupted run") {
-		t.Fatalf(`got %+v, %v; want no error and len(result.Notes) == 1 and result.Notes[0] containing "interrupted run"`, result, err)
+		t.Fatalf(`got %+v, %v; want no error and one note containing "interrupted run"`, result, err)
 	}
 	for _, file := range result.Files {
 		if _, err := os.Stat(filepath.Join(base, filepath.FromSlash(file.Path))); err != nil {
@@ -111,7 +111,7 @@ func TestFinished(t *testing.T) {
 	}
 
 	if _, err := create.Run(t.Context(), scaffold.Embedded(), other); err == nil || !strings.Contains(err.Error(), "holds the project hello, module hello, which an interrupted run left") {
-		t.Errorf(`for another project: err = %v; want err containing "holds the project hello, module hello, which an interrupted run left"`, err)
+		t.Errorf(`for another project: got %v, want an error containing "holds the project hello, module hello, which an interrupted run left"`, err)
 	}
 }
 

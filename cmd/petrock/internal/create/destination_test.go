@@ -54,7 +54,7 @@ func TestMove(t *testing.T) {
 		parent := t.TempDir()
 		p := open(t, filepath.Join(parent, dest))
 		if _, err := os.Stat(p.Dest()); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("before the move: os.Stat(p.Dest()): err = %v, want %v", err, os.ErrNotExist)
+			t.Errorf("Stat of the destination before the move = %v, want %v", err, os.ErrNotExist)
 		}
 		if err := errors.Join(p.Move(), p.Close()); err != nil {
 			t.Fatal(err)
@@ -77,8 +77,10 @@ func TestMoveIntoEmptyFolder(t *testing.T) {
 	}
 	holds(t, dest, "go.mod", "tools")
 	after, err := os.Stat(dest)
-	if err != nil || !os.SameFile(before, after) {
-		t.Errorf("the folder was replaced (%v); want no error and os.SameFile(before, after)", err)
+	if err != nil {
+		t.Error(err)
+	} else if !os.SameFile(before, after) {
+		t.Errorf("%s is another folder now, want the same", after.Name())
 	}
 }
 
@@ -129,7 +131,7 @@ func TestTakenMeanwhile(t *testing.T) {
 	writeFile(t, filepath.Join(dest, "theirs"))
 	var notEmpty *notEmptyError
 	if err := p.Move(); !errors.As(err, &notEmpty) {
-		t.Errorf("the move: errors.As(err, &notEmpty) = false, want true (err: %v)", err)
+		t.Errorf("Move() = %v (%T), want %T", err, err, notEmpty)
 	}
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
@@ -141,7 +143,7 @@ func TestTakenMeanwhile(t *testing.T) {
 	p = open(t, empty)
 	writeFile(t, filepath.Join(empty, "tools", "theirs.go"))
 	if err := p.Move(); !errors.As(err, &notEmpty) {
-		t.Errorf("the move: errors.As(err, &notEmpty) = false, want true (err: %v)", err)
+		t.Errorf("Move() = %v (%T), want %T", err, err, notEmpty)
 	}
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
@@ -161,7 +163,7 @@ func TestTwoAtOnePlace(t *testing.T) {
 	}
 	var notEmpty *notEmptyError
 	if _, err := openDestination(dest); !errors.As(err, &notEmpty) {
-		t.Errorf("the third run: errors.As(err, &notEmpty) = false, want true (err: %v)", err)
+		t.Errorf("the third gets %v (%T), want %T", err, err, notEmpty)
 	}
 }
 
@@ -232,7 +234,7 @@ func TestFinished(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !p.Finished() {
-			t.Error("p.Finished() = false, want true")
+			t.Error("Finished() = false, want true after the move")
 		}
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
@@ -252,7 +254,7 @@ func TestUnfinished(t *testing.T) {
 	for range 2 {
 		var unfinished *unfinishedError
 		if _, err := openDestination(dest); !errors.As(err, &unfinished) || !strings.Contains(err.Error(), "go.mod") {
-			t.Fatalf(`got %v; want errors.As(err, &unfinished) and err containing "go.mod"`, err)
+			t.Fatalf("got %v (%T), want %T that names go.mod", err, err, unfinished)
 		}
 		holds(t, filepath.Join(dest, ".petrock-new", "project"), "go.mod", "tools")
 	}
@@ -285,7 +287,7 @@ func TestGivenUp(t *testing.T) {
 	}
 	p := open(t, dest)
 	if p.Finished() {
-		t.Error("with only a part of the entries: p.Finished() = true, want false")
+		t.Error("Finished() = true, want false: only a part was moved")
 	}
 	if err := errors.Join(p.Move(), p.Close()); err != nil {
 		t.Fatal(err)
@@ -329,7 +331,7 @@ func TestForeign(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "already exists") {
-				t.Errorf(`%s (inside: %t): got %v; want err containing "already exists"`, what, inside, err)
+				t.Errorf(`%s (inside: %t): got %v; want an error containing "already exists"`, what, inside, err)
 			}
 			holds(t, parent, filepath.Base(hidden))
 		}

@@ -45,7 +45,7 @@ func newBackend(t *testing.T) *backend {
 	}
 	t.Cleanup(func() {
 		if n := b.conns.Load(); n != 0 {
-			t.Errorf("b.conns.Load() = %v, want 0", n)
+			t.Errorf("%d connections are open, want 0", n)
 		}
 	})
 	b.url = serve(t, func(ctx context.Context, conn jsonrpc.Transport) error {
@@ -201,7 +201,7 @@ func TestProgress(t *testing.T) {
 				var seen []float64
 				result, err := c.CallTool(t.Context(), "reports", nil, client.OnProgress(func(p client.Progress) { seen = append(seen, p.Progress) }))
 				if err != nil || result.Text() != "done" || fmt.Sprint(seen) != "[0 1 2]" {
-					t.Errorf(`got %v, %v, progress %v; want no error and result.Text() == "done" and fmt.Sprint(seen) == "[0 1 2]"`, result, err, seen)
+					t.Errorf(`got %v, %v, progress %v; want "done", no error and [0 1 2]`, result, err, seen)
 				}
 			})
 		}
@@ -264,7 +264,7 @@ func TestClientCancels(t *testing.T) {
 			cancel()
 		}()
 		if _, err := c.CallTool(ctx, "blocks", nil); !errors.Is(err, context.Canceled) {
-			t.Errorf("the call: err = %v, want %v", err, context.Canceled)
+			t.Errorf("the call: got %v, want %v", err, context.Canceled)
 		}
 		receive(t, cancelled, "the call is not cancelled")
 		if err := c.Ping(t.Context()); err != nil {
@@ -294,7 +294,7 @@ func TestServerCancels(t *testing.T) {
 	}})
 	result, err := c.CallTool(t.Context(), "impatient", nil)
 	if err != nil || result.Text() != "true" {
-		t.Errorf(`got %v, %v; want no error and result.Text() == "true"`, result, err)
+		t.Errorf(`got %v, %v; want no error and Text "true"`, result, err)
 	}
 	receive(t, cancelled, "the client is not notified")
 }
@@ -331,17 +331,17 @@ func TestNotifications(t *testing.T) {
 			t.Error(err)
 		}
 		if got := receive(t, logged, "no log message"); got != "one error" {
-			t.Errorf(`log message: receive(t, logged, "no log message") = %q, want "one error"`, got)
+			t.Errorf(`log message: got %q, want "one error"`, got)
 		}
 		b.ResourceUpdated("note://readme")
 		if got := receive(t, updated, "no update"); got != "one note://readme" {
-			t.Errorf(`update: receive(t, updated, "no update") = %q, want "one note://readme"`, got)
+			t.Errorf(`update: got %q, want "one note://readme"`, got)
 		}
 		b.add(t, "new", fixture.Nothing)
 		names := []string{receive(t, changed, "no list_changed"), receive(t, changed, "one list_changed only")}
 		slices.Sort(names)
 		if fmt.Sprint(names) != "[one two]" {
-			t.Errorf(`list_changed: fmt.Sprint(names) = %q, want "[one two]" (names: %q)`, fmt.Sprint(names), names)
+			t.Errorf(`list_changed: got %q, want "[one two]" (names: %q)`, fmt.Sprint(names), names)
 		}
 		if err := stopOne(); err != nil {
 			t.Fatal(err)
@@ -349,10 +349,10 @@ func TestNotifications(t *testing.T) {
 		b.ResourceUpdated("note://readme")
 		b.ResourceUpdated("note://logo")
 		if got := receive(t, updated, "no update"); got != "two note://logo" {
-			t.Errorf(`update: receive(t, updated, "no update") = %q, want "two note://logo"`, got)
+			t.Errorf(`update: got %q, want "two note://logo"`, got)
 		}
 		if len(logged)+len(changed)+len(updated) > 0 {
-			t.Errorf("len(logged)+len(changed)+len(updated) = %v, want at most 0 (len(logged): %v) (len(changed): %v) (len(updated): %v)", len(logged)+len(changed)+len(updated), len(logged), len(changed), len(updated))
+			t.Errorf("got %d log messages, %d list changes and %d updates; want none", len(logged), len(changed), len(updated))
 		}
 	})
 }
@@ -362,18 +362,18 @@ func TestSessionEnds(t *testing.T) {
 	b := newBackend(t)
 	one, two := b.dial(t, client.Options{Revision: mcp.LatestHandshake}), b.dial(t, client.Options{Revision: mcp.LatestHandshake})
 	if n := b.conns.Load(); n != 2 {
-		t.Errorf("b.conns.Load() = %v, want 2", n)
+		t.Errorf("%d connections are open, want 2", n)
 	}
 	one.Close()
 	receive(t, b.ended, "the connection stays open")
 	if err := two.Ping(t.Context()); err != nil || b.conns.Load() != 1 {
-		t.Errorf("the other session: %v, %d connections; want no error and b.conns.Load() == 1", err, b.conns.Load())
+		t.Errorf("the other session: %v, %d connections; want no error and 1", err, b.conns.Load())
 	}
 	for range 3 {
 		b.dial(t, client.Options{Revision: mcp.Latest})
 	}
 	if n := b.conns.Load(); n != 2 {
-		t.Errorf("b.conns.Load() = %v, want 2", n)
+		t.Errorf("%d connections are open, want 2", n)
 	}
 }
 
@@ -395,14 +395,14 @@ func TestServerEnds(t *testing.T) {
 		}()
 		_, err := c.CallTool(t.Context(), "blocks", nil)
 		if err == nil || !strings.Contains(err.Error(), "the server has ended the connection") {
-			t.Errorf(`the call in flight returns %v; want err containing "the server has ended the connection"`, err)
+			t.Errorf(`the call in flight returns %v; want an error containing "the server has ended the connection"`, err)
 		}
 		err = c.Ping(t.Context())
 		if r == mcp.Latest && err != nil {
-			t.Errorf("the next call returns %v", err)
+			t.Errorf("%s: the next call returns %v, want no error", r, err)
 		}
 		if r != mcp.Latest && (err == nil || !strings.Contains(err.Error(), "start a new session")) {
-			t.Errorf("the next call returns %v", err)
+			t.Errorf(`%s: the next call returns %v, want "start a new session"`, r, err)
 		}
 	})
 }

@@ -115,7 +115,7 @@ func TestStatus(t *testing.T) {
 				t.Errorf("got %d %q, want %d %s", r.StatusCode, all, test.status, test.want)
 			}
 			if id := r.Header.Get("Mcp-Session-Id"); id != "" {
-				t.Errorf(`started session: r.Header.Get("Mcp-Session-Id") = %q, want ""`, id)
+				t.Errorf(`started session: got %q, want ""`, id)
 			}
 		})
 	}
@@ -155,11 +155,11 @@ func TestBatch(t *testing.T) {
 	session := "Mcp-Session-Id: " + r.Header.Get("Mcp-Session-Id")
 	messages(t, r)
 	if r := post(t.Context(), t, b.url, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, session); r.StatusCode != 202 {
-		t.Fatalf("initialized: r.StatusCode = %v, want 202 (r.Status: %q)", r.StatusCode, r.Status)
+		t.Fatalf("initialized: got %v, want 202 (Status %q)", r.StatusCode, r.Status)
 	}
 	got := messages(t, post(t.Context(), t, b.url, `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"reports","_meta":{"progressToken":7}}}]`, session))
 	if len(got) != 4 || strings.Count(strings.Join(got[:3], ""), `"progressToken":7`) != 3 || !strings.HasPrefix(got[3], `[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,`) {
-		t.Errorf("got %q; want len(got) == 4 and strings.Count(strings.Join(got[:3], \"\"), `\"progressToken\":7`) == 3 and got[3] starting with \"[{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":1,\\\"result\\\":{}},{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":2,\"", got)
+		t.Errorf(`got %q; want three messages with "progressToken":7, and the batch with the results of 1 and 2`, got)
 	}
 }
 
@@ -197,13 +197,13 @@ func TestStandaloneStream(t *testing.T) {
 	}()
 	server = receive(t, clients, "no connection")
 	if got := receiveFromClient(); got != `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}` {
-		t.Errorf(`the server receives: receiveFromClient() = %q, want "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\"}}"`, got)
+		t.Errorf(`the server receives: got %q, want "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\"}}"`, got)
 	}
 	server.Send([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"early"}}`))
 	server.Send([]byte(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"x":{}}}}`))
 	r := receive(t, initialized, "no answer")
 	if got := messages(t, r); got[0] != `{"jsonrpc":"2.0","id":"i","result":{"protocolVersion":"2025-06-18","capabilities":{"x":{}}}}` {
-		t.Errorf(`initialize: got[0] = %q, want "{\"jsonrpc\":\"2.0\",\"id\":\"i\",\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"x\":{}}}}" (%q)`, got[0], got)
+		t.Errorf(`initialize: got %q, want "{\"jsonrpc\":\"2.0\",\"id\":\"i\",\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"x\":{}}}}" (%q)`, got[0], got)
 	}
 	session := "Mcp-Session-Id: " + r.Header.Get("Mcp-Session-Id")
 	get, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -234,11 +234,11 @@ func TestStandaloneStream(t *testing.T) {
 	}
 	post(ctx, t, url, `{"jsonrpc":"2.0","id":2,"error":{"code":-9,"message":"no","data":[1]}}`, session)
 	if got := receiveFromClient(); got != `{"jsonrpc":"2.0","id":"q2","error":{"code":-9,"message":"no","data":[1]}}` {
-		t.Errorf(`the server receives: receiveFromClient() = %q, want "{\"jsonrpc\":\"2.0\",\"id\":\"q2\",\"error\":{\"code\":-9,\"message\":\"no\",\"data\":[1]}}"`, got)
+		t.Errorf(`the server receives: got %q, want "{\"jsonrpc\":\"2.0\",\"id\":\"q2\",\"error\":{\"code\":-9,\"message\":\"no\",\"data\":[1]}}"`, got)
 	}
 	post(ctx, t, url, `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`, session)
 	if got := receiveFromClient(); got != `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}` {
-		t.Errorf(`the server receives: receiveFromClient() = %q, want "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}"`, got)
+		t.Errorf(`the server receives: got %q, want "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}"`, got)
 	}
 	stop()
 	if err := receive(t, served, "Serve does not return"); err != nil {
@@ -306,14 +306,14 @@ func TestListen(t *testing.T) {
 		stream := bufio.NewReader(r.Body)
 		streams = append(streams, stream)
 		if got := nextMessage(t, stream); !strings.Contains(got, "acknowledged") || !strings.Contains(got, `subscriptionId":"sub"`) {
-			t.Errorf(`the stream begins with %s; want got containing "acknowledged" and got containing "subscriptionId\":\"sub\""`, got)
+			t.Errorf(`the stream begins with %s; want got containing "acknowledged" and "subscriptionId\":\"sub\""`, got)
 		}
 	}
 	b.add(t, "new", fixture.Nothing)
 	b.ResourceUpdated("note://readme")
 	for i, want := range []string{"tools/list_changed", "resources/updated"} {
 		if got := nextMessage(t, streams[i]); !strings.Contains(got, want) || !strings.Contains(got, `subscriptionId":"sub"`) {
-			t.Errorf(`stream %d has %s; want got containing %q and got containing "subscriptionId\":\"sub\""`, i, got, want)
+			t.Errorf(`stream %d has %s; want got containing %q and "subscriptionId\":\"sub\""`, i, got, want)
 		}
 	}
 	stop() // the test ends without waiting for the streams
@@ -333,10 +333,10 @@ func TestServeEndsSubscriptions(t *testing.T) {
 	began := time.Now()
 	stop()
 	if got := nextMessage(t, stream); got != `{"jsonrpc":"2.0","id":5,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":5}}}` {
-		t.Errorf("the stream ends: nextMessage(t, stream) = %q, want %q", got, `{"jsonrpc":"2.0","id":5,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":5}}}`)
+		t.Errorf("the stream ends: got %q, want %q", got, `{"jsonrpc":"2.0","id":5,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":5}}}`)
 	}
 	if err := receive(t, served, "Serve does not return"); err != nil || time.Since(began) > 5*time.Second {
-		t.Errorf("Serve returned %v after %v; want no error and time.Since(began) <= 5*time.Second", err, time.Since(began))
+		t.Errorf("Serve returned %v after %v; want no error after at most 5s", err, time.Since(began))
 	}
 }
 
@@ -385,13 +385,13 @@ func TestToken(t *testing.T) {
 		return printed
 	}
 	if first, second := start(""), start(""); len(first) < 20 || first == second {
-		t.Errorf("the tokens are %s and %s; want len(first) >= 20 and first != %q", first, second, second)
+		t.Errorf("the tokens are %q and %q; want different ones of at least 20 characters", first, second)
 	}
 	if printed := start(token); printed != "$PETROCK_DEV_TOKEN" {
-		t.Errorf(`start(token) = %q, want "$PETROCK_DEV_TOKEN"`, printed)
+		t.Errorf("with a token of the user it prints %q, want $PETROCK_DEV_TOKEN", printed)
 	}
 	if err := livehttp.Serve(t.Context(), ":0", "short", server.Serve, io.Discard); err == nil || !strings.HasPrefix(err.Error(), "PETROCK_DEV_TOKEN: the key has 5 characters") {
-		t.Errorf(`a short token: %v; want err starting with "PETROCK_DEV_TOKEN: the key has 5 characters"`, err)
+		t.Errorf(`a short token: %v; want an error starting with "PETROCK_DEV_TOKEN: the key has 5 characters"`, err)
 	}
 }
 
@@ -400,7 +400,7 @@ func TestServeRefusesAddress(t *testing.T) {
 	server := fixture.New(t, mcp.Options{})
 	for addr, want := range map[string]string{"0.0.0.0:0": "other machines could connect", "8181": "must be host:port"} {
 		if err := livehttp.Serve(t.Context(), addr, token, server.Serve, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v; want err containing %q", addr, err, want)
+			t.Errorf("%s: %v; want an error containing %q", addr, err, want)
 		}
 	}
 }

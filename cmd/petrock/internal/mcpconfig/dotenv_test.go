@@ -14,7 +14,7 @@ func TestParseDotenv(t *testing.T) {
 	}
 	got, err := parseDotenv([]byte(text))
 	if err != nil || !maps.Equal(got, want) {
-		t.Errorf("%q, %v; want no error and maps.Equal(got, want)", got, err)
+		t.Errorf("got %q, %v; want %q and no error", got, err, want)
 	}
 	for text, message := range map[string]string{
 		"A=1\ns3cret":       "line 2: missing =",
@@ -41,7 +41,7 @@ func FuzzParseDotenv(f *testing.F) {
 		}
 		for name := range vars {
 			if name == "" || strings.ContainsAny(name, "=\x00\n") {
-				t.Errorf(`%q has the name %q; want name != "" and !strings.ContainsAny(name, "=\x00\n")`, text, name)
+				t.Errorf("%q has the name %q; want one that is not empty, without =, NUL and newline", text, name)
 			}
 		}
 	})

@@ -143,7 +143,7 @@ func TestExpandFree(t *testing.T) {
 	all := expanders(t)
 	for client, text := range map[string]string{"Claude Code": "echo ${X%.*} ${#A}", "Cursor": "echo ${X} ${X:-y}", "VS Code": "echo ${X} ${file}"} {
 		if got, err := all[client](text, true); err != nil || got != text {
-			t.Errorf("%s: %q is %q, %v; want no error and got == %q", client, text, got, err, text)
+			t.Errorf("%s: %q is %q, %v; want no error and %q", client, text, got, err, text)
 		}
 	}
 	for client, text := range map[string]string{"Claude Code": "${NO}", "Cursor": "${env:NO}", "VS Code": "${input:none}", "Crush": "$(x)"} {
@@ -188,7 +188,7 @@ func TestInput(t *testing.T) {
 	})
 	for range 2 {
 		if got, err := r.input(s, "my.key 1"); got != "typed" || err != nil {
-			t.Errorf(`the answer is %q, %v; want got == "typed" and no error`, got, err)
+			t.Errorf(`the answer is %q, %v; want "typed" and no error`, got, err)
 		}
 	}
 	if len(asked) != 1 || asked[0].Description != "Key" || asked[0].Default != "d" || !asked[0].Password || asked[0].File != "f" {
@@ -199,6 +199,6 @@ func TestInput(t *testing.T) {
 		Input:  func(Input) (string, error) { t.Error("asked"); return "", nil },
 	})
 	if got, err := r.input(s, "my.key 1"); got != "set" || err != nil {
-		t.Errorf(`from the environment it is %q, %v; want got == "set" and no error`, got, err)
+		t.Errorf(`from the environment it is %q, %v; want "set" and no error`, got, err)
 	}
 }

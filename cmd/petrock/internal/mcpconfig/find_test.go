@@ -24,22 +24,22 @@ func TestFind(t *testing.T) {
 	home := mcpconfig.Options{Home: root}
 	config, err := mcpconfig.Find(deep, home)
 	if err != nil || config.Dir != root || !slices.Equal(config.Names(), []string{"far"}) || len(config.Problems) > 0 {
-		t.Fatalf(`%+v, %v; want no error and config.Dir == %q and config.Names() == []string{"far"} and no config.Problems`, config, err, root)
+		t.Fatalf("got %+v, %v; want no error, the folder %s, the server far and no problems", config, err, root)
 	}
 	write(t, filepath.Join(root, "a", ".cursor", "mcp.json"), `{"mcpServers": {"near": {"command": "${workspaceFolder}/x"}}}`)
 	config, err = mcpconfig.Find(deep, home)
 	if err != nil || !slices.Equal(config.Names(), []string{"near"}) {
-		t.Fatalf(`%+v, %v; want no error and config.Names() == []string{"near"}`, config, err)
+		t.Fatalf("got %+v, %v; want no error and the server near", config, err)
 	}
 	if s, err := config.Server("near"); err != nil || s.Command != filepath.Join(root, "a", "x") || s.Dir != filepath.Join(root, "a") {
-		t.Errorf(`%+v, %v; want no error and s.Command == filepath.Join(root, "a", "x") and s.Dir == filepath.Join(root, "a")`, s, err)
+		t.Errorf("got %+v, %v; want no error and the command %s in its folder", s, err, filepath.Join(root, "a", "x"))
 	}
 	if s, err := config.Server("far"); s != nil || !errors.Is(err, mcpconfig.ErrUnknown) || !strings.Contains(err.Error(), "known servers: near") {
-		t.Errorf(`%v, %v; want s == nil and err == %v and err containing "known servers: near"`, s, err, mcpconfig.ErrUnknown)
+		t.Errorf(`got %v, %v; want no server and %v with "known servers: near"`, s, err, mcpconfig.ErrUnknown)
 	}
 	config, err = mcpconfig.Find(deep, mcpconfig.Options{Home: filepath.Join(root, "a")})
 	if !errors.Is(err, mcpconfig.ErrNone) || !strings.Contains(err.Error(), filepath.Join(root, ".mcp.json")+": ignored") {
-		t.Errorf(`~/.cursor/mcp.json is of a project, or the search goes above the home folder: %+v, %v; want err == %v and err containing filepath.Join(root, ".mcp.json")+": ignored"`, config, err, mcpconfig.ErrNone)
+		t.Errorf("~/.cursor/mcp.json is of a project, or the search goes above the home folder: got %+v, %v; want %v, and %s ignored", config, err, mcpconfig.ErrNone, filepath.Join(root, ".mcp.json"))
 	}
 }
 
@@ -102,7 +102,7 @@ func TestFindIgnores(t *testing.T) {
 				}
 			}
 			if !strings.Contains(said, test.ignored) || test.ignored == "" && strings.Contains(said, "ignored") {
-				t.Errorf("got %q", said)
+				t.Errorf("got %q, want it to contain %q, and nothing ignored if that is empty", said, test.ignored)
 			}
 		})
 	}
@@ -126,7 +126,7 @@ func TestTrusted(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s, err := config.Server("s"); err != nil || s.Trusted != test.want {
-			t.Errorf("with mode %o: %+v, %v; want no error and s.Trusted == %v", test.mode, s, err, test.want)
+			t.Errorf("with mode %o: %+v, %v; want no error and Trusted %v", test.mode, s, err, test.want)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func TestDefinition(t *testing.T) {
 	const text = `{"inputs": [{"id": "i", "type": "promptString", "default": "d"}], "servers": {"s": {"command": "c", "args": ["${env:X}", "${input:i}"], "envFile": "vars"}}}`
 	first := define(dir, text, "A=1\n", "one")
 	if again := define(dir, text+" // another comment", "A=1\n", "two"); again != first {
-		t.Errorf(`the value of a variable, or a comment, changes the definition: define(dir, text+" // another comment", "A=1\n", "two") = %q, want %q`, again, first)
+		t.Errorf("the value of a variable, or a comment, changes the definition: got %q, want %q", again, first)
 	}
 	for name, other := range map[string]string{
 		"command": define(dir, strings.Replace(text, `"c"`, `"d"`, 1), "A=1\n", "one"),
@@ -161,7 +161,7 @@ func TestDefinition(t *testing.T) {
 		"folder":  define(t.TempDir(), text, "A=1\n", "one"),
 	} {
 		if other == first {
-			t.Errorf("another %s leads to the same definition: other = %q, want not %q", name, other, first)
+			t.Errorf("another %s leads to the same definition: got %q, want not %q", name, other, first)
 		}
 	}
 }
@@ -202,7 +202,7 @@ func TestReadRefuses(t *testing.T) {
 		config, err := mcpconfig.Read(file, mcpconfig.Options{})
 		var problem *mcpconfig.Problem
 		if !errors.As(err, &problem) || config != nil || !strings.Contains(err.Error(), test.want) || problem.File != file {
-			t.Errorf("%s with %.40q: %v, want %q", test.name, test.text, err, test.want)
+			t.Errorf("%s with %.40q: got %+v, %v; want no configuration and an error in %s containing %q", test.name, test.text, config, err, file, test.want)
 		}
 	}
 	for _, file := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none.json")} {
@@ -231,7 +231,7 @@ func TestReadByKey(t *testing.T) {
 			continue
 		}
 		if s, err := config.Server("a"); err != nil || strings.Join(s.Args, " ") != want || s.Dir != filepath.Dir(file) || s.Command != "c" {
-			t.Errorf(`%s: %+v, %v; want no error and strings.Join(s.Args, " ") == %q and s.Dir == filepath.Dir(file) and s.Command == "c"`, text, s, err, want)
+			t.Errorf("%s: got %+v, %v; want no error, the arguments %q, the folder %s and the command c", text, s, err, want, filepath.Dir(file))
 		}
 	}
 }
@@ -278,7 +278,7 @@ func TestProblems(t *testing.T) {
 		s, err := config.Server("s")
 		var problem *mcpconfig.Problem
 		if !errors.As(err, &problem) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "s3cret") || problem.Server != "s" || s.Err != err {
-			t.Errorf("%s: %v, want %q", test.entry, err, test.want)
+			t.Errorf("%s: got %v, want an error of the server s containing %q, without the secret", test.entry, err, test.want)
 		}
 		if _, err := config.Server("good"); err != nil {
 			t.Error(err)
@@ -296,7 +296,7 @@ func TestUnknownFields(t *testing.T) {
 	}
 	s, err := config.Server("s")
 	if err != nil || s.Disabled || s.Dir != filepath.Dir(file) || s.Env != nil {
-		t.Errorf("%+v, %v; want no error and !s.Disabled and s.Dir == filepath.Dir(file) and s.Env == nil", s, err)
+		t.Errorf("got %+v, %v; want no error, an enabled server in %s and no environment", s, err, filepath.Dir(file))
 	}
 }
 
@@ -318,11 +318,11 @@ func TestAsksForWhatIsWanted(t *testing.T) {
 	}
 	for name, want := range map[string]string{"both": "c", "two": "run-y"} {
 		if s, err := config.Server(name); err != nil || s.Command != want {
-			t.Errorf("%s: %+v, %v; want no error and s.Command == %q", name, s, err, want)
+			t.Errorf("%s: %+v, %v; want no error and Command %q", name, s, err, want)
 		}
 	}
 	if !slices.Equal(asked, []string{"y"}) {
-		t.Errorf("asked: asked = %q, want %q", asked, []string{"y"})
+		t.Errorf("asked: got %q, want %q", asked, []string{"y"})
 	}
 	stop := errors.New("cannot ask")
 	config, err = mcpconfig.Find(dir, mcpconfig.Options{Input: func(mcpconfig.Input) (string, error) { return "", stop }})

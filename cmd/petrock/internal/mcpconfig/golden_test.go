@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "update the goldens")
 func TestProjects(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
-		t.Fatal(err, "no archives")
+		t.Fatalf("found %d archives, %v; want at least one", len(files), err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { testProject(t, file) })

@@ -39,7 +39,7 @@ func TestBlankComments(t *testing.T) {
 			t.Errorf("%q becomes %q, not %q", test.text, got, test.want)
 		}
 		if string(in) != test.text {
-			t.Errorf("string(in) = %q, want %q", string(in), test.text)
+			t.Errorf("the input is now %q, want %q as before", string(in), test.text)
 		}
 	}
 }
@@ -52,11 +52,11 @@ func FuzzBlankComments(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		got := blankComments(text)
 		if len(got) != len(text) {
-			t.Fatalf("len(got) = %v, want %v (text: %s) (%s)", len(got), len(text), text, got)
+			t.Fatalf("%[3]q becomes %[4]q with %[1]d bytes, want %[2]d", len(got), len(text), text, got)
 		}
 		for i, c := range got {
 			if c != text[i] && (c != ' ' || text[i] == '\n' || text[i] == '\r') {
-				t.Fatalf("%q becomes %q", text, got)
+				t.Fatalf("%q becomes %q: byte %d is %q, want it kept or a space", text, got, i, c)
 			}
 		}
 		if json.Valid(text) && !bytes.Equal(got, text) {

@@ -68,11 +68,11 @@ func TestSameEveryTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(again) != len(first) {
-			t.Fatalf("len(again) = %v, want %v", len(again), len(first))
+			t.Fatalf("the second time there are %d files, want %d", len(again), len(first))
 		}
 		for i := range again {
 			if again[i].Path != first[i].Path || !bytes.Equal(again[i].Data, first[i].Data) {
-				t.Fatalf("%s differs between runs; want again[i].Path == first[i].Path and again[i].Data == first[i].Data", again[i].Path)
+				t.Fatalf("%s, %d bytes, differs from %s, %d bytes, of the first time", again[i].Path, len(again[i].Data), first[i].Path, len(first[i].Data))
 			}
 		}
 	}
@@ -91,18 +91,18 @@ func TestGo(t *testing.T) {
 					t.Errorf("the project has %s, which must not be copied", name)
 				}
 				if found := ours.FindString(text); found != "" {
-					t.Errorf(`%s: ours.FindString(text) = %q, want ""`, name, found)
+					t.Errorf("%s names %q, want no words of petrock's own", name, found)
 				}
 			}
 			if strings.Contains(text, home) {
-				t.Errorf("%s names petrock's own module: text = %q, want it without %q", name, text, home)
+				t.Errorf("%s names petrock's own module: got %q, want it without %q", name, text, home)
 			}
 			if path.Ext(name) != ".go" {
 				continue
 			}
 			formatted, err := format.Source([]byte(text))
 			if err != nil || string(formatted) != text {
-				t.Errorf("%s is not formatted (%v); want no error and string(formatted) == %q", name, err, text)
+				t.Errorf("%s is\n%s\n(%v), want it as gofmt writes it:\n%s", name, text, err, formatted)
 			}
 			file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
 			if err != nil {
@@ -117,7 +117,7 @@ func TestGo(t *testing.T) {
 			}
 		}
 		if text := files["cmd/my-hello/main.go"]; !strings.Contains(text, `Name: "my-hello",`) {
-			t.Errorf(`the name of the program: files["cmd/my-hello/main.go"] = %q, want it to contain "Name: \"my-hello\","`, text)
+			t.Errorf(`cmd/my-hello/main.go is %q, want it to contain "Name: \"my-hello\","`, text)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func TestAllIsEmbedded(t *testing.T) {
 				return err
 			}
 			if _, ok := files[path.Join(tree, name)]; !ok {
-				t.Errorf("ok = false, want true (tree: %q) (name: %q)", tree, name)
+				t.Errorf("the project lacks %s/%s", tree, name)
 			}
 			return nil
 		})
@@ -186,7 +186,7 @@ func TestVersionsArePetrocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if parsed.Go.Version != own.Go.Version {
-		t.Errorf("go: parsed.Go.Version = %q, want %q", parsed.Go.Version, own.Go.Version)
+		t.Errorf("go: got %q, want %q", parsed.Go.Version, own.Go.Version)
 	}
 	ownSums, err := os.ReadFile(filepath.Join(repository, "go.sum"))
 	if err != nil {
@@ -197,7 +197,7 @@ func TestVersionsArePetrocks(t *testing.T) {
 			t.Errorf("version of %s in the project = %s, want %q", require.Mod.Path, got, want)
 		}
 		if !strings.Contains(files["go.sum"], require.Mod.Path+" "+require.Mod.Version+" h1:") {
-			t.Errorf(`go.sum lacks: files["go.sum"] = %q, want it to contain %q (require.Mod: %+v)`, files["go.sum"], require.Mod.Path+" "+require.Mod.Version+" h1:", require.Mod)
+			t.Errorf("go.sum lacks: got %q, want it to contain %q (Mod %+v)", files["go.sum"], require.Mod.Path+" "+require.Mod.Version+" h1:", require.Mod)
 		}
 	}
 	for line := range strings.Lines(files["go.sum"]) {
@@ -230,7 +230,7 @@ func TestConfigurations(t *testing.T) {
 		}
 		got := servers["my-hello"]
 		if args := strings.Join(got.Args, " "); len(servers) != 1 || got.Command != "go" || !strings.HasSuffix(args, "/cmd/petrock dev") {
-			t.Errorf(`%s has %d servers, and starts one with %s %s; want len(servers) == 1 and got.Command == "go" and args ending with "/cmd/petrock dev"`, name, len(servers), got.Command, args)
+			t.Errorf("%s has %d servers, and starts one with %s %s; want one, started with go … /cmd/petrock dev", name, len(servers), got.Command, args)
 		}
 		if got.Type != "stdio" && name != ".gemini/settings.json" {
 			t.Errorf("%s: type %q", name, got.Type)
@@ -240,19 +240,19 @@ func TestConfigurations(t *testing.T) {
 		}
 	}
 	if got := strings.Count(files[".codex/config.toml"], "[mcp_servers."); got != 1 {
-		t.Errorf(`.codex/config.toml: strings.Count(files[".codex/config.toml"], "[mcp_servers.") = %v, want 1`, got)
+		t.Errorf(".codex/config.toml: got %v, want 1", got)
 	}
 	for _, line := range []string{"[mcp_servers.my-hello]", `args = ["run", "example.com/hello/cmd/petrock", "dev"]`, "startup_timeout_sec = 300"} {
 		if !strings.Contains(files[".codex/config.toml"], line+"\n") {
-			t.Errorf(`.codex/config.toml lacks: files[".codex/config.toml"] = %q, want it to contain %q (line: %q)`, files[".codex/config.toml"], line+"\n", line)
+			t.Errorf(".codex/config.toml lacks: got %q, want it to contain %q (line: %q)", files[".codex/config.toml"], line+"\n", line)
 		}
 	}
 	if !strings.Contains(files["CLAUDE.md"], "@AGENTS.md") {
-		t.Errorf(`CLAUDE.md does not point to AGENTS.md: files["CLAUDE.md"] = %q, want it to contain "@AGENTS.md"`, files["CLAUDE.md"])
+		t.Errorf(`CLAUDE.md does not point to AGENTS.md: got %q, want it to contain "@AGENTS.md"`, files["CLAUDE.md"])
 	}
 	// go build leaves a program in the root; a folder of that name is not ignored.
 	if !strings.Contains(files[".gitignore"], "\n/my-hello\n!/my-hello/\n") {
-		t.Errorf(`.gitignore lacks the program: files[".gitignore"] = %q, want it to contain "\n/my-hello\n!/my-hello/\n"`, files[".gitignore"])
+		t.Errorf(`.gitignore lacks the program: got %q, want it to contain "\n/my-hello\n!/my-hello/\n"`, files[".gitignore"])
 	}
 	for line := range strings.Lines(files[".gitignore"]) {
 		line = strings.TrimSpace(line)
@@ -268,7 +268,7 @@ func TestTemplatesAreUsed(t *testing.T) {
 	sources := scaffold.Embedded()
 	all, err := fs.Glob(sources.Templates, "project/*")
 	if err != nil || len(all) == 0 {
-		t.Fatalf("there are no templates: %v; want no error and len(all) != 0", err)
+		t.Fatalf("found %d templates, %v; want at least one", len(all), err)
 	}
 	for _, missing := range all {
 		less := fstest.MapFS{}
@@ -296,10 +296,10 @@ func TestManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if manifest.Name != "hello" || manifest.Module != "example.com/hello" || manifest.Petrock == "" || manifest.Example != "" {
-		t.Errorf(`got %+v; want manifest.Name == "hello" and manifest.Module == "example.com/hello" and manifest.Petrock != "" and manifest.Example == ""`, manifest)
+		t.Errorf(`got %+v; want Name "hello", Module "example.com/hello", Petrock set and Example ""`, manifest)
 	}
 	if size := len(files[project.FileName]); size > 2<<10 {
-		t.Errorf("petrock.json: len(files[project.FileName]) = %v, want at most %v", size, 2<<10)
+		t.Errorf("petrock.json: got %v, want at most %v", size, 2<<10)
 	}
 	sum, err := engine.ParseSum([]byte(files[engine.SumFile]))
 	if err != nil {
@@ -313,7 +313,7 @@ func TestManifest(t *testing.T) {
 		}
 	}
 	if encoded := string(sum.Encode()); encoded != files[engine.SumFile] {
-		t.Errorf("petrock.sum is not sorted: string(sum.Encode()) = %q, want %q", encoded, files[engine.SumFile])
+		t.Errorf("petrock.sum is not sorted: got %q, want %q", encoded, files[engine.SumFile])
 	}
 }
 
@@ -342,19 +342,29 @@ func TestExample(t *testing.T) {
 
 	files := makeFiles(t, sources, scaffold.Answers{Name: "luna", Module: "example.com/luna", Example: "moon"})
 	if got := files["tools/moon.go"]; !strings.Contains(got, `"example.com/luna/phase"`) {
-		t.Errorf(`the example's imports: files["tools/moon.go"] = %q, want it to contain "\"example.com/luna/phase\""`, got)
+		t.Errorf(`the example's imports: got %q, want it to contain "\"example.com/luna/phase\""`, got)
 	}
-	if files["phase/phase.go"] == "" || files["cmd/luna/main.go"] == "" || files["cmd/luna/version.go"] != "package main\n\nconst version = \"2\"\n" {
-		t.Error(`the project lacks files of the example or of the default project; want files["phase/phase.go"] != "" and files["cmd/luna/main.go"] != "" and files["cmd/luna/version.go"] == "package main\n\nconst version = \"2\"\n"`)
+	for _, name := range []string{"phase/phase.go", "cmd/luna/main.go"} {
+		if files[name] == "" {
+			t.Errorf("the project has no %s, want it", name)
+		}
 	}
-	if files["tools/add.go"]+files["tools/add_test.go"]+files["tools/tools_gen.go"] != "" || files["cmd/luna/standin.go"] != "" {
-		t.Error("the project has the default tools in addition to those of the example, or standin.go")
+	if got, want := files["cmd/luna/version.go"], "package main\n\nconst version = \"2\"\n"; got != want {
+		t.Errorf("cmd/luna/version.go is %q, want that of the example: %q", got, want)
 	}
-	if files := makeFiles(t, sources, scaffold.Answers{Name: "luna", Module: "luna", Example: "plain"}); files["phase/phase.go"] == "" || files["tools/add.go"] == "" {
-		t.Error(`an example without tools lacks the default ones; want files["phase/phase.go"] != "" and files["tools/add.go"] != ""`)
+	for _, name := range []string{"tools/add.go", "tools/add_test.go", "tools/tools_gen.go", "cmd/luna/standin.go"} {
+		if files[name] != "" {
+			t.Errorf("the project has %s, want it left out:\n%s", name, files[name])
+		}
+	}
+	files = makeFiles(t, sources, scaffold.Answers{Name: "luna", Module: "luna", Example: "plain"})
+	for _, name := range []string{"phase/phase.go", "tools/add.go"} {
+		if files[name] == "" {
+			t.Errorf("a project of an example without tools has no %s, want it", name)
+		}
 	}
 	if _, err := sources.Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "sun"}); err == nil || !strings.Contains(err.Error(), "choose one of everything, moon, moonphase, plain") {
-		t.Errorf(`with an unknown example: err = %v; want err containing "choose one of everything, moon, moonphase, plain"`, err)
+		t.Errorf(`with an unknown example: got %v, want an error containing "choose one of everything, moon, moonphase, plain"`, err)
 	}
 	if _, err := scaffold.Embedded().Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "../base"}); err == nil {
 		t.Error("with a path as example: err = nil, want an error")
@@ -368,25 +378,28 @@ func TestEverything(t *testing.T) {
 	plain := makeFiles(t, sources, scaffold.Answers{Name: "demo", Module: "example.com/demo"})
 	for _, line := range []string{"prompts.Register(s)", "resources.Register(s)", "tools.Register(s)", "tools.New(s)", `"example.com/demo/resources"`} {
 		if !strings.Contains(files["cmd/demo/wire_gen.go"], line) {
-			t.Errorf(`the wiring lacks: files["cmd/demo/wire_gen.go"] = %q, want it to contain %q`, files["cmd/demo/wire_gen.go"], line)
+			t.Errorf("the wiring lacks: got %q, want it to contain %q", files["cmd/demo/wire_gen.go"], line)
 		}
 	}
 	for _, name := range []string{"tools/add.go", "tools/add_test.go", "cmd/demo/main.go", "go.mod"} {
 		if files[name] != plain[name] {
-			t.Errorf("%s differs from the default project: files[name] = %q, want %q", name, files[name], plain[name])
+			t.Errorf("%s differs from the default project: got %q, want %q", name, files[name], plain[name])
 		}
 	}
 	for name, text := range files {
 		if strings.Contains(text, ownModule(t).Module.Mod.Path) || strings.Contains(text, "skeleton/") {
-			t.Errorf(`%s mentions its origin; want text without ownModule(t).Module.Mod.Path and text without "skeleton/"`, name)
+			t.Errorf("%s names petrock's module or skeleton, want neither:\n%s", name, text)
 		}
 	}
-	if !strings.Contains(files["README.md"], "conformance suite") || !strings.Contains(files[project.FileName], `"example": "everything"`) {
-		t.Error(`the project does not name its example; want files["README.md"] containing "conformance suite" and files[project.FileName] containing "\"example\": \"everything\""`)
+	if !strings.Contains(files["README.md"], "conformance suite") {
+		t.Errorf("README.md is\n%s\nwant it to name the conformance suite", files["README.md"])
+	}
+	if want := `"example": "everything"`; !strings.Contains(files[project.FileName], want) {
+		t.Errorf("%s is\n%s\nwant %s in it", project.FileName, files[project.FileName], want)
 	}
 	long := scaffold.Answers{Name: "a-name-that-is-rather-long", Module: "example.com/long", Example: "everything"}
 	if _, err := sources.Make(long); err == nil || !strings.Contains(err.Error(), "choose a shorter name") {
-		t.Errorf(`with a long name: %v; want err containing "choose a shorter name"`, err)
+		t.Errorf(`with a long name: %v; want an error containing "choose a shorter name"`, err)
 	}
 }
 
@@ -396,23 +409,23 @@ func TestTasks(t *testing.T) {
 	files := makeFiles(t, sources, scaffold.Answers{Name: "jobs", Module: "example.com/jobs", Example: "tasks"})
 	for _, line := range []string{"tools.Register(s)", "appserve.New(programName, chats.Feature(), tasks.Feature())", `"example.com/jobs/features/tasks"`} {
 		if !strings.Contains(files["cmd/jobs/wire_gen.go"], line) {
-			t.Errorf(`the wiring lacks: files["cmd/jobs/wire_gen.go"] = %q, want it to contain %q`, files["cmd/jobs/wire_gen.go"], line)
+			t.Errorf("the wiring lacks: got %q, want it to contain %q", files["cmd/jobs/wire_gen.go"], line)
 		}
 	}
 	for name, text := range files {
 		if strings.Contains(text, ownModule(t).Module.Mod.Path) || strings.Contains(text, "skeleton/") {
-			t.Errorf(`%s mentions its origin; want text without ownModule(t).Module.Mod.Path and text without "skeleton/"`, name)
+			t.Errorf("%s names petrock's module or skeleton, want neither:\n%s", name, text)
 		}
 	}
 	if files["tools/add.go"] != "" {
-		t.Errorf(`the tool of the default project: files["tools/add.go"] = %q, want ""`, files["tools/add.go"])
+		t.Errorf(`tools/add.go of the default project: got %q, want none`, files["tools/add.go"])
 	}
 	if !strings.Contains(files["README.md"], "get_next_task") {
-		t.Errorf(`the example is not in README.md: files["README.md"] = %q, want it to contain "get_next_task"`, files["README.md"])
+		t.Errorf(`README.md is %q, want it to contain "get_next_task"`, files["README.md"])
 	}
 	long := scaffold.Answers{Name: strings.Repeat("a", 42), Module: "example.com/long", Example: "tasks"}
 	if _, err := sources.Make(long); err == nil || !strings.Contains(err.Error(), "with the tool report_task_done it is 1 characters too long") {
-		t.Errorf(`with a name that leaves no room for the tools of a feature: %v; want err containing "with the tool report_task_done it is 1 characters too long"`, err)
+		t.Errorf(`with a name that leaves no room for the tools of a feature: %v; want an error containing "with the tool report_task_done it is 1 characters too long"`, err)
 	}
 }
 
@@ -423,21 +436,28 @@ func TestMoonphase(t *testing.T) {
 	for _, name := range []string{"moonphase", "luna-2"} {
 		answers := scaffold.Answers{Name: name, Module: "example.com/moon", Example: "moonphase"}
 		files := makeFiles(t, sources, answers)
-		if files["tools/moonphase.go"] == "" || files["moon/moon.go"] == "" || files["tools/add.go"]+files["tools/add_test.go"]+files["cmd/"+name+"/standin.go"] != "" {
-			t.Error("the project lacks files of the example, or has others instead")
+		for _, file := range []string{"tools/moonphase.go", "moon/moon.go"} {
+			if files[file] == "" {
+				t.Errorf("the project has no %s, want it", file)
+			}
+		}
+		for _, file := range []string{"tools/add.go", "tools/add_test.go", "cmd/" + name + "/standin.go"} {
+			if files[file] != "" {
+				t.Errorf("the project has %s, want it left out:\n%s", file, files[file])
+			}
 		}
 		if wired := files["cmd/"+name+"/wire_gen.go"]; !strings.Contains(wired, "tools.New()") {
-			t.Errorf(`the wiring: files["cmd/"+name+"/wire_gen.go"] = %q, want it to contain "tools.New()"`, wired)
+			t.Errorf(`the wiring: got %q, want it to contain "tools.New()"`, wired)
 		}
 		for file, text := range files {
 			if strings.Contains(text, ownModule(t).Module.Mod.Path) || strings.Contains(text, "skeleton/") {
-				t.Errorf(`%s mentions its origin; want text without ownModule(t).Module.Mod.Path and text without "skeleton/"`, file)
+				t.Errorf("%s names petrock's module or skeleton, want neither:\n%s", file, text)
 			}
 		}
 		variable := project.Variable(name, "api_key")
 		for _, file := range []string{"README.md", "AGENTS.md"} {
 			if text := files[file]; !strings.Contains(text, "not start without") || !strings.Contains(text, variable) || strings.Contains(text, "tools/add") || strings.Contains(text, `"add"`) {
-				t.Errorf("%s does not describe the project:\n%s; want text containing \"not start without\" and text containing %q and text without \"tools/add\" and text without \"\\\"add\\\"\"", file, text, variable)
+				t.Errorf("%s does not describe the project:\n%s; want text containing \"not start without\" and %q, without \"tools/add\" or \"\\\"add\\\"\"", file, text, variable)
 			}
 		}
 	}
@@ -452,7 +472,7 @@ func TestFacts(t *testing.T) {
 			t.Errorf("in the example %q, whether keys are required: got %v, want %v", example, keyed, facts.Keyed)
 		}
 		if files["tools/"+facts.Tool+".go"] == "" || files["tools/"+facts.Tool+"_test.go"] == "" || !strings.Contains(files["tools/tools_gen.go"], `"`+facts.Tool+`"`) {
-			t.Errorf("the example %q has no tool %s; want files[\"tools/\"+facts.Tool+\".go\"] != \"\" and files[\"tools/\"+facts.Tool+\"_test.go\"] != \"\" and files[\"tools/tools_gen.go\"] containing `\"`+facts.Tool+`\"`", example, facts.Tool)
+			t.Errorf("the example %[1]q lacks tools/%[2]s.go (%[3]d bytes), tools/%[2]s_test.go (%[4]d bytes), or the tool in tools/tools_gen.go:\n%[5]s", example, facts.Tool, len(files["tools/"+facts.Tool+".go"]), len(files["tools/"+facts.Tool+"_test.go"]), files["tools/tools_gen.go"])
 		}
 	}
 }
@@ -464,10 +484,10 @@ func TestDocumentsAreShort(t *testing.T) {
 			answers := scaffold.Answers{Name: "hello", Module: "example.com/hello", Example: example, OAuth: oauth}
 			files := makeFiles(t, scaffold.Embedded(), answers)
 			if lines := strings.Count(files["README.md"], "\n"); lines > 120 {
-				t.Errorf(`example %q: README.md: strings.Count(files["README.md"], "\n") = %v, want at most 120`, example, lines)
+				t.Errorf("example %q: README.md: got %v, want at most 120", example, lines)
 			}
 			if lines, bytes := strings.Count(files["AGENTS.md"], "\n"), len(files["AGENTS.md"]); lines > 80 || bytes > 4096 {
-				t.Errorf("example %q: AGENTS.md has %d lines, %d bytes; want lines <= 80 and bytes <= 4096", example, lines, bytes)
+				t.Errorf("example %q: AGENTS.md has %d lines and %d bytes, want at most 80 and 4096", example, lines, bytes)
 			}
 			for _, name := range []string{"README.md", "AGENTS.md"} {
 				for line := range strings.Lines(files[name]) {
@@ -494,28 +514,28 @@ func TestOAuth(t *testing.T) {
 		before, there := plain[name]
 		if name == "cmd/hello/wire_gen.go" {
 			if !strings.Contains(text, `"example.com/hello/core/auth/oauth"`) || !strings.Contains(text, "oauth.New(programName)") || strings.Contains(before, "oauth") {
-				t.Errorf("%s is\n%s\nand without tokens\n%s; want text containing \"\\\"example.com/hello/core/auth/oauth\\\"\" and text containing \"oauth.New(programName)\" and before without \"oauth\"", name, text, before)
+				t.Errorf("%s is\n%s\nand without tokens\n%s; want text containing \"\\\"example.com/hello/core/auth/oauth\\\"\" and \"oauth.New(programName)\" and before without \"oauth\"", name, text, before)
 			}
 		} else if name == "README.md" {
 			if !strings.Contains(text, "HELLO_OAUTH_ISSUER`. Without an issuer, tokens are not checked") || strings.Contains(before, "tokens are not checked") {
-				t.Errorf("%s lacks the section on tokens:\n%s; want text containing \"HELLO_OAUTH_ISSUER`. Without an issuer, tokens are not checked\" and before without \"tokens are not checked\"", name, text)
+				t.Errorf("%s is\n%s\nwant it to say that tokens are not checked without an issuer, but without the part\n%s", name, text, before)
 			}
 		} else if oauth.Holds(name) || name == "go.mod" || name == "go.sum" || name == engine.SumFile {
 			if text == before {
-				t.Errorf("%s is the same without tokens: text = %q, want not %q", name, text, before)
+				t.Errorf("%s is the same without tokens: got %q, want not %q", name, text, before)
 			}
 		} else if !there || text != before {
-			t.Errorf("%s differs without tokens; want there and text == %q", name, before)
+			t.Errorf("%s exists: %t, with the text %q; want true and %q", name, there, text, before)
 		}
 	}
 	if files[oauth.Archive()] != "" || plain[oauth.Archive()] == "" {
-		t.Errorf(`%s is in the project with the part, or not in the one without; want files[oauth.Archive()] == "" and plain[oauth.Archive()] != ""`, oauth.Archive())
+		t.Errorf("%s has %d bytes in the project with the part, and %d without; want it only without", oauth.Archive(), len(files[oauth.Archive()]), len(plain[oauth.Archive()]))
 	}
 }
 
 func TestModuleThatIsRequired(t *testing.T) {
 	if _, err := scaffold.Embedded().Make(scaffold.Answers{Name: "cobra", Module: "github.com/spf13/cobra"}); err == nil || !strings.Contains(err.Error(), "requires") {
-		t.Errorf(`the path of a requirement is taken: %v; want err containing "requires"`, err)
+		t.Errorf(`the path of a requirement is taken: %v; want an error containing "requires"`, err)
 	}
 }
 

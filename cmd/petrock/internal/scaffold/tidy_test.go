@@ -52,7 +52,7 @@ func TestTidy(t *testing.T) {
 		writeFile(t, dir, "go.mod", goMod)
 		writeFile(t, dir, "go.sum", goSum)
 		if out := runGo(t, dir, "mod", "tidy", "-diff"); len(out) > 0 {
-			t.Errorf(`with the parts %q, go mod tidy changes: runGo(t, dir, "mod", "tidy", "-diff") = %q, want it empty`, has, out)
+			t.Errorf("with the parts %q, go mod tidy changes %q, want nothing changed", has, out)
 		}
 	}
 }

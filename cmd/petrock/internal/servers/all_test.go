@@ -59,7 +59,7 @@ func TestTwenty(t *testing.T) {
 		if list.err != nil {
 			bad[list.server] = list.err.Error()
 		} else if good++; len(list.tools) != 2 || "good"+strings.TrimPrefix(list.tools[1].Name, "tool") != list.server {
-			t.Errorf(`%s has %v; want len(list.tools) == 2 and "good"+strings.TrimPrefix(list.tools[1].Name, "tool") == %q`, list.server, list.tools, list.server)
+			t.Errorf("%s has the tools %v; want two, the second named after the server", list.server, list.tools)
 		}
 		if good == 17 && len(bad) == 2 {
 			took = time.Since(begin)
@@ -67,15 +67,15 @@ func TestTwenty(t *testing.T) {
 		}
 	}
 	if good != 17 || took > limit/2 {
-		t.Errorf("got the tools of %d servers after %v; want good == 17 and took <= limit/2", good, took)
+		t.Errorf("got the tools of %d servers after %v; want 17 after at most %v", good, took, limit/2)
 	}
 	for name, want := range map[string]string{"absent": "not found in PATH", "dies": "no database"} {
 		if !strings.Contains(bad[name], want) {
-			t.Errorf("%s: bad[name] = %q, want it to contain %q", name, bad[name], want)
+			t.Errorf("%s: got %q, want it to contain %q", name, bad[name], want)
 		}
 	}
 	if total := time.Since(begin); total > took+10*time.Second {
-		t.Errorf("ending the servers took: time.Since(begin) = %v, want at most %v (total-took: %v)", total, took+10*time.Second, total-took)
+		t.Errorf("ending the servers took: got %v, want at most %v (total-took: %v)", total, took+10*time.Second, total-took)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestLimits(t *testing.T) {
 	all := config(t, ".mcp.json", `{"mcpServers": {`+entry(t, "garbage", "garbage")+`}}`)
 	for list := range newTarget(200*time.Millisecond).listTools(t.Context(), all) {
 		if list.err == nil || !strings.Contains(list.err.Error(), "200ms") {
-			t.Errorf(`got %v; want list.err containing "200ms"`, list.err)
+			t.Errorf(`got %v; want err containing "200ms"`, list.err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -115,10 +115,10 @@ func TestLimits(t *testing.T) {
 	begin := time.Now()
 	for list := range newTarget(time.Minute).listTools(ctx, all) {
 		if list.err == nil {
-			t.Error("a server that never answers has tools: list.err = nil, want an error")
+			t.Error("a server that never answers has tools: got no error, want one")
 		}
 	}
 	if took := time.Since(begin); took > 10*time.Second {
-		t.Errorf("cancelling took: time.Since(begin) = %v, want at most %v", took, 10*time.Second)
+		t.Errorf("cancelling took: got %v, want at most %v", took, 10*time.Second)
 	}
 }

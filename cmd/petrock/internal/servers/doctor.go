@@ -428,12 +428,13 @@ func (c *checkup) checkLists(ctx context.Context, client *client.Client) {
 func (c *checkup) withRemedy(err error) string {
 	text := err.Error()
 	var refused *clienthttp.HTTPError
+	var failed *client.ProcessError
 	switch {
 	case errors.As(err, &refused):
 		text += "\n" + c.httpRemedy(refused)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		text += "\nThe server is not running at this URL. Start it, or correct the url."
-	case c.Kind == mcpconfig.Stdio && !strings.HasPrefix(text, "start ") && !strings.Contains(text, "Its standard error"):
+	case errors.As(err, &failed) && failed.Stderr == "":
 		text += "\nTo see its output, run it in a shell: " + describe(c.server)
 	}
 	return strings.TrimSpace(text)

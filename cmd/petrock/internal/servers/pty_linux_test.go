@@ -114,10 +114,10 @@ Start it, now and in the future? Answer yes or no [no]: `
 	}
 	define(" more")
 	if _, text := doOnTerminal(t, dir, "no\n", "tools"); !strings.Contains(text, `sh -c "touch ran more"`) || !strings.Contains(text, "which has changed since you allowed it:\n") {
-		t.Errorf("after a change it prints\n%s; want text containing \"sh -c \\\"touch ran more\\\"\" and text containing \"which has changed since you allowed it:\\n\"", text)
+		t.Errorf("after a change it prints\n%s; want text containing \"sh -c \\\"touch ran more\\\"\" and \"which has changed since you allowed it:\\n\"", text)
 	}
 	if _, err := os.Stat(ran); err == nil {
-		t.Error("after a change it runs unasked: err = nil, want an error")
+		t.Error("after a change it runs unasked: got no error, want one")
 	}
 	// An answer that another user could have written does not count.
 	define("")
@@ -125,7 +125,7 @@ Start it, now and in the future? Answer yes or no [no]: `
 		t.Fatal(err)
 	}
 	if _, text := doOnTerminal(t, dir, "no\n", "tools"); !strings.Contains(text, question) {
-		t.Errorf("with answers that others can write: text = %q, want it to contain %q", text, question)
+		t.Errorf("with answers that others can write: got %q, want it to contain %q", text, question)
 	}
 }
 

@@ -238,22 +238,19 @@ func (t *target) complete(cmd *cobra.Command, args []string, prefix string) ([]s
 }
 
 // Find implements [mcpcli.Target].
-func (t *target) Find(words []string, dash int) (*mcpcli.Server, []string, error) {
+func (t *target) Find(ctx context.Context, words []string, dash int) (*mcpcli.Server, []string, error) {
 	if err := t.check(); err != nil {
 		return nil, nil, err
 	}
-	server, rest, err := t.find(words, dash, true)
+	server, rest, err := t.find(words, dash, false)
+	if err == nil {
+		err = t.checkConsent(ctx, server, t.namesServer(words))
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	return &mcpcli.Server{
 		Name: server.Name,
-		Prepare: func(ctx context.Context) error {
-			if server, _, err = t.find(words, dash, false); err != nil {
-				return err
-			}
-			return t.checkConsent(ctx, server, t.namesServer(words))
-		},
 		Connect: func(ctx context.Context, o client.Options) (*client.Client, func() error, error) {
 			c, err := t.connect(ctx, server, o)
 			if err != nil {

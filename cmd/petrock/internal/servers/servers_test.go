@@ -253,7 +253,7 @@ func TestInterrupt(t *testing.T) {
 	time.AfterFunc(500*time.Millisecond, cancel)
 	got := do(ctx, t, dir, "call", "slow", "--text", "--verbose", "--yes")
 	if got.status != 1 || !strings.Contains(got.err, "interrupted") || !strings.Contains(got.err, "slow was cancelled") {
-		t.Errorf(`got %+v; want got.status == 1 and got.err containing "interrupted" and got.err containing "slow was cancelled"`, got)
+		t.Errorf(`got %+v; want status 1 and err containing "interrupted" and "slow was cancelled"`, got)
 	}
 }
 
@@ -325,10 +325,10 @@ func TestAddress(t *testing.T) {
 	defer web.Close()
 	dir := t.TempDir()
 	if got := do(t.Context(), t, dir, "call", web.URL, "echo", "text=hi", "--header", "Authorization: Bearer secret"); got.status != 0 || !strings.Contains(got.out, "hi") {
-		t.Errorf(`got %+v; want got.status == 0 and got.out containing "hi"`, got)
+		t.Errorf(`got %+v; want status 0 and out containing "hi"`, got)
 	}
 	if got := do(t.Context(), t, dir, "tools", web.URL); got.status != 3 || !strings.Contains(got.err, "401") {
-		t.Errorf(`got %+v; want got.status == 3 and got.err containing "401"`, got)
+		t.Errorf(`got %+v; want status 3 and err containing "401"`, got)
 	}
 	write(t, dir, ".mcp.json", `{"mcpServers": {
 		"in": {"type": "http", "url": "`+web.URL+`", "headers": {"Authorization": "Bearer secret"}},
@@ -345,7 +345,7 @@ func TestAddress(t *testing.T) {
 		}
 	}
 	if got.status != 1 {
-		t.Errorf("exit code: got.status = %v, want 1", got.status)
+		t.Errorf("exit code: got %v, want 1", got.status)
 	}
 }
 
@@ -371,10 +371,10 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal([]byte(got.out), &found); err != nil || got.status != 1 || found.OK {
-		t.Fatalf("exit code %d, %v; it prints\n%s%s; want no error and got.status == 1 and !found.OK", got.status, err, got.out, got.err)
+		t.Fatalf("exit code %d, OK %t, %v; it prints\n%s%s\nwant exit code 1 and OK false", got.status, found.OK, err, got.out, got.err)
 	}
 	if len(found.Problems) != 1 || !strings.Contains(found.Problems[0], filepath.Join(".cursor", "mcp.json")) || len(found.Files) != 3 {
-		t.Errorf(`files %v, problems %v; want len(found.Problems) == 1 and found.Problems[0] containing filepath.Join(".cursor", "mcp.json") and len(found.Files) == 3`, found.Files, found.Problems)
+		t.Errorf("files %v, problems %v; want three files, and one problem in %s", found.Files, found.Problems, filepath.Join(".cursor", "mcp.json"))
 	}
 	want := map[string]string{
 		"good": "", "off": "", "loud": "Listening on port", "garbage": "Listening on port", "dies": "no database", "absent": "install it", "unset": "NO_SUCH_VARIABLE_ANYWHERE",
@@ -387,6 +387,9 @@ func TestDoctor(t *testing.T) {
 		}
 		if s.Name == "good" && (s.State != "ok" || s.Stateless != "2026-07-28" || s.Handshake != "2025-11-25" || s.Tools != 3 || s.Resources != 1 || s.Prompts != 1 || len(s.Files) != 2) {
 			t.Errorf("good is %+v", s)
+		}
+		if hint := "run it in a shell"; strings.Contains(strings.Join(s.Wrong, "\n"), hint) != (s.Name == "garbage") {
+			t.Errorf("%s: got %q, want %q only if the server starts, fails, and its standard error is empty", s.Name, s.Wrong, hint)
 		}
 		if s.Name == "off" && s.State != "disabled" {
 			t.Errorf("off is %+v", s)
@@ -404,11 +407,11 @@ func TestDoctor(t *testing.T) {
 		got := do(t.Context(), t, dir, append([]string{"doctor", "--text"}, strings.Fields(args)...)...)
 		others := strings.Count(got.out, ": ok") + strings.Count(got.out, ": wrong")
 		if !strings.Contains(got.out+got.err, says) || others > 1 {
-			t.Errorf("doctor %s returned %+v; want got.out+got.err containing %q and others <= 1", args, got, says)
+			t.Errorf("doctor %s returned %+v with %d other problems; want %q, and at most one other", args, got, others, says)
 		}
 	}
 	if got := do(t.Context(), t, t.TempDir(), "doctor", "--text"); got.status != 1 || !strings.Contains(got.err, "no MCP configuration file") {
-		t.Errorf(`without files: got %+v; want got.status == 1 and got.err containing "no MCP configuration file"`, got)
+		t.Errorf(`without files: got %+v; want status 1 and err containing "no MCP configuration file"`, got)
 	}
 }
 
@@ -419,7 +422,7 @@ func TestCompletion(t *testing.T) {
 	write(t, dir, "petrock.json", `{"name": "good"}`)
 	for _, command := range []string{"tools", "resources", "prompts"} {
 		if got := do(t.Context(), t, dir, command, "good"); got.status != 0 {
-			t.Fatalf("%s: got.status = %v, want 0 (%+v)", command, got.status, got)
+			t.Fatalf("%s: got %v, want 0 (%+v)", command, got.status, got)
 		}
 	}
 	for args, want := range map[string]string{

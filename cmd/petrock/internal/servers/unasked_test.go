@@ -33,7 +33,7 @@ func TestCompletionIsQuiet(t *testing.T) {
 		for _, words := range []string{"", "p|", "p|x", "p|x|", "p|x|y=", "x|", "x|y=", "--yes|", "--yes|p|", "--config|../.mcp.json|", web.URL + "|", web.URL + "|x|", "--dir|", "--|sh|"} {
 			args := append([]string{"__complete", command}, strings.Split(words, "|")...)
 			if got := do(t.Context(), t, dir, args...); got.status != 0 || ran() || called {
-				t.Errorf("%q: %+v; the URL was called: %t; want got.status == 0 and !ran() and !called", args, got, called)
+				t.Errorf("%q: got %+v, and the URL was called: %t; want exit code 0, and nothing run or called", args, got, called)
 			}
 		}
 	}
@@ -46,12 +46,12 @@ func TestFlagAsName(t *testing.T) {
 		write(t, filepath.Dir(dir), ".mcp.json", fmt.Sprintf(`{"mcpServers": {%q: {"command": "sh", "args": ["-c", "touch ran"]}}}`, name))
 		for _, command := range []string{"tools", "call", "doctor"} {
 			if got := do(t.Context(), t, dir, "__complete", command, ""); got.status != 0 || strings.Contains(got.out, name) {
-				t.Errorf("%s suggests %+v; want got.status == 0 and got.out without %q", command, got, name)
+				t.Errorf("%s suggests %+v; want status 0 and out without %q", command, got, name)
 			}
 		}
 		for _, args := range []string{"tools", "tools --yes", "tools --all --yes", "call x --yes", "doctor --yes"} {
 			if got := do(t.Context(), t, dir, append(strings.Fields(args), "--text")...); ran() || got.status == 0 || !strings.Contains(got.out+got.err, "rename the server") {
-				t.Errorf(`%s with a server %s returned %+v; want !ran() and got.status != 0 and got.out+got.err containing "rename the server"`, args, name, got)
+				t.Errorf(`%s with a server %s returned %+v; want an error containing "rename the server", and nothing run`, args, name, got)
 			}
 		}
 	}
@@ -88,17 +88,17 @@ func TestUnattended(t *testing.T) {
 		got := do(t.Context(), t, dir, append(strings.Fields(test.args), "--text")...)
 		says := strings.Contains(got.out+got.err, `(sh -c "touch ran"), which you have not allowed yet; run prog `+strings.Fields(test.args)[0]+" p")
 		if runs := ran(); runs != test.runs || got.status != test.status || says == test.runs {
-			t.Errorf("%s: it runs: %t, and returned %+v; want runs == %v and got.status == %v and says != %v", test.args, runs, got, test.runs, test.status, test.runs)
+			t.Errorf("%s: it runs: %t (says so: %t), and returned %+v; want runs: %t, exit code %d", test.args, runs, says, got, test.runs, test.status)
 		}
 		if wrong := strings.Contains(got.err, "did not answer"); test.args == "tools --all" && (wrong || !strings.Contains(got.err, "were not started, for the reasons above: p")) {
-			t.Errorf("%s returned %s", test.args, got.err)
+			t.Errorf(`%s returned %s; want the servers named that were not started, and no "did not answer"`, test.args, got.err)
 		}
 	}
 	// The user's own file needs no question.
 	t.Setenv("HOME", filepath.Dir(dir))
 	t.Setenv("USERPROFILE", filepath.Dir(dir))
 	if got := do(t.Context(), t, dir, "tools"); !ran() {
-		t.Errorf("in the home folder got %+v: ran() = false, want true", got)
+		t.Errorf("in the home folder got %+v, and the server did not run; want it run", got)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestUnattendedURL(t *testing.T) {
 		sent = ""
 		got := do(t.Context(), t, dir, "tools")
 		if (sent == "") != test.refused || strings.Contains(got.err, "or pass --yes") != test.refused {
-			t.Errorf(`%s with %s: it sends %q, and returned %+v; want (sent == "") == %v and strings.Contains(got.err, "or pass --yes") == %v`, test.file, test.value, sent, got, test.refused, test.refused)
+			t.Errorf("%s with %s: it sends %q, and returned %+v; want it refused: %t, with --yes as the way out", test.file, test.value, sent, got, test.refused)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func TestErrorsWithoutValues(t *testing.T) {
 		for _, args := range []string{"tools", "tools --json", "tools --all", "call x", "doctor", "doctor --json"} {
 			got := do(t.Context(), t, dir, append(strings.Fields(args), "--yes")...)
 			if text := got.out + got.err; strings.Contains(text, "s3cret") || !strings.Contains(text, want) {
-				t.Errorf(`%s with %s returned %+v; want text without "s3cret" and text containing %q`, args, server, got, want)
+				t.Errorf(`%s with %s returned %+v; want %q in it, and no "s3cret"`, args, server, got, want)
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func TestForeignFile(t *testing.T) {
 	}
 	for _, args := range []string{"tools", "tools p", "tools --yes", "call p x --yes", "doctor --yes"} {
 		if got := do(t.Context(), t, dir, strings.Fields(args)...); ran() || got.status == 0 || !strings.Contains(got.err, "belongs to another user") {
-			t.Errorf(`%s returned %+v; want !ran() and got.status != 0 and got.err containing "belongs to another user"`, args, got)
+			t.Errorf(`%s returned %+v; want an error containing "belongs to another user", and nothing run`, args, got)
 		}
 	}
 	write(t, dir, "crush.json", `{"mcp": {`+entry(t, "good", "good")+`}}`)
@@ -174,7 +174,7 @@ func TestForeignFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := do(t.Context(), t, dir, "tools", "good"); got.status != 0 || strings.Count(got.err, "belongs to another user") != 1 {
-		t.Errorf(`with another file got %+v; want got.status == 0 and strings.Count(got.err, "belongs to another user") == 1`, got)
+		t.Errorf(`with another file got %+v; want exit code 0, and "belongs to another user" once`, got)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 		if lists := loadLists("one"); lists == nil || len(lists["tools/list"]) > 0 {
-			t.Errorf(`with %.20q: loaded %v; want lists != nil and no lists["tools/list"]`, damage, lists)
+			t.Errorf("with %.20q it knows %v, want no tools", damage, lists)
 		}
 		saveList("one", "tools/list", entries(10))
 		if got := known(); got != "100" {
@@ -229,9 +229,9 @@ func TestKnown(t *testing.T) {
 	}
 	left, err := os.ReadDir(filepath.Dir(file))
 	if err != nil || len(left) > maxListsKept {
-		t.Errorf("there are %d files, %v; want no error and len(left) <= %v", len(left), err, maxListsKept)
+		t.Errorf("there are %d files, %v; want no error and at most %v left", len(left), err, maxListsKept)
 	}
 	if lists := loadLists(fmt.Sprint("server", maxListsKept+19)); len(lists["tools/list"]) != 1 {
-		t.Errorf(`the newest server is forgotten: len(lists["tools/list"]) = %v, want 1`, len(lists["tools/list"]))
+		t.Errorf("the newest server is forgotten: got %v, want 1", len(lists["tools/list"]))
 	}
 }

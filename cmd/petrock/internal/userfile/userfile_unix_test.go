@@ -18,13 +18,15 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := userfile.Read(file, 4); err != nil || string(text) != "text" {
-		t.Errorf(`%q, %v; want no error and string(text) == "text"`, text, err)
+		t.Errorf(`Read() = %q, %v; want "text" and no error`, text, err)
 	}
 	if _, err := userfile.Read(file, 3); err == nil {
-		t.Error("a file that is too large is read: err = nil, want an error")
+		t.Error("a file that is too large is read: got no error, want one")
 	}
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v; want no error and info.Mode().Perm() == 0o600", info.Mode(), err)
+	if info, err := os.Stat(file); err != nil {
+		t.Error(err)
+	} else if info.Mode().Perm() != 0o600 {
+		t.Errorf("the mode is %v, want %v", info.Mode().Perm(), os.FileMode(0o600))
 	}
 	// A file, or a folder, that others may write is neither read nor written.
 	for _, path := range []string{file, filepath.Dir(file), filepath.Join(base, "petrock")} {
@@ -36,10 +38,10 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := userfile.Read(file, 10); !errors.Is(err, userfile.ErrForeign) {
-			t.Errorf("%s is writable by others: err = %v, want %v", path, err, userfile.ErrForeign)
+			t.Errorf("%s is writable by others: got %v, want %v", path, err, userfile.ErrForeign)
 		}
 		if err := userfile.Write(file+"2", nil); info.IsDir() && !errors.Is(err, userfile.ErrForeign) {
-			t.Errorf("%s is writable by others: %v", path, err)
+			t.Errorf("%s is writable by others: Write() = %v, want %v", path, err, userfile.ErrForeign)
 		}
 		if err := os.Chmod(path, info.Mode().Perm()); err != nil {
 			t.Fatal(err)
@@ -50,14 +52,14 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := userfile.Read(link, 10); !errors.Is(err, userfile.ErrForeign) {
-		t.Errorf("a link is read: err = %v, want %v", err, userfile.ErrForeign)
+		t.Errorf("a link is read: got %v, want %v", err, userfile.ErrForeign)
 	}
 	if os.Geteuid() == 0 {
 		if err := os.Chown(file, 12345, -1); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := userfile.Read(file, 10); !errors.Is(err, userfile.ErrForeign) {
-			t.Errorf("a file of another user is read: err = %v, want %v", err, userfile.ErrForeign)
+			t.Errorf("a file of another user is read: got %v, want %v", err, userfile.ErrForeign)
 		}
 	}
 }

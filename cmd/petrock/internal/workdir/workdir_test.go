@@ -42,23 +42,23 @@ func TestFind(t *testing.T) {
 		map[string]string{"here/link": "deep/folder", "here/other": "../outside", "here/alias": "mine"})
 	for _, dir := range []string{"other", "link/../other", "..", "nowhere"} {
 		if found, err := d.Find(dir); err == nil || !strings.Contains(err.Error(), "name a folder below") {
-			t.Errorf(`%s: %+v, %v; want err containing "name a folder below"`, dir, found, err)
+			t.Errorf(`%s: %+v, %v; want an error containing "name a folder below"`, dir, found, err)
 		}
 	}
 	for _, dir := range []string{"alias", "mine", filepath.Join(base, "mine")} {
 		if found, err := d.Find(dir); err != nil || found.Root != filepath.Join(base, "mine") {
-			t.Errorf(`%s: %+v, %v; want no error and found.Root == filepath.Join(base, "mine")`, dir, found, err)
+			t.Errorf("%s: got %+v, %v; want the project %s and no error", dir, found, err, filepath.Join(base, "mine"))
 		}
 	}
 	d.SetCurrent(filepath.Join(base, "mine"))
 	if found, err := d.Find(""); err != nil || found.Root != filepath.Join(base, "mine") {
-		t.Errorf(`current: %+v, %v; want no error and found.Root == filepath.Join(base, "mine")`, found, err)
+		t.Errorf("the current project: got %+v, %v; want %s and no error", found, err, filepath.Join(base, "mine"))
 	}
 	if err := os.RemoveAll(filepath.Join(base, "mine")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Find(""); err == nil || !strings.Contains(err.Error(), "choose a project with dir: deep/folder, deep/other") {
-		t.Errorf(`after the current project was removed: %v; want err containing "choose a project with dir: deep/folder, deep/other"`, err)
+		t.Errorf(`after the current project was removed: %v; want an error containing "choose a project with dir: deep/folder, deep/other"`, err)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestProjectsBelow(t *testing.T) {
 	}
 	if d, base := open(t, "", []string{"only"}, nil); d != nil {
 		if found, err := d.Find(""); err != nil || found.Root != filepath.Join(base, "only") {
-			t.Errorf(`got %+v, %v; want no error and found.Root == filepath.Join(base, "only")`, found, err)
+			t.Errorf("got %+v, %v; want the project %s and no error", found, err, filepath.Join(base, "only"))
 		}
 	}
 }

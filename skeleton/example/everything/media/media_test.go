@@ -20,6 +20,6 @@ func TestPixel(t *testing.T) {
 
 func TestSilence(t *testing.T) {
 	if file := media.Silence(); len(file) != 44+80 || !bytes.HasPrefix(file, []byte("RIFF")) {
-		t.Errorf(`got %d bytes: %q; want len(file) == 44+80 and file starting with []byte("RIFF")`, len(file), file[:12])
+		t.Errorf("it has %d bytes and starts with %q; want %d and RIFF", len(file), file[:12], 44+80)
 	}
 }

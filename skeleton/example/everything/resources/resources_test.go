@@ -18,7 +18,7 @@ func TestResources(t *testing.T) {
 		t.Run(example.Name, func(t *testing.T) { client.CheckResource(t, example) })
 	}
 	if read := client.ReadResource("test://static-binary"); len(read) != 1 || read[0].MIMEType != "image/png" || len(read[0].Blob) == 0 {
-		t.Errorf(`the picture is %+v; want len(read) == 1 and read[0].MIMEType == "image/png" and len(read[0].Blob) != 0`, read)
+		t.Errorf("the picture is %+v; want one part of the type image/png with data", read)
 	}
 }
 
@@ -35,6 +35,6 @@ func TestTemplateIDs(t *testing.T) {
 		"argument": map[string]any{"name": "id", "value": "12"},
 	}, &result)
 	if err != nil || len(result.Completion.Values) != 2 {
-		t.Errorf("12 is completed to %q (%v); want no error and len(result.Completion.Values) == 2", result.Completion.Values, err)
+		t.Errorf("12 is completed to %q (%v); want two values and no error", result.Completion.Values, err)
 	}
 }

@@ -68,7 +68,7 @@ func TestAsking(t *testing.T) {
 			{"test_input_required_result_capabilities", `{}`, "Hello, my name!"},
 		} {
 			if got := client.CallTool(test.tool, json.RawMessage(test.input)).Text(); got != test.text {
-				t.Errorf("in revision %s: got %q, want %q (test.tool: %q)", revision, got, test.text, test.tool)
+				t.Errorf("in revision %s: got %q, want %q (tool %q)", revision, got, test.text, test.tool)
 			}
 		}
 	}
@@ -86,7 +86,7 @@ func TestAskingInVain(t *testing.T) {
 	client := mcptest.ConnectWith(t, server, mcptest.Options{Capabilities: mcp.Capabilities{"elicitation": json.RawMessage(`{}`)}, Handle: decline})
 	result := client.CallTool("test_input_required_result_multi_round", nil)
 	if got := result.Text(); !result.IsError || !strings.Contains(got, "ask for name: the user chose decline") {
-		t.Errorf(`got %s; want result.IsError and got containing "ask for name: the user chose decline"`, got)
+		t.Errorf(`got %s (error: %t); want an error containing "ask for name: the user chose decline"`, got, result.IsError)
 	}
 }
 
@@ -105,6 +105,6 @@ func TestAskingLess(t *testing.T) {
 	nothing := mcptest.ConnectWith(t, server, mcptest.Options{Revision: mcp.Latest})
 	err := nothing.Call("tools/call", map[string]any{"name": "test_missing_capability"}, nil)
 	if !errors.Is(err, mcp.MissingCapability) || !strings.Contains(err.Error(), "sampling") {
-		t.Errorf(`without a model: %v; want err == %v and err containing "sampling"`, err, mcp.MissingCapability)
+		t.Errorf("without a model: %v; want %v for sampling", err, mcp.MissingCapability)
 	}
 }

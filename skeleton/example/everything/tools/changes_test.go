@@ -26,7 +26,7 @@ func TestChanges(t *testing.T) {
 		client.CallTool("test_trigger_tool_change", nil)
 		client.Next("notifications/tools/list_changed")
 		if after := len(client.Tools()); (after > before) != (want == 1) {
-			t.Errorf("there: (after > before) = %v, want %v (before: %v) (after: %v)", (after > before), (want == 1), before, after)
+			t.Errorf("there were %d tools, and are %d; want more: %t", before, after, want == 1)
 		}
 		client.CallTool("test_trigger_prompt_change", nil)
 		client.Next("notifications/prompts/list_changed")

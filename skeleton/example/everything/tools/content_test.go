@@ -31,15 +31,15 @@ func TestContent(t *testing.T) {
 	image, _ := client.CallTool("test_image_content", nil).Content[0].(mcp.Image)
 	audio, _ := client.CallTool("test_audio_content", nil).Content[0].(mcp.Audio)
 	if image.MIMEType != "image/png" || len(image.Data) == 0 || audio.MIMEType != "audio/wav" || len(audio.Data) == 0 {
-		t.Errorf(`the picture is %s, the sound is %s; want image.MIMEType == "image/png" and len(image.Data) != 0 and audio.MIMEType == "audio/wav" and len(audio.Data) != 0`, image.MIMEType, audio.MIMEType)
+		t.Errorf(`the picture is %s, the sound is %s; want MIMEType "image/png", some data, MIMEType "audio/wav" and some data`, image.MIMEType, audio.MIMEType)
 	}
 	resource, _ := client.CallTool("test_embedded_resource", nil).Content[0].(mcp.EmbeddedResource)
 	link, _ := client.CallTool("test_resource_link", nil).Content[0].(mcp.ResourceLink)
 	if resource.Resource.URI != "test://embedded-resource" || link.URI != "test://static-text" {
-		t.Errorf(`the resource is %+v, the link leads to %s; want resource.Resource.URI == "test://embedded-resource" and link.URI == "test://static-text"`, resource.Resource, link.URI)
+		t.Errorf(`the resource is %+v, the link leads to %s; want Resource.URI "test://embedded-resource" and URI "test://static-text"`, resource.Resource, link.URI)
 	}
 	if all := client.CallTool("test_multiple_content_types", nil).Content; len(all) != 3 {
-		t.Errorf("there: len(all) = %v, want 3", len(all))
+		t.Errorf("there are %d content blocks, want 3", len(all))
 	}
 }
 

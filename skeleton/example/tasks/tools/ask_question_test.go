@@ -54,7 +54,7 @@ func TestAskQuestion(t *testing.T) {
 			t.Run(fmt.Sprint(step.Name, " in ", revision), func(t *testing.T) { asking.CheckTool(t, "ask_question", step) })
 		}
 		if events, err := client.Store.Last(t.Context()); err != nil || events != 3 {
-			t.Errorf("in %s, the log has %d events, %v; want no error and events == 3", revision, events, err)
+			t.Errorf("in %s, the log has %d events, %v; want 3 and no error", revision, events, err)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestAskQuestionAnsweredByAnotherAgent(t *testing.T) {
 			result := client.Connect(o).CallTool("ask_question", tools.AskQuestionInput{Question: "Who?"})
 			for _, part := range []string{`"chat_id":"id1"`, `"question_id":"id1"`, `"status":"open"`, "answer_question", "get_chat"} {
 				if !strings.Contains(result.Text(), part) || result.IsError {
-					t.Errorf("the result lacks %s: %s; want result.Text() containing %q and !result.IsError", part, result.Text(), part)
+					t.Errorf("the result lacks %s: %s; want Text containing %q and IsError false", part, result.Text(), part)
 				}
 			}
 			client.Given("answer_question", `{"question_id":"id1","answer":"I.","agent":"bob"}`)
@@ -97,6 +97,6 @@ func TestAskQuestionEmptyAnswer(t *testing.T) {
 	asking := client.Connect(mcptest.Options{Capabilities: sampling(), Handle: silent})
 	asking.CheckTool(t, "ask_question", mcptest.Example{Input: `{"question":"Who?"}`, Error: "returned no text; rephrase"})
 	if events, err := client.Store.Last(t.Context()); err != nil || events != 0 {
-		t.Errorf("the log has %d events, %v; want no error and events == 0", events, err)
+		t.Errorf("the log has %d events, %v; want none and no error", events, err)
 	}
 }

@@ -29,7 +29,7 @@ func TestGetNextTask(t *testing.T) {
 		t.Run(step.Name, func(t *testing.T) { client.CheckTool(t, "get_next_task", step) })
 	}
 	if events, err := client.Store.Last(t.Context()); err != nil || events != 4 {
-		t.Errorf("the log has %d events, %v; an empty queue must not add events; want no error and events == 4", events, err)
+		t.Errorf("the log has %d events, %v; want 4 and no error: an empty queue must not add events", events, err)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestGetNextTaskRetry(t *testing.T) {
 		said = append(said, result.Text())
 	}
 	if said[0] != said[1] || said[1] == said[2] {
-		t.Errorf("the tasks are %s; want said[0] == said[1] and said[1] != said[2]", said)
+		t.Errorf("the tasks are %s; want the first two equal, and the third different", said)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestGetNextTaskConcurrent(t *testing.T) {
 				}
 				mu.Lock()
 				if taken[got.Task.ID] {
-					t.Errorf("task: taken[got.Task.ID] = true, want false (got.Task.ID: %q)", got.Task.ID)
+					t.Errorf("the task %s was taken twice, want once", got.Task.ID)
 				}
 				taken[got.Task.ID] = true
 				mu.Unlock()
@@ -92,6 +92,6 @@ func TestGetNextTaskConcurrent(t *testing.T) {
 	}
 	all.Wait()
 	if len(taken) != many {
-		t.Errorf("len(taken) = %v, want %v", len(taken), many)
+		t.Errorf("%d tasks were taken, want %d", len(taken), many)
 	}
 }

@@ -103,12 +103,12 @@ func TestTakeAcrossProcesses(t *testing.T) {
 	for i := range printed {
 		for _, id := range strings.Fields(printed[i].String()) {
 			if taken[id] {
-				t.Errorf("task: taken[id] = true, want false (id: %q)", id)
+				t.Errorf("the task %s was taken twice, want once", id)
 			}
 			taken[id] = true
 		}
 	}
 	if len(taken) != many {
-		t.Errorf("len(taken) = %v, want %v", len(taken), many)
+		t.Errorf("%d tasks were taken, want %d", len(taken), many)
 	}
 }

@@ -40,10 +40,10 @@ func TestReportLate(t *testing.T) {
 	take(t, client, "ann") // with lease id6
 	client.Advance(time.Hour)
 	client.Given("report_task_done", `{"id":"id1","lease":"id4","result":"late"}`)
-	client.Work(t.Context())
+	client.Work(t.Context(), "tasks/leases")
 	client.Given("report_task_done", `{"id":"id2","lease":"id5","result":"later"}`)
 	if task := take(t, client, "bob"); task.Title != "three" || task.Attempts != 2 {
-		t.Errorf(`bob has %+v; want task.Title == "three" and task.Attempts == 2`, task)
+		t.Errorf(`bob has %+v; want Title "three" and Attempts 2`, task)
 	}
 	client.CheckTool(t, "report_task_done", mcptest.Example{Input: `{"id":"id3","lease":"id6","result":"too late"}`, Error: "another agent has taken the task"})
 }

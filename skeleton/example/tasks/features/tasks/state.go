@@ -20,7 +20,7 @@ type State struct {
 // A Task is a task for an agent.
 type Task struct {
 	ID          string     `json:"id"`
-	Seq         int64      `json:"seq"`                   // Position in the order of creation
+	Seq         int64      `json:"seq"`                   // Number of the event that created it
 	Title       string     `json:"title"`                 // What to do, in one line
 	Description string     `json:"description,omitempty"` // Everything that the agent needs to know
 	Status      TaskStatus `json:"status"`

@@ -30,5 +30,5 @@ func TestReplay(t *testing.T) {
 	take(t, client, "bob")
 	client.Given("report_task_done", `{"id":"id1","lease":"`+task.Lease+`","result":"it is one"}`)
 	client.Advance(time.Hour)
-	client.Work(t.Context())
+	client.Work(t.Context(), "tasks/leases")
 }
