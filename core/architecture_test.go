@@ -131,6 +131,7 @@ var rules = []struct {
 	{"core imports only the standard library", coreImportsStandardLibrary},
 	{"package comments list the packages", commentsListPackages},
 	{"package comments name existing paths", packageCommentsNameExistingPaths},
+	{"doc links resolve", linksResolve},
 	{"cobra stays in command lines", cobraStaysInCommandLines},
 	{"refused imports", refusedImports},
 	{"jsonrpc does not mention MCP", jsonrpcDoesNotMentionMCP},

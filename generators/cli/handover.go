@@ -17,7 +17,7 @@ import (
 	"github.com/petrock/petrock/generators/handover"
 )
 
-// programVariable passes [Env.Program] on to the program that a command is handed over to.
+// programVariable passes [Env].Program on to the program that a command is handed over to.
 const programVariable = "PETROCK_PROGRAM"
 
 // needsOwn is the cobra annotation of commands that may use the project's own generators.

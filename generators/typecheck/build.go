@@ -317,7 +317,7 @@ func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
 	if len(f.ImportStack) > 0 {
 		pkg = f.ImportStack[len(f.ImportStack)-1]
 	}
-	pkg, _, _ = strings.Cut(pkg, " ") // a test variant is named "tools [tools.test]"
+	pkg, _, _ = strings.Cut(pkg, " ") // a test variant has the name of its test binary in brackets
 	text := strings.TrimSpace(f.Err)
 	if f.Pos != "" {
 		d := Diagnostic{Package: pkg, Message: text}
