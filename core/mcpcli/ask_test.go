@@ -109,11 +109,13 @@ func TestFileName(t *testing.T) {
 		{".bashrc", "text/plain", "bashrc.txt"},
 		{"nul", "text/plain", "output.txt"},
 		{"a\x00b\nc d", "no type", "a_b_c_d.bin"},
+		{"", ".png", "output.bin"},
+		{"", "../../x", "output.bin"},
 		{strings.Repeat("x", 300), "image/gif", strings.Repeat("x", 60) + ".gif"},
 	} {
 		stem, ending := fileName(test.name, test.kind)
 		if stem+ending != test.want {
-			t.Errorf("%q, %q is %q, want %q", test.name, test.kind, stem+ending, test.want)
+			t.Errorf("fileName(%q, %q) = %q, want %q", test.name, test.kind, stem+ending, test.want)
 		}
 	}
 }

@@ -154,19 +154,21 @@ func fileName(name, mimeType string) (stem, extension string) {
 	return stem, extension
 }
 
+// extensions has the extensions of common MIME types. The tables of package mime differ from machine
+// to machine.
+var extensions = map[string]string{
+	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp",
+	"image/svg+xml": ".svg", "image/bmp": ".bmp", "image/tiff": ".tiff",
+	"audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "audio/flac": ".flac",
+	"audio/mp4": ".m4a", "video/mp4": ".mp4", "video/webm": ".webm",
+	"application/pdf": ".pdf", "application/json": ".json", "application/zip": ".zip", "application/gzip": ".gz",
+	"text/plain": ".txt", "text/html": ".html", "text/csv": ".csv", "text/markdown": ".md",
+}
+
 func extensionOf(mimeType string) string {
 	kind, _, err := mime.ParseMediaType(mimeType)
 	if err != nil {
 		return ".bin"
 	}
-	// The tables of package mime differ from machine to machine.
-	const known = "image/png .png image/jpeg .jpg image/gif .gif image/webp .webp image/svg+xml .svg image/bmp .bmp image/tiff .tiff " +
-		"audio/wav .wav audio/x-wav .wav audio/mpeg .mp3 audio/ogg .ogg audio/flac .flac audio/mp4 .m4a " +
-		"video/mp4 .mp4 video/webm .webm application/pdf .pdf application/json .json application/zip .zip " +
-		"application/gzip .gz text/plain .txt text/html .html text/csv .csv text/markdown .md "
-	if _, rest, ok := strings.Cut(" "+known, " "+kind+" "); ok {
-		extension, _, _ := strings.Cut(rest, " ")
-		return extension
-	}
-	return ".bin"
+	return cmp.Or(extensions[kind], ".bin")
 }
