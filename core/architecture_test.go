@@ -24,7 +24,7 @@ var mayImport = []struct {
 	{"core/schema", []string{"core/internal/jsonschema"}},
 	{"core/schema/inference", []string{"core/internal/jsonschema", "core/schema"}},
 	{"core/terminal", []string{"core/stdfd"}},
-	{"core/mcpcli", []string{"core/client", "core/internal/jsonschema", "core/jsonrpc", "core/mcp", "core/schema", "core/strictjson", "core/terminal"}},
+	{"core/mcpcli", []string{"core/client", "core/internal/jsonschema", "core/jsonrpc", "core/mcp", "core/project", "core/schema", "core/strictjson", "core/terminal"}},
 	{"core/project", nil},
 	{"core/stdfd", nil},
 	{"core/serve", []string{"core/auth", "core/client", "core/mcp", "core/mcpcli", "core/mcphttp", "core/project", "core/stdfd", "core/terminal"}},

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/project"
 	"github.com/petrock/petrock/core/terminal"
 )
 
@@ -140,15 +141,14 @@ func fileName(name, mimeType string) (stem, extension string) {
 		return '_'
 	}, name)
 	extension = extensionOf(mimeType)
-	if own := filepath.Ext(stem); own != "" && len(own) <= 8 && (extension == ".bin" || strings.EqualFold(own, extension)) {
+	if own := filepath.Ext(stem); len(own) > 1 && len(own) <= 8 && (extension == ".bin" || strings.EqualFold(own, extension)) {
 		extension = own
 	}
 	stem = strings.Trim(strings.TrimSuffix(stem, extension), "._")
 	if len(stem) > maxLength {
 		stem = stem[:maxLength]
 	}
-	switch strings.ToUpper(stem) {
-	case "", "CON", "PRN", "AUX", "NUL":
+	if stem == "" || project.IsDevice(stem) {
 		stem = "output"
 	}
 	return stem, extension
