@@ -134,6 +134,7 @@ var rules = []struct {
 	{"cobra stays in command lines", cobraStaysInCommandLines},
 	{"refused imports", refusedImports},
 	{"jsonrpc does not mention MCP", jsonrpcDoesNotMentionMCP},
+	{"comments do not mention .bench", commentsDoNotMentionBench},
 	{"no init", noInit},
 	{"no package state", noPackageState},
 	{"our module path stays in imports", modulePathStaysInImports},
