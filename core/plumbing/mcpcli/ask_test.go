@@ -108,12 +108,18 @@ func TestFileName(t *testing.T) {
 		{`..\..\x`, "text/plain", "x.txt"},
 		{".bashrc", "text/plain", "bashrc.txt"},
 		{"nul", "text/plain", "output.txt"},
+		{"Com1", "image/png", "output.png"},
+		{"lpt9.tar", "application/gzip", "output.gz"},
+		{"console", "text/plain", "console.txt"},
+		{"data.", "", "data.bin"},
 		{"a\x00b\nc d", "no type", "a_b_c_d.bin"},
+		{"", ".png", "output.bin"},
+		{"", "../../x", "output.bin"},
 		{strings.Repeat("x", 300), "image/gif", strings.Repeat("x", 60) + ".gif"},
 	} {
 		stem, ending := fileName(test.name, test.kind)
 		if stem+ending != test.want {
-			t.Errorf("%q, %q is %q, want %q", test.name, test.kind, stem+ending, test.want)
+			t.Errorf("fileName(%q, %q) = %q, want %q", test.name, test.kind, stem+ending, test.want)
 		}
 	}
 }

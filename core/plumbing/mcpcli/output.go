@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
@@ -140,18 +141,28 @@ func fileName(name, mimeType string) (stem, extension string) {
 		return '_'
 	}, name)
 	extension = extensionOf(mimeType)
-	if own := filepath.Ext(stem); own != "" && len(own) <= 8 && (extension == ".bin" || strings.EqualFold(own, extension)) {
+	if own := filepath.Ext(stem); len(own) > 1 && len(own) <= 8 && (extension == ".bin" || strings.EqualFold(own, extension)) {
 		extension = own
 	}
 	stem = strings.Trim(strings.TrimSuffix(stem, extension), "._")
 	if len(stem) > maxLength {
 		stem = stem[:maxLength]
 	}
-	switch strings.ToUpper(stem) {
-	case "", "CON", "PRN", "AUX", "NUL":
+	if stem == "" || project.IsDevice(stem) {
 		stem = "output"
 	}
 	return stem, extension
+}
+
+// extensions has the extensions of common MIME types. The tables of package mime differ from machine
+// to machine.
+var extensions = map[string]string{
+	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp",
+	"image/svg+xml": ".svg", "image/bmp": ".bmp", "image/tiff": ".tiff",
+	"audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "audio/flac": ".flac",
+	"audio/mp4": ".m4a", "video/mp4": ".mp4", "video/webm": ".webm",
+	"application/pdf": ".pdf", "application/json": ".json", "application/zip": ".zip", "application/gzip": ".gz",
+	"text/plain": ".txt", "text/html": ".html", "text/csv": ".csv", "text/markdown": ".md",
 }
 
 func extensionOf(mimeType string) string {
@@ -159,14 +170,5 @@ func extensionOf(mimeType string) string {
 	if err != nil {
 		return ".bin"
 	}
-	// The tables of package mime differ from machine to machine.
-	const known = "image/png .png image/jpeg .jpg image/gif .gif image/webp .webp image/svg+xml .svg image/bmp .bmp image/tiff .tiff " +
-		"audio/wav .wav audio/x-wav .wav audio/mpeg .mp3 audio/ogg .ogg audio/flac .flac audio/mp4 .m4a " +
-		"video/mp4 .mp4 video/webm .webm application/pdf .pdf application/json .json application/zip .zip " +
-		"application/gzip .gz text/plain .txt text/html .html text/csv .csv text/markdown .md "
-	if _, rest, ok := strings.Cut(" "+known, " "+kind+" "); ok {
-		extension, _, _ := strings.Cut(rest, " ")
-		return extension
-	}
-	return ".bin"
+	return cmp.Or(extensions[kind], ".bin")
 }

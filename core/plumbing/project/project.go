@@ -1,6 +1,6 @@
 // Package project finds the folder with a server's source, reads its petrock.json, and reads
-// settings from environment variables. It is plumbing for package serve and petrock's own commands;
-// a server needs it only for settings of its own, see [LookupSetting].
+// settings from environment variables. It is plumbing for the command line of a server and petrock's
+// own commands; a server needs it only for settings of its own, see [LookupSetting].
 package project
 
 import (
@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -146,6 +147,12 @@ func LookupSetting(program, setting string) (value string, ok bool, err error) {
 	}
 	return strings.TrimRight(string(text), "\r\n"), true, nil
 }
+
+var deviceName = regexp.MustCompile(`^(?i:aux|con|nul|prn|(com|lpt)[0-9])(\.|$)`)
+
+// IsDevice reports whether Windows reserves a file name for a device, such as con, COM1.txt or
+// lpt9.tar.gz. Go rejects modules with such files.
+func IsDevice(name string) bool { return deviceName.MatchString(name) }
 
 // Stamp returns the size and modification time of an executable, which distinguish it from others.
 func Stamp(executable string) (string, error) {

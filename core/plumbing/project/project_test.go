@@ -87,6 +87,17 @@ func TestVariable(t *testing.T) {
 	}
 }
 
+func TestIsDevice(t *testing.T) {
+	for name, want := range map[string]bool{
+		"con": true, "NUL": true, "Aux.txt": true, "prn.tar.gz": true, "com1": true, "COM9": true, "lpt1.txt": true,
+		"": false, "console": false, "com": false, "com10": false, "list_con": false, "x.con": false,
+	} {
+		if got := project.IsDevice(name); got != want {
+			t.Errorf("IsDevice(%q) = %t, want %t", name, got, want)
+		}
+	}
+}
+
 // The error of a manifest with conflict markers names them.
 func TestFindConflicted(t *testing.T) {
 	dir := t.TempDir()
