@@ -138,8 +138,8 @@ type Conn struct {
 	setIdle  context.CancelFunc
 
 	mu       sync.Mutex
-	single   *Request            // the only request in flight, which saves a map entry
-	inflight map[string]*Request // the others, by the key of the id
+	single   *Request            // a request in flight outside of inflight, to save a map entry, or nil
+	inflight map[string]*Request // the other requests in flight, by the key of the id
 	calls    map[int64]*pending  // outgoing calls, by id
 	lastID   int64
 	closed   bool // pending calls have failed, and new ones fail
