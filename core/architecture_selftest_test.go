@@ -173,6 +173,16 @@ const a, b = "notifications/cancelled", "initialize"
 		want: []string{`a.go:3: jsonrpc knows nothing of MCP, and here stands "MCP"`, `a.go:4: `, `a.go:6: `, `a.go:7: `},
 	},
 	{
+		rule: "comments do not mention .bench", name: "in comments, not in strings",
+		files: map[string]string{
+			"core/mcp/a.go":            "package mcp\n\n// 3 % faster (cd .bench && go run .).\nconst a = \".bench\"\n",
+			"generators/gen/a.go":      "package gen\n\n// A benchmark.\n",
+			"generators/gen/b_test.go": "package gen\n\n// See .bench.\n",
+			"cmd/petrock/a.go":         "package main\n\n// See .bench.\n",
+		},
+		want: []string{"core/mcp/a.go:3: a project has no folder .bench", "generators/gen/b_test.go:3: a project"},
+	},
+	{
 		rule: "no init", name: "function and method",
 		files: map[string]string{
 			"core/mcp/a.go":      "package mcp\n\nfunc init() {}\n\ntype T struct{}\n\nfunc (T) init() {}\n",

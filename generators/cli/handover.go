@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/handover"
 )

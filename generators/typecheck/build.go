@@ -18,7 +18,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/plumbing/process"
 )
 
 // Build runs a go command that builds, such as go build or go test -c, and returns compile errors.
