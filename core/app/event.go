@@ -303,13 +303,11 @@ func (a *App) mapPayload(e Event, p *Payload) error {
 // callMap calls a map function of the feature, and returns its errors and panics as a [*mapError].
 func (f *feature) callMap(read func(Record) (Payload, error), old Record) (mapped Payload, err error) {
 	defer func() {
-		if caught := recover(); caught != nil {
-			err = panicError(caught)
-		}
 		if err != nil {
 			err = &mapError{f, err}
 		}
 	}()
+	defer catch(&err)
 	return read(old)
 }
 

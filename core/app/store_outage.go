@@ -157,6 +157,9 @@ func isFailure(err error) bool {
 	return ok
 }
 
+// withError returns a result, with its error as a [StoreError].
+func withError[T any](value T, err error) (T, error) { return value, storeError(err) }
+
 // A watchedTx returns the errors of a Tx as a [StoreError]. The watchedStore records them.
 type watchedTx struct{ Tx }
 
@@ -164,28 +167,17 @@ func (t watchedTx) Records(after int64) iter.Seq2[Record, error] {
 	return withErrors(t.Tx.Records(after), storeError)
 }
 
-func (t watchedTx) Get(name string) ([]byte, error) {
-	value, err := t.Tx.Get(name)
-	return value, storeError(err)
-}
-
-func (t watchedTx) Names(prefix string) ([]string, error) {
-	names, err := t.Tx.Names(prefix)
-	return names, storeError(err)
-}
+func (t watchedTx) Get(name string) ([]byte, error)       { return withError(t.Tx.Get(name)) }
+func (t watchedTx) Names(prefix string) ([]string, error) { return withError(t.Tx.Names(prefix)) }
 
 func (t watchedTx) Documents(prefix, after string) iter.Seq2[Document, error] {
 	return withErrors(t.Tx.Documents(prefix, after), storeError)
 }
 
-func (t watchedTx) Stamp() (int64, error) {
-	stamp, err := t.Tx.Stamp()
-	return stamp, storeError(err)
-}
+func (t watchedTx) Stamp() (int64, error) { return withError(t.Tx.Stamp()) }
 
 func (t watchedTx) Find(keys ...string) (map[string]Record, error) {
-	found, err := t.Tx.Find(keys...)
-	return found, storeError(err)
+	return withError(t.Tx.Find(keys...))
 }
 
 func (t watchedTx) Append(records ...Record) error      { return storeError(t.Tx.Append(records...)) }
