@@ -365,7 +365,8 @@ func (ch *changer) sharedEnum(pkg *types.Package, f gen.Field, values []gen.Enum
 func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error {
 	known := constantsOf(name)
 	var last *ast.ValueSpec
-	for value, c := range known {
+	for _, value := range slices.Sorted(maps.Keys(known)) {
+		c := known[value]
 		file := ch.view.FileAt(c.Pos())
 		spec := typecheck.Enclosing[*ast.ValueSpec](file, c.Pos())
 		if last == nil || spec.Pos() > last.Pos() {
@@ -377,7 +378,7 @@ func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error
 		if len(spec.Names) > 1 {
 			return fmt.Errorf("the constant %s is declared together with others; declare it on its own line", c.Name())
 		}
-		ch.replace(file, spec.Pos(), specEnd(spec), "")
+		ch.removeDeclaration(file, spec, spec.Doc, spec.Comment)
 	}
 	added := ""
 	for _, value := range values {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -407,13 +408,21 @@ func (r *rewrite) removeField(v *types.Var) error {
 	if err != nil {
 		return err
 	}
-	start, end := field.Pos(), field.End()
-	if field.Doc != nil {
-		start = field.Doc.Pos()
-	}
-	if field.Comment != nil {
-		end = field.Comment.End()
-	}
-	r.replace(file, start, end, "")
+	r.removeDeclaration(file, field, field.Doc, field.Comment)
 	return nil
+}
+
+// removeDeclaration plans to remove a field or a constant, its comments and the line break before
+// it. The comments may be nil.
+func (r *rewrite) removeDeclaration(file *typecheck.File, node ast.Node, doc, comment *ast.CommentGroup) {
+	start, end := node.Pos(), node.End()
+	if doc != nil {
+		start = doc.Pos()
+	}
+	if comment != nil {
+		end = comment.End()
+	}
+	before := file.Text[:r.offset(start)]
+	kept := bytes.TrimSuffix(bytes.TrimRight(before, " \t"), []byte("\n"))
+	r.replace(file, start-token.Pos(len(before)-len(kept)), end, "")
 }
