@@ -108,7 +108,10 @@ func (ch *changer) newFieldEdit(t *types.Named, specs, renames, removes []string
 	}
 	groups := map[string][]string{} // by the path of the struct
 	for _, spec := range specs {
-		name := spec[:len(spec)-len(strings.TrimLeftFunc(spec, func(r rune) bool { return r != ':' && r != '"' && r != ' ' }))]
+		name := spec
+		if end := strings.IndexAny(spec, `: "`); end >= 0 {
+			name = spec[:end]
+		}
 		at := strings.LastIndex(name, ".") + 1
 		groups[name[:at]] = append(groups[name[:at]], spec[at:])
 	}
