@@ -58,7 +58,11 @@ func newResult(p *plan, files []journal.Change) *Result {
 	}
 	for _, pkg := range p.packages {
 		r.Refused = append(r.Refused, pkg.Problems...)
-		r.Warnings = append(r.Warnings, pkg.Warnings...)
+		for _, d := range pkg.Warnings {
+			if p.action == actionSync || p.plans(d.File) {
+				r.Warnings = append(r.Warnings, d)
+			}
+		}
 		for _, component := range pkg.Components {
 			isIt := component.Name == r.Name && string(component.Kind) == r.Kind
 			if isIt || r.Kind == string(derive.Feature) && component.Feature == r.Name {
