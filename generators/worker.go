@@ -115,14 +115,13 @@ func (n component) writeMethod(file gen.GoFile, t trigger, isFirst bool) {
 		params += ", c " + command + ", e " + file.Ref(n.project.Import("core/app"), "Event")
 	}
 	body := ""
-	switch {
-	case n.isWritten():
+	if n.isWritten() {
 		body = n.body.text
-	case isFirst:
-		body = "// app.Do(ctx, …) executes a command, app.Query(ctx, …) runs a query.\n"
-		fallthrough
-	default:
-		body += "return " + n.unwrittenError(file)
+	} else {
+		body = "return " + n.unwrittenError(file)
+		if isFirst {
+			body = "// app.Do(ctx, …) executes a command, app.Query(ctx, …) runs a query.\n" + body
+		}
 	}
 	file.Text("func (w *"+n.goName+") "+t.method+"("+params+") error {\n"+body+"\n}", "context")
 }

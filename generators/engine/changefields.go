@@ -203,11 +203,10 @@ func (ch *changer) structAt(t *types.Named, in string) *types.Named {
 	if in == "" {
 		return t
 	}
-	v := derive.FieldAt(t, strings.TrimSuffix(in, "."))
-	if v == nil {
-		return nil
+	if v := derive.FieldAt(t, strings.TrimSuffix(in, ".")); v != nil {
+		return ch.structOf(derive.Innermost(v.Type()))
 	}
-	return ch.structOf(derive.Innermost(v.Type()))
+	return nil
 }
 
 func fieldNames(t *types.Named) string {
@@ -392,14 +391,7 @@ func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error
 	if last == nil {
 		return fmt.Errorf("the enum %s has no constants; add them by hand", name.Name())
 	}
-	ch.replace(ch.view.FileAt(last.Pos()), specEnd(last), specEnd(last), added)
+	end := endOf(last, last.Comment)
+	ch.replace(ch.view.FileAt(last.Pos()), end, end, added)
 	return nil
-}
-
-// specEnd returns the end of a constant with its comment.
-func specEnd(spec *ast.ValueSpec) token.Pos {
-	if spec.Comment != nil {
-		return spec.Comment.End()
-	}
-	return spec.End()
 }

@@ -415,14 +415,19 @@ func (r *rewrite) removeField(v *types.Var) error {
 // removeDeclaration plans to remove a field or a constant, its comments and the line break before
 // it. The comments may be nil.
 func (r *rewrite) removeDeclaration(file *typecheck.File, node ast.Node, doc, comment *ast.CommentGroup) {
-	start, end := node.Pos(), node.End()
+	start, end := node.Pos(), endOf(node, comment)
 	if doc != nil {
 		start = doc.Pos()
-	}
-	if comment != nil {
-		end = comment.End()
 	}
 	before := file.Text[:r.offset(start)]
 	kept := bytes.TrimSuffix(bytes.TrimRight(before, " \t"), []byte("\n"))
 	r.replace(file, start-token.Pos(len(before)-len(kept)), end, "")
+}
+
+// endOf returns the end of a declaration with the comment after it, which may be nil.
+func endOf(node ast.Node, comment *ast.CommentGroup) token.Pos {
+	if comment != nil {
+		return comment.End()
+	}
+	return node.End()
 }

@@ -74,7 +74,7 @@ func (f *File) NeedsCompiler() bool {
 	isObeyed := func(directive []byte) bool { return !bytes.HasSuffix(directive, []byte("//go:generate")) }
 	return f.UsesCgo() || slices.ContainsFunc(compilerDirective.FindAll(f.Text, -1), isObeyed) || slices.ContainsFunc(f.Syntax.Decls, func(decl ast.Decl) bool {
 		function, ok := decl.(*ast.FuncDecl)
-		return ok && (function.Body == nil || f.IsTest() && isUnusualTest(function))
+		return ok && (function.Body == nil || f.IsTest() && function.Recv == nil && isUnusualTest(function))
 	})
 }
 
@@ -83,8 +83,6 @@ func (f *File) NeedsCompiler() bool {
 func isUnusualTest(function *ast.FuncDecl) bool {
 	parameter := ""
 	switch name := function.Name.Name; {
-	case function.Recv != nil:
-		return false
 	case name == "TestMain":
 		parameter = "*testing.M"
 	case strings.HasPrefix(name, "Test"):
@@ -93,11 +91,9 @@ func isUnusualTest(function *ast.FuncDecl) bool {
 		parameter = "*testing.B"
 	case strings.HasPrefix(name, "Fuzz"):
 		parameter = "*testing.F"
-	default:
-		return false
 	}
 	list := function.Type.Params.List
-	return function.Type.Results != nil || len(list) != 1 || types.ExprString(list[0].Type) != parameter
+	return parameter != "" && (function.Type.Results != nil || len(list) != 1 || types.ExprString(list[0].Type) != parameter)
 }
 
 // Names returns the package-level names that the file declares, without methods. Callers must not
