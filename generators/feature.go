@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -129,7 +130,7 @@ func checkFeature(p gen.Project, name string) error {
 		return refuse("%d characters, at most %d are allowed; choose a shorter one", len(name), maxLength)
 	case !featureName.MatchString(name):
 		return refuse("use lower-case letters and digits, as for a Go package, such as blogposts")
-	case token.IsKeyword(name) || types.Universe.Lookup(name) != nil || gen.IsDevice(name) || slices.Contains([]string{
+	case token.IsKeyword(name) || types.Universe.Lookup(name) != nil || project.IsDevice(name) || slices.Contains([]string{
 		"internal", "vendor", "testdata",
 		// imports and declarations of derived files and tests
 		"app", "appmcp", "apptest", "mcp", "mcptest", "errors", "json", "time", "context", "strings", "testing",

@@ -65,7 +65,7 @@
 // # Snapshots
 //
 // A snapshot is a stored state. With one, startup replays only the events after it. Run takes
-// snapshots by itself. A snapshot is used only by the code that took it, see [Options.Fingerprint].
+// snapshots by itself. A snapshot is used only by the code that took it, see [Options].Fingerprint.
 // It can be discarded at any time: the log alone decides the state.
 //
 // # Versions
@@ -80,7 +80,7 @@
 //	func (old CreateV1) Upgrade() Create { return Create{Title: old.Name} }
 //
 // A command that is no longer executed is retired ([RetiredTypeOf]). The events of a removed
-// command are read as another one, or dropped ([MapOf], [Feature.Map]). The saved fields of workers
+// command are read as another one, or dropped ([MapOf], [Feature].Map). The saved fields of workers
 // are read as strictly as events.
 //
 // If single events are wrong, [Admin] repairs the log: it skips events, reads them as other ones,
@@ -94,6 +94,6 @@
 //
 // While builds are replaced one by one, an older process may read an event that it cannot decode.
 // Its feature is then stale: commands of the feature fail until the process is restarted, and
-// queries answer as of the event before, see [Options.OnStale]. The other features keep working. To
+// queries answer as of the event before, see [Options].OnStale. The other features keep working. To
 // avoid that, the new build first stores the older version, see [CommandType.Writes].
 package app

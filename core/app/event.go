@@ -56,7 +56,7 @@ func (c Cause) encode() (json.RawMessage, error) {
 	return strictjson.Marshal(c)
 }
 
-// A Payload is the command in a [Record]. [Feature.Map] replaces payloads that no command can read.
+// A Payload is the command in a [Record]. [Feature].Map replaces payloads that no command can read.
 type Payload struct {
 	Type    string          `json:"type"`
 	Version int             `json:"version"`

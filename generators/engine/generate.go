@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/core/schema"
-	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/journal"
 )
