@@ -140,7 +140,7 @@ func TestNoQuerySeesTheUncommitted(t *testing.T) {
 		}
 		app.DoRaw(t.Context(), a, Count{5})
 		if n := <-answered; n != want || len(early) > 0 {
-			t.Errorf("the total is %d, not %d; before the commit it was %v, want n = %v, no early", n, want, early, want)
+			t.Errorf("the total is %d, and before the commit the totals %v were returned; want %d, and none", n, early, want)
 		}
 	}
 }
@@ -235,7 +235,7 @@ func TestGivenUp(t *testing.T) {
 		}
 		group.Go(func() {
 			if _, err := app.DoRaw(t.Context(), a, Count{10}); err != nil {
-				t.Errorf("who has time has %v, want no error", err)
+				t.Errorf("without a deadline DoRaw returned %v, want no error", err)
 			}
 		})
 		time.Sleep(2 * time.Second)
@@ -263,7 +263,7 @@ func TestTogether(t *testing.T) {
 				execute(t, a, Count{1})
 				now := total(t, a)
 				if now <= before {
-					t.Errorf("the total was %d and is %d, want above %v", before, now, before)
+					t.Errorf("the total was %d and is %d, want more", before, now)
 				}
 				before = now
 				if n%10 == 0 {

@@ -258,7 +258,7 @@ func TestStateStreamLines(t *testing.T) {
 	}
 	var again state
 	if err := readState(&stream, &again); err != nil || !reflect.DeepEqual(s, again) {
-		t.Errorf("it changes, want s = %v: %v", again, err)
+		t.Errorf("the state is read back as %v, %v; want %v and no error", again, err, s)
 	}
 }
 

@@ -136,7 +136,7 @@ func TestOtherTools(t *testing.T) {
 		}
 	}
 	if got := client.CallTool("twice", create{"zero"}); !got.IsError || !strings.Contains(got.Text(), "already") {
-		t.Errorf("what is refused: got %+v, want \"already\" in it", got)
+		t.Errorf(`the refused command returns %+v, want an error with "already" in it`, got)
 	}
 }
 
@@ -342,7 +342,7 @@ func TestScopes(t *testing.T) {
 	s := newServer(t, appmcp.Options{RemoteResources: true})
 	all := &auth.Identity{Issuer: "i", Subject: "ann", Scopes: []string{"posts:write", "posts:read"}}
 	if status, text := as(t, s, all, "tools/call", "posts_create", `"name":"posts_create","arguments":{"title":"secret"}`); status != http.StatusOK || strings.Contains(text, "isError") {
-		t.Fatalf("a command: got %d %s, want status = %v, no \"isError\"", status, text, http.StatusOK)
+		t.Fatalf(`a command: got %d %s, want %d and no "isError"`, status, text, http.StatusOK)
 	}
 	for _, test := range []struct {
 		id     *auth.Identity
@@ -417,7 +417,7 @@ func TestNewerEvent(t *testing.T) {
 		t.Errorf("posts_list returns %s (error: %t), marked with %s, %v; want the first post, marked with %s", result.Text(), result.IsError, meta, err, want)
 	}
 	if text := client.ReadResource("app://features")[0].Text; !strings.Contains(text, `"stuck":"`+says) || !strings.Contains(text, `"stale":true`) {
-		t.Errorf("the features are %s, want %q in it, %q in it", text, `"stuck":"`+says, `"stale":true`)
+		t.Errorf("the features are %s, want %q and %q in it", text, `"stuck":"`+says, `"stale":true`)
 	}
 	if text := client.ReadResource("app://log")[0].Text; !strings.Contains(text, `"draft":true`) {
 		t.Errorf("the log is %s, want %q in it", text, `"draft":true`)

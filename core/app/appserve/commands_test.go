@@ -180,13 +180,13 @@ func TestAmend(t *testing.T) {
 				t.Fatalf(`replay: got %v; want event 2 and "weather log skip 2"`, err)
 			}
 			if out := must(t, dir, "log", "show", "2"); !strings.Contains(out, "posts/write") || strings.Contains(out, "amendment") {
-				t.Errorf("the event is shown as\n%s, want \"posts/write\" in it, no \"amendment\"", out)
+				t.Errorf("the event is shown as\n%s, want \"posts/write\" in it, and no \"amendment\"", out)
 			}
 			if out := must(t, dir, test.args...); !strings.Contains(out, "weather replay") {
 				t.Errorf("got output\n%s, want \"weather replay\" in it", out)
 			}
 			if out := must(t, dir, "log", "show", "2"); !strings.Contains(out, "posts/write") || !strings.Contains(out, `"amendment": {`) || !strings.Contains(out, test.args[len(test.args)-1]) {
-				t.Errorf("the event is shown as\n%s, want \"posts/write\" in it, %q in it, %q in it", out, `"amendment": {`, test.args[len(test.args)-1])
+				t.Errorf("the event is shown as\n%s, want %q, %q and %q in it", out, "posts/write", `"amendment": {`, test.args[len(test.args)-1])
 			}
 			if out := must(t, dir, "replay"); !strings.Contains(out, "4 events in ") {
 				t.Errorf("replay: got %s, want \"4 events in \" in it", out)

@@ -267,7 +267,7 @@ func TestBrokenByItself(t *testing.T) {
 			w.write("tools/broken.go", text)
 			edited := w.tree()
 			if refused := w.refusal(second(e.Undo(t.Context(), made.Operation, engine.Options{}))); len(refused.Files) == 0 {
-				t.Errorf("the refusal does not show the edit: refused.Files is empty (refused: %+v)", refused)
+				t.Errorf("the refusal is %+v, want it to show the edited files", refused)
 			}
 			w.unchanged(edited, "after the refusal,")
 			if _, err := e.Undo(t.Context(), made.Operation, engine.Options{Force: true}); err != nil {

@@ -173,7 +173,7 @@ func (w *world) takes(all []hostile) *engine.Engine {
 		}
 		w.clear(err)
 		if how := now.differences(w.touched()); how != "" {
-			t.Fatalf(`%s: after the refusal, the project is not what: got %q, want ""`, shown, how)
+			t.Fatalf("%s: the refused command has changed the project, want it unchanged:\n%s", shown, how)
 		}
 	}
 	t.Logf("%d of %d inputs were generated", made, len(all))
@@ -321,7 +321,7 @@ func TestHostileFiles(t *testing.T) {
 			}
 			if test.refused == "" {
 				if status != 0 {
-					t.Fatalf("it is refused: %s: got %v, want 0", errOut, status)
+					t.Fatalf("exit code %d, want 0: %s", status, errOut)
 				}
 				w.soundQuickly(w.engine())
 				return
@@ -331,7 +331,7 @@ func TestHostileFiles(t *testing.T) {
 			}
 			t.Log(errOut)
 			if line, _, _ := strings.Cut(strings.TrimPrefix(errOut, "petrock: "), "\n"); strings.Count(errOut, line) > 1 {
-				t.Errorf("duplicate line: got %v, want at most 1 (line: %q)", strings.Count(errOut, line), line)
+				t.Errorf("standard error has the line %q %d times, want once:\n%s", line, strings.Count(errOut, line), errOut)
 			}
 			w.unchanged(before, "after the refusal,")
 		})

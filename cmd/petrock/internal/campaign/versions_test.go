@@ -201,7 +201,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	w.replace("features/links/get.go", `json:"id"`, `json:"key"`)
 	synced, err = e.Sync(t.Context(), engine.Options{})
 	if err != nil || !strings.Contains(synced.String(), "this breaks clients: tool links_get: input property id was removed") {
-		t.Errorf(`a query's field: %v, %v; want no error and synced containing "this breaks clients: tool links_get: input property id was removed"`, synced, err)
+		t.Errorf(`sync after a query lost a field: %v, %v; want no error and "this breaks clients: tool links_get: input property id was removed" in it`, synced, err)
 	}
 	w.fresh(e)
 }
@@ -339,7 +339,7 @@ type Place struct {
 	}
 	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "return PlaceV2{", "PlaceV2Base: old.PlaceV1Base.upgrade()"} {
 		if text := w.read("features/orders/place_v1.go"); !strings.Contains(text, part) {
-			t.Errorf(`w.read("features/orders/place_v1.go") = %q, want it to contain %q`, text, part)
+			t.Errorf("features/orders/place_v1.go is %q, want it to contain %q", text, part)
 		}
 	}
 	w.goCommand("test", "-vet=all", "./features/...")

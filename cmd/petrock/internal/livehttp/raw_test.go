@@ -306,14 +306,14 @@ func TestListen(t *testing.T) {
 		stream := bufio.NewReader(r.Body)
 		streams = append(streams, stream)
 		if got := nextMessage(t, stream); !strings.Contains(got, "acknowledged") || !strings.Contains(got, `subscriptionId":"sub"`) {
-			t.Errorf(`the stream begins with %s; want got containing "acknowledged" and "subscriptionId\":\"sub\""`, got)
+			t.Errorf(`the stream begins with %s; want "acknowledged" and "subscriptionId\":\"sub\"" in it`, got)
 		}
 	}
 	b.add(t, "new", fixture.Nothing)
 	b.ResourceUpdated("note://readme")
 	for i, want := range []string{"tools/list_changed", "resources/updated"} {
 		if got := nextMessage(t, streams[i]); !strings.Contains(got, want) || !strings.Contains(got, `subscriptionId":"sub"`) {
-			t.Errorf(`stream %d has %s; want got containing %q and "subscriptionId\":\"sub\""`, i, got, want)
+			t.Errorf(`stream %d has %s; want %q and "subscriptionId\":\"sub\"" in it`, i, got, want)
 		}
 	}
 	stop() // the test ends without waiting for the streams
@@ -333,7 +333,7 @@ func TestServeEndsSubscriptions(t *testing.T) {
 	began := time.Now()
 	stop()
 	if got := nextMessage(t, stream); got != `{"jsonrpc":"2.0","id":5,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":5}}}` {
-		t.Errorf("the stream ends: got %q, want %q", got, `{"jsonrpc":"2.0","id":5,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":5}}}`)
+		t.Errorf("the stream ends with %s, want %s", got, `{"jsonrpc":"2.0","id":5,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":5}}}`)
 	}
 	if err := receive(t, served, "Serve does not return"); err != nil || time.Since(began) > 5*time.Second {
 		t.Errorf("Serve returned %v after %v; want no error after at most 5s", err, time.Since(began))

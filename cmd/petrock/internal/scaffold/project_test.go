@@ -95,7 +95,7 @@ func TestGo(t *testing.T) {
 				}
 			}
 			if strings.Contains(text, home) {
-				t.Errorf("%s names petrock's own module: got %q, want it without %q", name, text, home)
+				t.Errorf("%s is %q, want it without petrock's own module %q", name, text, home)
 			}
 			if path.Ext(name) != ".go" {
 				continue
@@ -197,7 +197,7 @@ func TestVersionsArePetrocks(t *testing.T) {
 			t.Errorf("version of %s in the project = %s, want %q", require.Mod.Path, got, want)
 		}
 		if !strings.Contains(files["go.sum"], require.Mod.Path+" "+require.Mod.Version+" h1:") {
-			t.Errorf("go.sum lacks: got %q, want it to contain %q (Mod %+v)", files["go.sum"], require.Mod.Path+" "+require.Mod.Version+" h1:", require.Mod)
+			t.Errorf("go.sum is %q, want it to contain %q", files["go.sum"], require.Mod.Path+" "+require.Mod.Version+" h1:")
 		}
 	}
 	for line := range strings.Lines(files["go.sum"]) {
@@ -244,15 +244,15 @@ func TestConfigurations(t *testing.T) {
 	}
 	for _, line := range []string{"[mcp_servers.my-hello]", `args = ["run", "example.com/hello/cmd/petrock", "dev"]`, "startup_timeout_sec = 300"} {
 		if !strings.Contains(files[".codex/config.toml"], line+"\n") {
-			t.Errorf(".codex/config.toml lacks: got %q, want it to contain %q (line: %q)", files[".codex/config.toml"], line+"\n", line)
+			t.Errorf(".codex/config.toml is %q, want it to contain the line %q", files[".codex/config.toml"], line)
 		}
 	}
 	if !strings.Contains(files["CLAUDE.md"], "@AGENTS.md") {
-		t.Errorf(`CLAUDE.md does not point to AGENTS.md: got %q, want it to contain "@AGENTS.md"`, files["CLAUDE.md"])
+		t.Errorf(`CLAUDE.md is %q, want it to contain "@AGENTS.md"`, files["CLAUDE.md"])
 	}
 	// go build leaves a program in the root; a folder of that name is not ignored.
 	if !strings.Contains(files[".gitignore"], "\n/my-hello\n!/my-hello/\n") {
-		t.Errorf(`.gitignore lacks the program: got %q, want it to contain "\n/my-hello\n!/my-hello/\n"`, files[".gitignore"])
+		t.Errorf(`.gitignore is %q, want it to contain "\n/my-hello\n!/my-hello/\n"`, files[".gitignore"])
 	}
 	for line := range strings.Lines(files[".gitignore"]) {
 		line = strings.TrimSpace(line)
@@ -342,7 +342,7 @@ func TestExample(t *testing.T) {
 
 	files := makeFiles(t, sources, scaffold.Answers{Name: "luna", Module: "example.com/luna", Example: "moon"})
 	if got := files["tools/moon.go"]; !strings.Contains(got, `"example.com/luna/phase"`) {
-		t.Errorf(`the example's imports: got %q, want it to contain "\"example.com/luna/phase\""`, got)
+		t.Errorf(`tools/moon.go is %q, want it to contain "\"example.com/luna/phase\""`, got)
 	}
 	for _, name := range []string{"phase/phase.go", "cmd/luna/main.go"} {
 		if files[name] == "" {
@@ -378,7 +378,7 @@ func TestEverything(t *testing.T) {
 	plain := makeFiles(t, sources, scaffold.Answers{Name: "demo", Module: "example.com/demo"})
 	for _, line := range []string{"prompts.Register(s)", "resources.Register(s)", "tools.Register(s)", "tools.New(s)", `"example.com/demo/resources"`} {
 		if !strings.Contains(files["cmd/demo/wire_gen.go"], line) {
-			t.Errorf("the wiring lacks: got %q, want it to contain %q", files["cmd/demo/wire_gen.go"], line)
+			t.Errorf("cmd/demo/wire_gen.go is %q, want it to contain %q", files["cmd/demo/wire_gen.go"], line)
 		}
 	}
 	for _, name := range []string{"tools/add.go", "tools/add_test.go", "cmd/demo/main.go", "go.mod"} {
@@ -409,7 +409,7 @@ func TestTasks(t *testing.T) {
 	files := makeFiles(t, sources, scaffold.Answers{Name: "jobs", Module: "example.com/jobs", Example: "tasks"})
 	for _, line := range []string{"tools.Register(s)", "appserve.New(programName, chats.Feature(), tasks.Feature())", `"example.com/jobs/features/tasks"`} {
 		if !strings.Contains(files["cmd/jobs/wire_gen.go"], line) {
-			t.Errorf("the wiring lacks: got %q, want it to contain %q", files["cmd/jobs/wire_gen.go"], line)
+			t.Errorf("cmd/jobs/wire_gen.go is %q, want it to contain %q", files["cmd/jobs/wire_gen.go"], line)
 		}
 	}
 	for name, text := range files {
@@ -522,7 +522,7 @@ func TestOAuth(t *testing.T) {
 			}
 		} else if oauth.Holds(name) || name == "go.mod" || name == "go.sum" || name == engine.SumFile {
 			if text == before {
-				t.Errorf("%s is the same without tokens: got %q, want not %q", name, text, before)
+				t.Errorf("%s is the same with and without tokens: %q", name, text)
 			}
 		} else if !there || text != before {
 			t.Errorf("%s exists: %t, with the text %q; want true and %q", name, there, text, before)

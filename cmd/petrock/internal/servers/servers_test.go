@@ -233,7 +233,7 @@ func TestWords(t *testing.T) {
 				args := append([]string{strings.Fields(test.args)[0], format, "--yes"}, strings.Fields(test.args)[1:]...)
 				got := do(t.Context(), t, dir, args...)
 				if got.status != test.status || format == "--text" && !strings.Contains(got.out+got.err, test.says) {
-					t.Errorf("exit code %d, not %d, and it prints\n%s%s\nwant %q in it", got.status, test.status, got.out, got.err, test.says)
+					t.Errorf("exit code %d, and the output\n%s%s\nwant %d, and %q in it", got.status, got.out, got.err, test.status, test.says)
 				}
 				if object := map[string]any{}; format == "--json" && !strings.Contains(test.args, "one two") {
 					if err := json.Unmarshal([]byte(got.out), &object); err != nil {

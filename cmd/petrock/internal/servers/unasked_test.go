@@ -232,6 +232,6 @@ func TestKnown(t *testing.T) {
 		t.Errorf("there are %d files, %v; want no error and at most %v left", len(left), err, maxListsKept)
 	}
 	if lists := loadLists(fmt.Sprint("server", maxListsKept+19)); len(lists["tools/list"]) != 1 {
-		t.Errorf("the newest server is forgotten: got %v, want 1", len(lists["tools/list"]))
+		t.Errorf("the newest server has the lists %v, want one tools/list", lists)
 	}
 }
