@@ -274,7 +274,7 @@ func TestStateStreamCycle(t *testing.T) {
 	l := &list{}
 	l.Next = l
 	if err := writeState(new(bytes.Buffer), l); err == nil {
-		t.Error("no error: got no error, want one")
+		t.Error("writeState() of a cyclic list returned no error, want one")
 	}
 }
 

@@ -181,7 +181,7 @@ func TestChallenge(t *testing.T) {
 		}
 	}
 	if got := gate.Credentials(); !strings.Contains(got, "X-Api-Token") {
-		t.Errorf("it wants %s", got)
+		t.Errorf("Credentials() = %q, want it to name X-Api-Token", got)
 	}
 }
 

@@ -84,7 +84,7 @@ func TestNothingHeldIsForgotten(t *testing.T) {
 	r.stop.Store(true)
 	both.Wait()
 	if lost > 0 {
-		t.Errorf("lost = %v, want at most 0 (rounds: %v)", lost, rounds)
+		t.Errorf("%d of %d rounds lost a message, want none", lost, rounds)
 	}
 }
 

@@ -139,10 +139,10 @@ func TestCommandLine(t *testing.T) {
 				t.Errorf("exit code %d, want %d", status, test.status)
 			}
 			if got := read(t, out); !strings.Contains(got, test.out) {
-				t.Errorf("standard output lacks: got %q, want it to contain %q", got, test.out)
+				t.Errorf("standard output is %q, want it to contain %q", got, test.out)
 			}
 			if got := read(t, errOut); !strings.Contains(got, test.errOut) {
-				t.Errorf("standard error lacks: got %q, want it to contain %q", got, test.errOut)
+				t.Errorf("standard error is %q, want it to contain %q", got, test.errOut)
 			}
 		})
 	}
