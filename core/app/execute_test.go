@@ -169,7 +169,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("the log has %d events, want 2", n)
 	}
 	if _, err := app.DoRaw(app.WithKey(t.Context(), strings.Repeat("k", 300)), a, Count{1}); err == nil {
-		t.Error("a key may have any length: got no error, want one")
+		t.Error("a key of 300 bytes is accepted")
 	}
 }
 

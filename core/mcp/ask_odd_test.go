@@ -145,7 +145,7 @@ func TestHookResults(t *testing.T) {
 				return next(ctx)
 			}})
 			if err := answering(t, s, r).Call("tools/list", nil, nil); err == nil {
-				t.Errorf("%s: %v is taken: got no error, want one", r, bad)
+				t.Errorf("%s: %v is accepted", r, bad)
 			}
 		}
 		s := newServer(mcp.Options{Tools: true, Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
@@ -198,7 +198,7 @@ func TestAskFromManyGoroutines(t *testing.T) {
 			t.Errorf(`%s: the tool: got %q, want "done"`, r, got.Text())
 		}
 		if want := map[mcp.Revision]int32{mcp.Revision20251125: 1, mcp.Revision20260728: 2}[r]; runs.Load() != want {
-			t.Errorf("%s: %d runs, not %d", r, runs.Load(), want)
+			t.Errorf("%s: %d runs, want %d", r, runs.Load(), want)
 		}
 	}
 }

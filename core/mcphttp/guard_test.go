@@ -360,7 +360,7 @@ func TestPreflight(t *testing.T) {
 		"Access-Control-Allow-Credentials": "",
 	} {
 		if got := response.Header.Get(name); got != want {
-			t.Errorf("%s is %q, not %q", name, got, want)
+			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
 	if vary := response.Header.Get("Vary"); !strings.HasPrefix(vary, "Origin") {

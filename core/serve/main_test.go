@@ -189,7 +189,7 @@ func (commandExtension) Commands() []*cobra.Command {
 func TestCommandGroups(t *testing.T) {
 	out := create(t)
 	if status := Run(t.Context(), hello(commandExtension{}), []string{"--help"}, out, create(t)); status != 0 {
-		t.Errorf("exit code: got %v, want 0", status)
+		t.Errorf("exit code %d, want 0", status)
 	}
 	help := read(t, out)
 	for _, want := range []string{"Manage stock:\n  stock", "Other commands:\n  other"} {

@@ -154,7 +154,7 @@ func TestBadKeys(t *testing.T) {
 		t.Setenv(keyVariable, keys)
 		errOut := create(t)
 		if status := Run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
-			t.Errorf("with %q: exit code: got %v, want 1", keys, status)
+			t.Errorf("with %q: exit code %d, want 1", keys, status)
 		}
 		got := read(t, errOut)
 		if !strings.Contains(got, keyVariable) || !strings.Contains(got, "openssl rand -hex 32") {
@@ -216,7 +216,7 @@ func TestBadStateKey(t *testing.T) {
 	t.Setenv("HELLO_STATE_KEY", "hunter2")
 	errOut := create(t)
 	if status := Run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
-		t.Errorf("exit code: got %v, want 1", status)
+		t.Errorf("exit code %d, want 1", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "openssl rand -hex 32") || strings.Contains(got, "hunter2") {
 		t.Errorf(`got %s; want "openssl rand -hex 32" in it, and no "hunter2"`, got)
@@ -232,7 +232,7 @@ func TestAddressInUse(t *testing.T) {
 	defer listener.Close()
 	errOut := create(t)
 	if status := Run(t.Context(), hello(), []string{"serve", "--addr", listener.Addr().String()}, create(t), errOut); status != 1 {
-		t.Errorf("exit code: got %v, want 1", status)
+		t.Errorf("exit code %d, want 1", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "choose another port") {
 		t.Errorf(`standard error is %q, want it to contain "choose another port"`, got)
@@ -344,7 +344,7 @@ func TestNoGrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.check(cmd); err != nil || s.listen.Grace != want {
-			t.Errorf("%s is a grace period of %v, not %v: %v", flag, s.listen.Grace, want, err)
+			t.Errorf("%s is a grace period of %v, %v; want %v and no error", flag, s.listen.Grace, err, want)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func runMain(t *testing.T, args ...string) string {
 	}
 	defer out.Close()
 	if exitCode := cli.Main(t.Context(), args, out); exitCode != 0 {
-		t.Fatalf("petrock %s: exit code: got %v, want 0", strings.Join(args, " "), exitCode)
+		t.Fatalf("petrock %s: exit code %d, want 0", strings.Join(args, " "), exitCode)
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {

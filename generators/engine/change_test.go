@@ -119,7 +119,7 @@ func TestChange(t *testing.T) {
 			t.Errorf("%+v: got %s, want %q", test.change, done, test.says)
 		}
 		if len(done.Diagnostics)+len(done.Refused) > 0 {
-			t.Errorf("%+v: got %v, want at most 0 (done: %+v)", test.change, len(done.Diagnostics)+len(done.Refused), done)
+			t.Errorf("%+v: got %+v, want no diagnostics and nothing refused", test.change, done)
 		}
 		if _, err := b.Undo(t.Context(), done.Operation, engine.Options{}); err != nil {
 			t.Errorf("%+v: undo: %v", test.change, err)
@@ -158,7 +158,7 @@ func TestChangeRenamesReferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := b.read("features/posts/create.go"); strings.Contains(text, "petrock:event") || strings.Contains(again.String(), "The event log keeps") {
-		t.Errorf("after renaming it back:\n%s\n%s; want text without \"petrock:event\" and again without \"The event log keeps\"", again, text)
+		t.Errorf("after renaming it back:\n%s\n%s; want no \"petrock:event\" and no \"The event log keeps\"", again, text)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestChangeRefuses(t *testing.T) {
 	}
 	for file, text := range b.snapshot() {
 		if before[file] != text {
-			t.Errorf("before[file] = %q, want %q (file: %q)", before[file], text, file)
+			t.Errorf("%s is %q, want %q as before", file, text, before[file])
 		}
 	}
 }
@@ -505,6 +505,6 @@ func (old FirstV1) Upgrade() First { return First{Author{old.Author.Name}} }
 	b.write("features/posts/author.go", renamed)
 	done, err := e.Generate(t.Context(), "version", []byte(`{}`), engine.Options{})
 	if err != nil || !strings.Contains(done.String(), "keep old events readable with petrock generate version posts/second") {
-		t.Errorf(`the type was edited before: got %s (%v); want no error and done containing "keep old events readable with petrock generate version posts/second"`, done, err)
+		t.Errorf(`change of a type that was edited before: %s (%v); want no error and "keep old events readable with petrock generate version posts/second" in it`, done, err)
 	}
 }

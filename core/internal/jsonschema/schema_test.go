@@ -118,7 +118,7 @@ func TestSchemaIsSharedByGoroutines(t *testing.T) {
 					t.Error(err)
 				}
 				if s.Validate([]byte(`{"email":1}`)) == nil {
-					t.Error("a number passed for an email: got no error, want one")
+					t.Error("a number passed for an email")
 				}
 			}
 		})

@@ -457,7 +457,7 @@ func TestMoonphase(t *testing.T) {
 		variable := project.Variable(name, "api_key")
 		for _, file := range []string{"README.md", "AGENTS.md"} {
 			if text := files[file]; !strings.Contains(text, "not start without") || !strings.Contains(text, variable) || strings.Contains(text, "tools/add") || strings.Contains(text, `"add"`) {
-				t.Errorf("%s does not describe the project:\n%s; want text containing \"not start without\" and %q, without \"tools/add\" or \"\\\"add\\\"\"", file, text, variable)
+				t.Errorf("%s is\n%s\nwant \"not start without\" and %q in it, and neither \"tools/add\" nor %q", file, text, variable, `"add"`)
 			}
 		}
 	}
@@ -514,7 +514,7 @@ func TestOAuth(t *testing.T) {
 		before, there := plain[name]
 		if name == "cmd/hello/wire_gen.go" {
 			if !strings.Contains(text, `"example.com/hello/core/auth/oauth"`) || !strings.Contains(text, "oauth.New(programName)") || strings.Contains(before, "oauth") {
-				t.Errorf("%s is\n%s\nand without tokens\n%s; want text containing \"\\\"example.com/hello/core/auth/oauth\\\"\" and \"oauth.New(programName)\" and before without \"oauth\"", name, text, before)
+				t.Errorf("%s is\n%s\nand without tokens\n%s\nwant %q and \"oauth.New(programName)\" only in the first", name, text, before, `"example.com/hello/core/auth/oauth"`)
 			}
 		} else if name == "README.md" {
 			if !strings.Contains(text, "HELLO_OAUTH_ISSUER`. Without an issuer, tokens are not checked") || strings.Contains(before, "tokens are not checked") {

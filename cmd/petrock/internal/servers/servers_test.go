@@ -325,7 +325,7 @@ func TestAddress(t *testing.T) {
 	defer web.Close()
 	dir := t.TempDir()
 	if got := do(t.Context(), t, dir, "call", web.URL, "echo", "text=hi", "--header", "Authorization: Bearer secret"); got.status != 0 || !strings.Contains(got.out, "hi") {
-		t.Errorf(`got %+v; want status 0 and out containing "hi"`, got)
+		t.Errorf(`got %+v; want status 0 and "hi" in the output`, got)
 	}
 	if got := do(t.Context(), t, dir, "tools", web.URL); got.status != 3 || !strings.Contains(got.err, "401") {
 		t.Errorf(`got %+v; want status 3 and err containing "401"`, got)
@@ -345,7 +345,7 @@ func TestAddress(t *testing.T) {
 		}
 	}
 	if got.status != 1 {
-		t.Errorf("exit code: got %v, want 1", got.status)
+		t.Errorf("exit code %d, want 1", got.status)
 	}
 }
 
