@@ -91,7 +91,7 @@ func killOnce(t *testing.T, after time.Duration, group, inside, noGit bool) (out
 	}
 	checkWhole(t, dest)
 	if got := names(t, parent); len(got) != 1 {
-		t.Errorf("next to the project: got %v, want 1 (%q)", len(got), got)
+		t.Errorf("next to the project there is %q, want only the project", got)
 	}
 	if slices.Contains(names(t, dest), ".petrock-new") {
 		t.Errorf(`the project contains %q, want it without ".petrock-new"`, names(t, dest))

@@ -202,7 +202,7 @@ func TestProcessEnds(t *testing.T) {
 				}
 			}
 			if zombies := children(t); zombies != "" {
-				t.Errorf(`there still: got %q, want ""`, zombies)
+				t.Errorf("these processes still exist: %s", zombies)
 			}
 		})
 	}

@@ -86,7 +86,7 @@ func TestHandOver(t *testing.T) {
 				close(pass)
 				p.expect(`1 {}`)
 				if released != test.later {
-					t.Errorf("Released: got %v, want %v", released, test.later)
+					t.Errorf("Released() = %v, want %v", released, test.later)
 				}
 				p.end()
 				if n := others.Load(); n != 1 {

@@ -152,7 +152,7 @@ func TestLongBurstSendsAnswers(t *testing.T) {
 				t.Error(err)
 			}
 			if took := out.at.Sub(began); took > 2*time.Millisecond {
-				t.Errorf("the first answer left after: got %v, want at most %v", took, 2*time.Millisecond)
+				t.Errorf("the first answer left after %v, want at most %v", took, 2*time.Millisecond)
 			}
 		})
 	}

@@ -168,7 +168,7 @@ func TestRemove(t *testing.T) {
 	}
 	c := mcptest.Connect(t, s)
 	if err := c.Call("resources/read", map[string]any{"uri": "note://by-id/1"}, nil); !errors.Is(err, mcp.ResourceNotFound) {
-		t.Errorf("reading what was removed: got %v, want %v", err, mcp.ResourceNotFound)
+		t.Errorf("reading a removed resource: got %v, want %v", err, mcp.ResourceNotFound)
 	}
 }
 
@@ -268,7 +268,7 @@ func TestHook(t *testing.T) {
 		t.Errorf(`a call that the hook refuses gives %v, want the code -7 and "not you, mcptest"`, err)
 	}
 	if err := c.Call("tools/call", map[string]any{"name": "forbidden", "uri": "harmless", "_meta": map[string]any{"name": "harmless"}}, nil); !errors.Is(err, jsonrpc.Code(-7)) {
-		t.Errorf("what is hidden from the hook: got %v, want %v", err, jsonrpc.Code(-7))
+		t.Errorf("with a harmless uri and _meta.name: got %v, want %v", err, jsonrpc.Code(-7))
 	}
 	c.Call("tools/call", map[string]any{"name": "nobody"}, nil)
 	c.Call("no/such/method", nil, nil)

@@ -153,10 +153,10 @@ func TestHTTPEras(t *testing.T) {
 			t.Errorf("%s: a call gives %s %q", r, a.Status, a.body)
 		}
 		if a := s.do("DELETE", "", "Mcp-Session-Id: "+id); a.StatusCode != 204 {
-			t.Errorf("%s: DELETE: got %v, want 204 (Status %q)", r, a.StatusCode, a.Status)
+			t.Errorf("%s: DELETE gets %s, want 204", r, a.Status)
 		}
 		if a := s.post(id, call+`}}`); a.StatusCode != 404 {
-			t.Errorf("%s: a call of an ended session: got %v, want 404 (Status %q)", r, a.StatusCode, a.Status)
+			t.Errorf("%s: a call of an ended session gets %s, want 404", r, a.Status)
 		}
 	}
 	a := s.do("POST", call+`,`+meta+`}}`, statelessHeaders("tools/call", "add")...)

@@ -44,7 +44,7 @@ func beginSession(t *testing.T, h http.Handler, r mcp.Revision) string {
 	w := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+string(r)+`","capabilities":{"elicitation":{}}}}`))
 	id := "Mcp-Session-Id: " + w.Header().Get("Mcp-Session-Id")
 	if w := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, id)); w.Code != 202 {
-		t.Fatalf("initialized: got %v, want 202 (Body %+v)", w.Code, w.Body)
+		t.Fatalf("initialized gets %d %s, want 202", w.Code, w.Body)
 	}
 	return id
 }
@@ -141,7 +141,7 @@ func TestHTTPDeleted(t *testing.T) {
 			t.Fatal(w.Code)
 		}
 		if w := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)); w.Code != 404 {
-			t.Fatalf("behind DELETE a request: got %v, want 404", w.Code)
+			t.Fatalf("after DELETE a request gets %d, want 404", w.Code)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestHTTPBatch(t *testing.T) {
 		{"of notifications", id, of(5, `{"jsonrpc":"2.0","method":"notifications/x"}`), 202, ""},
 	} {
 		if a := s.post(test.id, test.body); a.StatusCode != test.status || !strings.Contains(a.body, test.want) {
-			t.Errorf("%s: got %s %s; want StatusCode %v and body containing %q", test.name, a.Status, a.body, test.status, test.want)
+			t.Errorf("%s: got %s %s; want the status %d and %q in the body", test.name, a.Status, a.body, test.status, test.want)
 		}
 	}
 	// One that takes long is answered by a stream, as a call is.
@@ -254,7 +254,7 @@ func TestHTTPIdleTime(t *testing.T) {
 					return serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)).Code
 				}
 				if got := ask(); got != 200 {
-					t.Fatalf("a ping: got %v, want 200", got)
+					t.Fatalf("a ping gets %d, want 200", got)
 				}
 				time.Sleep(test.after)
 				if got := ask(); got != test.want {
@@ -324,7 +324,7 @@ func TestHTTPRefusedReader(t *testing.T) {
 	events := bufio.NewReader(s.open("GET", "", "Mcp-Session-Id: "+id).Body)
 	next(t, events)
 	if a := s.do("GET", "", "Mcp-Session-Id: "+id, "Last-Event-ID: 0-0", "Last-Event-ID: 0-1"); a.StatusCode != 400 {
-		t.Errorf("two events give: got %v, want 400 (Status %q)", a.StatusCode, a.Status)
+		t.Errorf("two Last-Event-ID headers get %s, want 400", a.Status)
 	}
 	server.RemoveTool("x")
 	if e := next(t, events); !strings.Contains(e, "list_changed") {
@@ -428,7 +428,7 @@ func TestHTTPReplayLimit(t *testing.T) {
 		t.Errorf(`a client that was away gets %s %q, want "worth the wait" in it`, a.Status, a.body)
 	}
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+told[0]); a.StatusCode != 400 {
-		t.Errorf("the oldest can be seen again: got %v, want 400 (Status %q)", a.StatusCode, a.Status)
+		t.Errorf("the oldest event is resumed with %s, want 400", a.Status)
 	}
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+told[3]); a.StatusCode != 200 {
 		t.Errorf("the newest event is resumed with %s %q, want 200", a.Status, a.body)

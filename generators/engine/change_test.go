@@ -116,7 +116,7 @@ func TestChange(t *testing.T) {
 			}
 		}
 		if !strings.Contains(done.String(), test.says) {
-			t.Errorf("%+v: got %s, want %q", test.change, done, test.says)
+			t.Errorf("%+v: got %s, want %q in it", test.change, done, test.says)
 		}
 		if len(done.Diagnostics)+len(done.Refused) > 0 {
 			t.Errorf("%+v: got %+v, want no diagnostics and nothing refused", test.change, done)
@@ -447,10 +447,10 @@ func TestChangeWarnsOfUnbuiltFiles(t *testing.T) {
 		}
 		want := "warning: notes/notes_plan9.go is not built on this system and may use the old name " + test.old + "; rename it there by hand"
 		if text := done.String(); !strings.Contains(text, want) || strings.Contains(text, "other_plan9.go") {
-			t.Errorf("%+v: got %s, want %q", test.change, text, want)
+			t.Errorf("%+v: got %s, want %q in it, and no other_plan9.go", test.change, text, want)
 		}
 		if text := b.read("notes/notes_plan9.go"); text != source {
-			t.Errorf("%+v: the file was changed: got %q, want %q", test.change, text, source)
+			t.Errorf("%+v: notes/notes_plan9.go is now %q, want %q as before", test.change, text, source)
 		}
 	}
 }
@@ -499,7 +499,7 @@ func (old FirstV1) Upgrade() First { return First{Author{old.Author.Name}} }
 	_, err = e.Generate(t.Context(), "version", []byte(`{}`), engine.Options{})
 	b.checkError(err, "posts/second: field author.name was removed, author.full_name was added; keep old events readable")
 	if b.read("features/posts/first.go") != first {
-		t.Errorf("the refused version was written: got %q, want %q", b.read("features/posts/first.go"), first)
+		t.Errorf("features/posts/first.go is now %q, want %q as before the refusal", b.read("features/posts/first.go"), first)
 	}
 
 	b.write("features/posts/author.go", renamed)

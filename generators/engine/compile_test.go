@@ -99,7 +99,7 @@ func TestEditIsCompiled(t *testing.T) {
 			continue
 		}
 		if text := err.Error(); !strings.Contains(text, c.want) || !strings.Contains(text, "Nothing was changed.") {
-			t.Errorf(`%s: got %v, want %s and "Nothing was changed."`, name, err, c.want)
+			t.Errorf(`%s: got %v, want %q and "Nothing was changed." in it`, name, err, c.want)
 		}
 	}
 	if after := b.snapshot(); !maps.Equal(before, after) {

@@ -277,7 +277,7 @@ func TestTests(t *testing.T) {
 			text = r.String()
 		}
 		if !strings.Contains(text, c.want) {
-			t.Errorf("%+v: got %s, want %s", c.o, text, c.want)
+			t.Errorf("%+v: got %s, want %q in it", c.o, text, c.want)
 		}
 	}
 	whole, err := b.Test(t.Context(), engine.TestOptions{Packages: []string{"tools"}})

@@ -199,7 +199,7 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 			t.Fatalf("%s %s: %v", c.kind, c.name, err)
 		}
 		if next := strings.Join(result.Next, "\n"); !strings.Contains(next, c.next) || c.next == "" && next != "" {
-			t.Errorf("after %s %s: got %q", c.kind, c.name, next)
+			t.Errorf("after %s %s the next step is %q, want %q in it", c.kind, c.name, next, c.next)
 		}
 		ids = append(ids, result.Operation)
 	}
@@ -270,7 +270,7 @@ func TestSavedFeatures(t *testing.T) {
 			t.Fatal(err)
 		}
 		if synced.Operation != "" {
-			t.Errorf(`operation: got %q, want ""`, synced.Operation)
+			t.Errorf("sync recorded the operation %s, want none", synced.Operation)
 		}
 		return synced
 	}

@@ -142,7 +142,7 @@ func check(t *testing.T, before, after string) string {
 	diff := file("x", before, after).Diff()
 	if before == after {
 		if diff != "" {
-			t.Fatalf(`nothing changes, and the diff: got %q, want ""`, diff)
+			t.Fatalf("the diff of equal texts is %q, want none", diff)
 		}
 		return ""
 	}

@@ -122,7 +122,7 @@ func checkRecovery(t *testing.T, dir, action, when string) string {
 		if pending == nil {
 			outcome = "it is finished"
 			if !strings.HasPrefix(said, "generate all") || !strings.Contains(said, "was interrupted and has now been completed") {
-				t.Errorf(`%s: got %q; want said starting with "generate all" and said containing "was interrupted and has now been completed"`, when, said)
+				t.Errorf(`%s: Recovered() = %q; want "generate all" at its start, and "was interrupted and has now been completed" in it`, when, said)
 			}
 		}
 		if (action != "") != (len(history) == 1) {

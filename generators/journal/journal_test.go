@@ -152,7 +152,7 @@ func checkTidy(t *testing.T, dir string) {
 	t.Helper()
 	for _, name := range []string{"pending.json", "staged"} {
 		if _, err := os.Lstat(filepath.Join(dir, ".petrock", name)); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf(".petrock/%s is still there: got %v, want %v", name, err, fs.ErrNotExist)
+			t.Errorf(".petrock/%s: got %v, want %v", name, err, fs.ErrNotExist)
 		}
 	}
 }
@@ -322,7 +322,7 @@ func TestDamaged(t *testing.T) {
 	_, err = j.History()
 	for _, say := range []string{"0002-aaaaaa.json: unexpected end", `0003-aaaaaa.json: contains operation "0004-aaaaaa"`, "notes.json", "move it away"} {
 		if err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("history: got %v, want %q", err, say)
+			t.Errorf("history: got %v, want an error with %q in it", err, say)
 		}
 	}
 	if err != nil && strings.Contains(err.Error(), "DS_Store") {

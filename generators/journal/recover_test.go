@@ -146,7 +146,7 @@ func TestForgedPending(t *testing.T) {
 		dir := tree{"go.mod": " module x\n", ".petrock/pending.json": " " + text}.write(t)
 		for range 2 {
 			if _, err := journal.Open(t.Context(), dir, journal.Options{}); err == nil || !strings.Contains(err.Error(), say) || !strings.Contains(err.Error(), ".petrock/pending.json") {
-				t.Errorf("%s: got %v, want %q", text, err, say)
+				t.Errorf("%s: got %v, want an error with %q and .petrock/pending.json in it", text, err, say)
 			}
 		}
 		tree{"go.mod": " module x\n"}.compare(t, dir)

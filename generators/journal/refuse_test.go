@@ -86,7 +86,7 @@ func TestPaths(t *testing.T) {
 			{Path: path, After: []byte("package x\n")},
 		})
 		if err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%q: got %v, want %q", path, err, say)
+			t.Errorf("%q: got %v, want an error with %q in it", path, err, say)
 		}
 		before.compare(t, dir)
 	}
@@ -133,7 +133,7 @@ func TestConflictingPaths(t *testing.T) {
 			files = append(files, journal.Change{Path: path, After: []byte("new")})
 		}
 		if _, err := change(j, journal.Operation{}, files); err == nil || !strings.Contains(err.Error(), c.say) {
-			t.Errorf("%q: got %v, want %q", c.paths, err, c.say)
+			t.Errorf("%q: got %v, want an error with %q in it", c.paths, err, c.say)
 		}
 	}
 	// Both may exist already, on a system that distinguishes them.

@@ -136,7 +136,7 @@ func TestDroppedWhileRunning(t *testing.T) {
 	c := typecheck.NewExportCache(root)
 	first := findExports(t, c, "errors")
 	if findExports(t, c, "errors", "strings").Edition != first.Edition {
-		t.Errorf("one more request changes the edition: got %v, want %v", findExports(t, c, "errors", "strings").Edition, first.Edition)
+		t.Errorf("after one more request the edition is not %v any more", first.Edition)
 	}
 	writeText(t, filepath.Join(root.Name(), "go.mod"), plain+"// other\n")
 	if findExports(t, c, "example.com/other").Has("example.com/other") {

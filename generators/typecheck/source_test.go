@@ -198,7 +198,7 @@ package i
 		t.Errorf("Dirs() = %q, want %q", dirs, []string{".", "deep/vendor"})
 	}
 	if files := view(t, s).Files("."); len(files) != 1 {
-		t.Errorf("the root: got %v, want 1", len(files))
+		t.Errorf("the root has %d files, want 1", len(files))
 	}
 }
 
@@ -249,7 +249,7 @@ package
 		t.Errorf(`without derived files: got %q, want "a.go l_linux.go tagged.go"`, list(p.Files))
 	}
 	if v.Package("nowhere", nil) != nil {
-		t.Errorf("a package out of nothing: got %+v, want nil", v.Package("nowhere", nil))
+		t.Errorf("a package that does not exist: got %+v, want nil", v.Package("nowhere", nil))
 	}
 	if p := v.Package("broken", nil); p == nil || p.Files[0].Err == nil {
 		t.Error("a file that does not parse: err = nil, want an error")

@@ -151,17 +151,17 @@ func TestKey(t *testing.T) {
 	}
 	first, err := call("k1")
 	if err != nil || !strings.Contains(first, `"id1"`) {
-		t.Fatalf("the first: got %s, %v, want %q in it", first, err, `"id1"`)
+		t.Fatalf("the first: got %s, %v; want %q in it, and no error", first, err, `"id1"`)
 	}
 	if again, err := call("k1"); err != nil || again != first {
-		t.Errorf("the second: got %s, %v, want %v", again, err, first)
+		t.Errorf("the second: got %s, %v; want %s and no error", again, err, first)
 	}
 	if other, err := call("k2"); err != nil || !strings.Contains(other, "already") {
-		t.Errorf("another key: got %s, %v, want \"already\" in it", other, err)
+		t.Errorf(`another key: got %s, %v; want "already" in it, and no error`, other, err)
 	}
 	for _, key := range []any{7, nil, "", []string{"k1"}} {
 		if _, err := call(key); !errors.Is(err, jsonrpc.InvalidParams) || !strings.Contains(err.Error(), "_meta.idempotencyKey") {
-			t.Errorf("the key %v: got %v, want jsonrpc.InvalidParams, \"_meta.idempotencyKey\" in it", key, err)
+			t.Errorf("the key %v: got %v, want jsonrpc.InvalidParams with _meta.idempotencyKey in it", key, err)
 		}
 	}
 	if page := readLog(t, client, "app://log"); len(page.Events) != 1 {
@@ -225,7 +225,7 @@ func TestLog(t *testing.T) {
 	} {
 		err := client.Call("resources/read", map[string]any{"uri": uri}, nil)
 		if !errors.Is(err, jsonrpc.InvalidParams) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want jsonrpc.InvalidParams, %q in it", uri, err, want)
+			t.Errorf("%s: got %v, want jsonrpc.InvalidParams with %q in it", uri, err, want)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func TestRestore(t *testing.T) {
 		}
 		_, err := run(t, dir, "log", "restore", seq, "--reason", "right")
 		if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "event "+seq+" has no amendment to undo") {
-			t.Errorf("once more: got %v, want exit code %v, %q in it", err, terminal.ExitFailure, "event "+seq+" has no amendment to undo")
+			t.Errorf("once more: got exit code %d, error %v; want %d, and %q in it", terminal.ExitCode(err), err, terminal.ExitFailure, "event "+seq+" has no amendment to undo")
 		}
 	}
 	wantLog(t, dir,

@@ -60,7 +60,7 @@ func TestUsage(t *testing.T) {
 		"workers retry posts/digest 1 --all":                 "or --all",
 	} {
 		if _, err := run(t, dir, strings.Fields(line)...); terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want exit code %v, %q in it", line, err, terminal.ExitUsage, want)
+			t.Errorf("%s: got exit code %d, error %v; want %d, and %q in it", line, terminal.ExitCode(err), err, terminal.ExitUsage, want)
 		}
 	}
 	for line, want := range map[string]string{
@@ -76,7 +76,7 @@ func TestUsage(t *testing.T) {
 		"backup " + filepath.Join(dir, "no", "file"): "does not exist; create it first",
 	} {
 		if _, err := run(t, dir, strings.Fields(line)...); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want exit code %v, %q in it", line, err, terminal.ExitFailure, want)
+			t.Errorf("%s: got exit code %d, error %v; want %d, and %q in it", line, terminal.ExitCode(err), err, terminal.ExitFailure, want)
 		}
 	}
 }
@@ -340,7 +340,7 @@ func TestTruncatedLog(t *testing.T) {
 	}
 	for _, line := range []string{"replay", "log", "workers"} {
 		if _, err := run(t, dir, line); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "the file is empty; restore a backup") {
-			t.Errorf("%s: got %v, want exit code %v, \"the file is empty; restore a backup\" in it", line, err, terminal.ExitFailure)
+			t.Errorf("%s: got exit code %d, error %v; want %d, and %q in it", line, terminal.ExitCode(err), err, terminal.ExitFailure, "the file is empty; restore a backup")
 		}
 	}
 	d := New("weather", posts())

@@ -334,7 +334,7 @@ func TestKill(t *testing.T) {
 			}
 		}
 		if cmd.Wait(); i <= doomed {
-			t.Fatalf("the process ended early: got %v, want more than %v", i, doomed)
+			t.Fatalf("the process ended after %d events, want more than %d", i, doomed)
 		}
 		s := open(t, path)
 		last, err := s.Last(t.Context())

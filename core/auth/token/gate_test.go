@@ -273,7 +273,7 @@ func TestCredentials(t *testing.T) {
 	refusedAs(t, id, err, "invalid_token", "longer")
 	id, err = g.Authenticate(request(good + "," + good))
 	if id != nil {
-		t.Errorf("a list is taken: %v: got %+v, want nil", err, id)
+		t.Errorf("Authenticate() of a list = %+v, %v; want no identity", id, err)
 	}
 	if n := w.times(jwksURL); n != 1 {
 		t.Errorf("the keys were fetched %d times, want 1", n)

@@ -140,7 +140,7 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 		})
 	}
 	if how := outsideBefore.differences(w.outside()); how != "" {
-		t.Errorf(`a file outside the project has changed: got %q, want ""`, how)
+		t.Errorf("files outside the project differ:\n%s", how)
 	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
 		t.Errorf("the temporary folder contains %v, %v; want it empty", left, err)
@@ -209,7 +209,7 @@ func TestDevServerIsCheap(t *testing.T) {
 		}
 	}
 	if total > 16<<10 {
-		t.Errorf("all results: got %v, want at most %v", total, 16<<10)
+		t.Errorf("all results have %d bytes, want at most %d", total, 16<<10)
 	}
 }
 
@@ -298,7 +298,7 @@ func TestDevServerPlans(t *testing.T) {
 	applied := mustCall[engine.Result](w, client, "apply", object{"plan": plan.Plan})
 	plan.Plan, plan.DryRun, plan.Operation, plan.Next = "", false, applied.Operation, applied.Next
 	if !reflect.DeepEqual(plan, applied) {
-		t.Errorf("apply differs from the plan: got %+v, want %+v", plan, applied)
+		t.Errorf("applied %+v, want %+v as planned", applied, plan)
 	}
 	for id, says := range map[string]string{again.Plan: "does not exist", "xyz": "is not a plan id", "../../../etc/pass": "is not a plan id"} {
 		if said := client.CallTool("apply", object{"plan": id}); !said.IsError || !strings.Contains(said.Text(), says) {
@@ -402,7 +402,7 @@ func TestDevServerBuildsInside(t *testing.T) {
 		t.Errorf(`build returned %s; want IsError true and Text containing ".petrock/bin"`, said.Text())
 	}
 	if how := outside.differences(w.outside()); how != "" {
-		t.Errorf(`outside the project: got %q, want ""`, how)
+		t.Errorf("files outside the project differ:\n%s", how)
 	}
 }
 

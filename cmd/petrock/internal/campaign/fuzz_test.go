@@ -55,7 +55,7 @@ func FuzzGenerate(f *testing.F) {
 		}
 		result, err := e.Generate(t.Context(), kind, in.json(), engine.Options{DryRun: true})
 		if how := before.differences(w.touched()); how != "" {
-			t.Fatalf(`a dry run has changed something: got %q, want ""`, how)
+			t.Fatalf("a dry run has changed the project:\n%s", how)
 		}
 		if _, err := os.Lstat(w.path(".petrock/pending.json")); err == nil {
 			t.Fatal("a dry run has begun an operation: .petrock/pending.json exists")

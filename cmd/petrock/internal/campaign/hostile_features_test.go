@@ -193,6 +193,6 @@ func TestHostileBodies(t *testing.T) {
 		w.unchanged(before, "after "+string(test.json()))
 	}
 	if how := outside.differences(w.outside()); how != "" {
-		t.Errorf(`outside the project: got %q, want ""`, how)
+		t.Errorf("files outside the project differ:\n%s", how)
 	}
 }

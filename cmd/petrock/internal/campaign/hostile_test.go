@@ -178,7 +178,7 @@ func (w *world) takes(all []hostile) *engine.Engine {
 	}
 	t.Logf("%d of %d inputs were generated", made, len(all))
 	if how := outside.differences(w.outside()); how != "" {
-		t.Errorf(`outside the project: got %q, want ""`, how)
+		t.Errorf("files outside the project differ:\n%s", how)
 	}
 	after := w.tree()
 	for _, dir := range []string{"resources", "prompts", "features"} {
@@ -189,7 +189,7 @@ func (w *world) takes(all []hostile) *engine.Engine {
 		delete(after, file)
 	}
 	if how := start.differences(after); how != "" {
-		t.Errorf(`elsewhere in the project: got %q, want ""`, how)
+		t.Errorf("other files of the project differ:\n%s", how)
 	}
 	return e
 }
@@ -317,7 +317,7 @@ func TestHostileFiles(t *testing.T) {
 			}
 			out, errOut, status := w.run(args...)
 			if how := outside.differences(w.outside()); how != "" {
-				t.Errorf(`outside the project: got %q, want ""`, how)
+				t.Errorf("files outside the project differ:\n%s", how)
 			}
 			if test.refused == "" {
 				if status != 0 {

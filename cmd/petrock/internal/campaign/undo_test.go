@@ -349,7 +349,7 @@ func TestDryRun(t *testing.T) {
 			t.Fatalf("%s --dry-run: exit code %d, want 0: %s", args, status, errOut)
 		}
 		if how := before.differences(w.treeOf(w.dir, true)); how != "" {
-			t.Fatalf(`%s --dry-run has changed something: got %q, want ""`, args, how)
+			t.Fatalf("%s --dry-run has changed the project:\n%s", args, how)
 		}
 
 		twin := &world{TB: t, base: w.base, dir: t.TempDir()}
@@ -366,7 +366,7 @@ func TestDryRun(t *testing.T) {
 			t.Fatalf("%s: exit code %d, want 0: %s%s", args, status, out, errOut)
 		}
 		if how := w.tree().differences(twin.tree()); how != "" {
-			t.Errorf(`git apply of the diff of %s has a different result: got %q, want ""`, args, how)
+			t.Errorf("git apply of the diff of %s has a different result:\n%s", args, how)
 		}
 	}
 }

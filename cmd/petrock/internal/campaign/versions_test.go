@@ -67,7 +67,7 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	mustCall[engine.Result](w, client, "undo", nil)
 	mustCall[engine.Result](w, client, "undo", nil)
 	if changed := before.differences(w.source()); changed != "" {
-		t.Errorf(`after undoing the versions: got %q, want ""`, changed)
+		t.Errorf("after undoing the versions the source differs:\n%s", changed)
 	}
 	for range 2 {
 		mustCall[engine.Result](w, client, "redo", nil)
@@ -414,7 +414,7 @@ func (c Order) Apply(s *State, e app.Event) int { return c.Count }
 		said := client.CallTool("change", change)
 		for _, part := range parts {
 			if !said.IsError || !strings.Contains(said.Text(), part) {
-				t.Errorf("%v: got %s, want %q", change, said.Text(), part)
+				t.Errorf("%v: got %s (error: %t), want an error with %q in it", change, said.Text(), said.IsError, part)
 			}
 		}
 	}
@@ -432,7 +432,7 @@ func (c Order) Apply(s *State, e app.Event) int { return c.Count }
 	call("desk_authors", object{}, `"authors":["Jane Austen","Nobody","Jane Austen","Nobody","Jane Austen","Nobody","Jane Austen","Nobody"]`)
 	mustCall[engine.Result](w, client, "undo", object{"operation": done.Operation})
 	if changed := before.differences(w.source()); changed != "" {
-		t.Errorf(`after undo: got %q, want ""`, changed)
+		t.Errorf("after undo the source differs:\n%s", changed)
 	}
 	mustCall[engine.Result](w, client, "redo", object{})
 	call("desk_stock", object{"items": []object{{"title": "Persuasion", "authors": []string{"J. A."}}}}, `{}`)

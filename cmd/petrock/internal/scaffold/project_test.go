@@ -186,7 +186,7 @@ func TestVersionsArePetrocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if parsed.Go.Version != own.Go.Version {
-		t.Errorf("go: got %q, want %q", parsed.Go.Version, own.Go.Version)
+		t.Errorf("go.mod names go %s, want %s", parsed.Go.Version, own.Go.Version)
 	}
 	ownSums, err := os.ReadFile(filepath.Join(repository, "go.sum"))
 	if err != nil {
@@ -240,7 +240,7 @@ func TestConfigurations(t *testing.T) {
 		}
 	}
 	if got := strings.Count(files[".codex/config.toml"], "[mcp_servers."); got != 1 {
-		t.Errorf(".codex/config.toml: got %v, want 1", got)
+		t.Errorf(".codex/config.toml has %d servers, want 1:\n%s", got, files[".codex/config.toml"])
 	}
 	for _, line := range []string{"[mcp_servers.my-hello]", `args = ["run", "example.com/hello/cmd/petrock", "dev"]`, "startup_timeout_sec = 300"} {
 		if !strings.Contains(files[".codex/config.toml"], line+"\n") {
@@ -299,7 +299,7 @@ func TestManifest(t *testing.T) {
 		t.Errorf(`got %+v; want Name "hello", Module "example.com/hello", Petrock set and Example ""`, manifest)
 	}
 	if size := len(files[project.FileName]); size > 2<<10 {
-		t.Errorf("petrock.json: got %v, want at most %v", size, 2<<10)
+		t.Errorf("petrock.json has %d bytes, want at most %d", size, 2<<10)
 	}
 	sum, err := engine.ParseSum([]byte(files[engine.SumFile]))
 	if err != nil {
@@ -313,7 +313,7 @@ func TestManifest(t *testing.T) {
 		}
 	}
 	if encoded := string(sum.Encode()); encoded != files[engine.SumFile] {
-		t.Errorf("petrock.sum is not sorted: got %q, want %q", encoded, files[engine.SumFile])
+		t.Errorf("petrock.sum is %q, want it sorted: %q", files[engine.SumFile], encoded)
 	}
 }
 
@@ -469,7 +469,7 @@ func TestFacts(t *testing.T) {
 		answers := scaffold.Answers{Name: "hello", Module: "hello", Example: example}
 		files, facts := makeFiles(t, scaffold.Embedded(), answers), answers.Facts()
 		if keyed := strings.Contains(files["cmd/hello/main.go"], "KeysRequired: true,"); keyed != facts.Keyed {
-			t.Errorf("in the example %q, whether keys are required: got %v, want %v", example, keyed, facts.Keyed)
+			t.Errorf("the example %q requires keys: %t, want %t", example, keyed, facts.Keyed)
 		}
 		if files["tools/"+facts.Tool+".go"] == "" || files["tools/"+facts.Tool+"_test.go"] == "" || !strings.Contains(files["tools/tools_gen.go"], `"`+facts.Tool+`"`) {
 			t.Errorf("the example %[1]q lacks tools/%[2]s.go (%[3]d bytes), tools/%[2]s_test.go (%[4]d bytes), or the tool in tools/tools_gen.go:\n%[5]s", example, facts.Tool, len(files["tools/"+facts.Tool+".go"]), len(files["tools/"+facts.Tool+"_test.go"]), files["tools/tools_gen.go"])
@@ -484,7 +484,7 @@ func TestDocumentsAreShort(t *testing.T) {
 			answers := scaffold.Answers{Name: "hello", Module: "example.com/hello", Example: example, OAuth: oauth}
 			files := makeFiles(t, scaffold.Embedded(), answers)
 			if lines := strings.Count(files["README.md"], "\n"); lines > 120 {
-				t.Errorf("example %q: README.md: got %v, want at most 120", example, lines)
+				t.Errorf("example %q: README.md has %d lines, want at most 120", example, lines)
 			}
 			if lines, bytes := strings.Count(files["AGENTS.md"], "\n"), len(files["AGENTS.md"]); lines > 80 || bytes > 4096 {
 				t.Errorf("example %q: AGENTS.md has %d lines and %d bytes, want at most 80 and 4096", example, lines, bytes)

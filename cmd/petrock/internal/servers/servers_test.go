@@ -411,7 +411,7 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 	if got := do(t.Context(), t, t.TempDir(), "doctor", "--text"); got.status != 1 || !strings.Contains(got.err, "no MCP configuration file") {
-		t.Errorf(`without files: got %+v; want status 1 and err containing "no MCP configuration file"`, got)
+		t.Errorf(`without files: got %+v; want status 1 and "no MCP configuration file" in the standard error`, got)
 	}
 }
 
@@ -422,7 +422,7 @@ func TestCompletion(t *testing.T) {
 	write(t, dir, "petrock.json", `{"name": "good"}`)
 	for _, command := range []string{"tools", "resources", "prompts"} {
 		if got := do(t.Context(), t, dir, command, "good"); got.status != 0 {
-			t.Fatalf("%s: got %v, want 0 (%+v)", command, got.status, got)
+			t.Fatalf("%s: got %+v, want status 0", command, got)
 		}
 	}
 	for args, want := range map[string]string{

@@ -77,10 +77,10 @@ func TestPublishedPhases(t *testing.T) {
 		}
 		born := parse(t, row[0])
 		if young := at(t, born.Add(tolerance)); young.Age > 2*tolerance {
-			t.Errorf("%s: then its age: got %v, want at most %v", row[0], young.Age, 2*tolerance)
+			t.Errorf("%s: after the new moon its age is %v, want at most %v", row[0], young.Age, 2*tolerance)
 		}
 		if old := at(t, born.Add(-tolerance)); old.Age < 29*24*time.Hour {
-			t.Errorf("%s: before, its age: got %v, want at least %v", row[0], old.Age, 29*24*time.Hour)
+			t.Errorf("%s: before the new moon its age is %v, want at least %v", row[0], old.Age, 29*24*time.Hour)
 		}
 	}
 	t.Logf("the worst of %d phases is %v off", 4*len(published()), worst)
