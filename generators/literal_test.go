@@ -88,7 +88,7 @@ func TestLiteral(t *testing.T) {
 			got = fmt.Sprintf("%#v", made)
 		}
 		if got != test.want {
-			t.Errorf("%s is %s, not %s", test.object, got, test.want)
+			t.Errorf("%s is %s, want %s", test.object, got, test.want)
 		}
 	}
 	for _, odd := range []gen.StructField{
@@ -151,7 +151,7 @@ func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 			made, ok := s.shape("example.com/literals").literal(object)
 			if !ok {
 				if s.logged {
-					t.Errorf("the literal of %[2]s needs logging, want it not to (fields %+[1]v)", s.fields, object)
+					t.Errorf("there is no literal of %s, want one: a logged type with the fields %+v can hold it", object, s.fields)
 				}
 				continue // omitempty leaves out empty lists
 			}
@@ -255,7 +255,7 @@ func TestExamplesCallOtherComponents(t *testing.T) {
 		t.Errorf("asked %d times, want 2", asked)
 	}
 	if slices.Contains(strings.Fields(test), "client.Create{Title:") {
-		t.Errorf(`a variable is in the way of a package: got %q, want it without "client.Create{Title:"`, strings.Fields(test))
+		t.Errorf(`the test is %q, want it without "client.Create{Title:": a variable hides the package`, test)
 	}
 }
 

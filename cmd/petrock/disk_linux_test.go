@@ -48,10 +48,10 @@ func TestReadOnlyDisk(t *testing.T) {
 	mount(t, disk, "", syscall.MS_RDONLY)
 	out, err := petrockCommand(disk, "hello").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "read-only file system") {
-		t.Errorf("got %v\n%s; want an error and out containing \"read-only file system\"", err, out)
+		t.Errorf("got %v\n%s; want an error and output with \"read-only file system\" in it", err, out)
 	}
 	out, err = petrockCommand(disk, "hello", "--dir", ".").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "read-only file system") {
-		t.Errorf("in the folder itself: got %v\n%s; want an error and out containing \"read-only file system\"", err, out)
+		t.Errorf("in the folder itself: got %v\n%s; want an error and output with \"read-only file system\" in it", err, out)
 	}
 }

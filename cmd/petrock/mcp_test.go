@@ -34,7 +34,7 @@ func TestToolsAreCheap(t *testing.T) {
 	const maxBytes = 18800
 	t.Logf("%d tools, %d bytes", len(client.Tools()), len(listed))
 	if len(listed) > maxBytes {
-		t.Errorf("tools/list: got %v, want at most %v", len(listed), maxBytes)
+		t.Errorf("tools/list has %d bytes, want at most %d", len(listed), maxBytes)
 	}
 	seen := map[string]string{}
 	for _, tool := range client.Tools() {

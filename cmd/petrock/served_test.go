@@ -102,6 +102,6 @@ func post(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[3]), text, 0o644))
 	if response.StatusCode != want {
-		ts.Fatalf("%s is answered with %d, not %d: %s", args[1], response.StatusCode, want, text)
+		ts.Fatalf("%s is answered with %d, want %d: %s", args[1], response.StatusCode, want, text)
 	}
 }

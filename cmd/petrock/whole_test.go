@@ -48,7 +48,7 @@ func checkWhole(t *testing.T, dir string) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
 		if out, err := exec.Command("git", "-C", dir, "status", "--short").CombinedOutput(); err != nil || len(out) > 0 {
-			t.Errorf("git status: %v\n%s; want no error and no out", err, out)
+			t.Errorf("git status: %v\n%s; want no error and no output", err, out)
 		}
 	}
 }

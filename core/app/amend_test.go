@@ -71,6 +71,6 @@ func TestAmendedWhileWriting(t *testing.T) {
 	}
 	read = 0
 	if got := execute(t, a, Count{1}); got != "50" || read > 10 {
-		t.Errorf("the result is %s, and %d events were read within the write, want got = \"50\", read at most 10", got, read)
+		t.Errorf("the result is %s, and %d events were read within the write; want 50, and at most 10", got, read)
 	}
 }

@@ -133,7 +133,7 @@ func TestBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := last(t, restored); n != events || !strings.HasPrefix(world.list(), sent+" total=") {
-		t.Errorf("after %d events there are %d; sent %s, want n = %v, %q first", events, n, world.list(), events, sent+" total=")
+		t.Errorf("the repeated command leaves %d events, and the worker has sent %q; want %d, and %q at its start", n, world.list(), events, sent+" total=")
 	}
 	if _, err := app.NewAdmin(restored, app.Options{}, items()).Copy(t.Context(), b); !errors.Is(err, app.ErrNotEmpty) {
 		t.Errorf("over a log with events: %v, want app.ErrNotEmpty", err)

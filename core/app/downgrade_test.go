@@ -62,10 +62,10 @@ func TestDowngrade(t *testing.T) {
 	}
 	r, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), 5)
 	if err != nil || r.Type != "app/amended" || !strings.Contains(string(r.Data), `"fallback":true`) || !strings.Contains(string(r.Data), `"reason":"back"`) {
-		t.Errorf(`it is recorded as %s, want Type "app/amended", %q in it, %q in it: %v`, r.Data, `"fallback":true`, `"reason":"back"`, err)
+		t.Errorf("recorded %s %s, %v; want app/amended, with %q and %q in it, and no error", r.Type, r.Data, err, `"fallback":true`, `"reason":"back"`)
 	}
 	if value, err := older.Command(app.Record{Event: app.Event{Seq: 3}, Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":100,"unit":"kg"}}`)}); err != nil || value != (Count{100}) {
-		t.Errorf("the command of event 3 is %#v, want no error: %v", value, err)
+		t.Errorf("the command of event 3 is %#v, %v; want %#v and no error", value, err, Count{100})
 	}
 
 	before = whole(t, m)
@@ -78,7 +78,7 @@ func TestDowngrade(t *testing.T) {
 	execute(t, older, Count{1000})
 	execute(t, fresh, Sum{Amount{10000, "kg"}})
 	if _, err := app.DoRaw(t.Context(), older, Count{1}); err == nil {
-		t.Error("the older build has read an event that it does not know: got no error, want one")
+		t.Error("the older build ran a command after an event that it does not know, want an error")
 	}
 	counted.read = 0
 	if report, err = downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil || report.Stored != 1 || report.Events != 3 {

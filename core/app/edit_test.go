@@ -52,7 +52,7 @@ func TestEdit(t *testing.T) {
 	}
 	r, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), n+2)
 	if err != nil || r.Actor != "ada" || !strings.Contains(string(r.Data), `"count":1500`) || !strings.Contains(string(r.Data), `"fields":["set by"]`) || strings.Contains(string(r.Data), `"by":3`) {
-		t.Errorf(`the edit is recorded as %s, want Actor "ada", %q in it, %q in it, no %q: %v`, r.Data, `"count":1500`, `"fields":["set by"]`, `"by":3`, err)
+		t.Errorf("recorded %s by %s, %v; want it by ada, with %q and %q in it, without %q, and no error", r.Data, r.Actor, err, `"count":1500`, `"fields":["set by"]`, `"by":3`)
 	}
 	if fresh := open(t, m.Share()); dump(t, fresh) != dump(t, a) {
 		t.Errorf("a new process has another state: got %q, want %q", dump(t, fresh), dump(t, a))
@@ -94,7 +94,7 @@ func TestEditIsTried(t *testing.T) {
 	record(t, m, "items/explode", 1, `{"how":"new"}`)
 	record(t, m, "items/explode", 1, `{"how":"new"}`)
 	if err := app.NewAdmin(m.Share(), quiet(), feature).TryAmend(t.Context(), skipping(2, 2)); err != nil {
-		t.Errorf("an edit that leads to a later error is refused: %v, want no error", err)
+		t.Errorf("TryAmend of an edit that leads to a later error: %v, want no error", err)
 	}
 	if err := app.NewAdmin(m.Share(), quiet(), feature).TryAmend(t.Context(), skipping(2, 3)); err != nil {
 		t.Error(err)

@@ -65,7 +65,7 @@ func TestErase(t *testing.T) {
 	}
 	record, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), 6)
 	if err != nil || record.Type != "app/amended" || !strings.Contains(string(record.Data), `"reason":"a request"`) || !strings.Contains(string(record.Data), `"by":"ada"`) {
-		t.Errorf(`the erasure is recorded as %+v, %v, want Type "app/amended", %q in it, %q in it`, record, err, `"reason":"a request"`, `"by":"ada"`)
+		t.Errorf("recorded %+v, %v; want the type app/amended, with %q and %q in it, and no error", record, err, `"reason":"a request"`, `"by":"ada"`)
 	}
 	if got := dump(t, running); strings.Contains(got, "secret") || total(t, running) != 5 || got != replayed(t, m) {
 		t.Errorf(`a running process has %s with the total %d, and a new one %s; want the same, the total 5 and no "secret"`, got, total(t, running), replayed(t, m))
@@ -225,7 +225,7 @@ func TestEraseMany(t *testing.T) {
 		e := app.Erasure{Reason: "a request", Match: func(r app.Record, _ *app.Amendment) bool { return r.Actor == "secret" }}
 		_, err = app.NewAdmin(s, app.Options{}).Erase(t.Context(), e)
 		if err == nil {
-			t.Fatalf("%d writes: it was not interrupted, want an error", writes)
+			t.Fatalf("%d writes: the erasure was not interrupted, want an error", writes)
 		}
 		if got := total(t, running); writes > 0 && got != n/5-2 || writes == 0 && got != n-10 {
 			t.Errorf("%d writes: a running process has %d, want %d, or %d before the first write", writes, got, n/5-2, n-10)

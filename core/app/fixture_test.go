@@ -141,7 +141,7 @@ func execute[S, Out any](t testing.TB, a *app.App, c app.Commander[S, Out]) stri
 	t.Helper()
 	result, err := app.DoRaw(t.Context(), a, c)
 	if err != nil {
-		t.Fatalf("%+v, want no error: %v", c, err)
+		t.Fatalf("%+v: %v, want no error", c, err)
 	}
 	return string(result)
 }

@@ -145,7 +145,7 @@ func TestOlderIsChecked(t *testing.T) {
 	} {
 		_, err := app.Open(t.Context(), app.NewMemory(), quiet(), summing(test.older...))
 		if err == nil || !strings.Contains(err.Error(), "command count") || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s: got %v, want \"command count\" in it, %q in it", test.name, err, test.says)
+			t.Errorf(`%s: got %v, want an error with "command count" and %q in it`, test.name, err, test.says)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func TestRebuildBreaksOff(t *testing.T) {
 		execute(t, a, Count{1})
 	}
 	if _, err := app.DoRaw(t.Context(), a, Break{How: "apply"}); err == nil {
-		t.Fatal("the store did not fail: got no error, want one")
+		t.Fatal("Break{How: apply} returned no error, want one")
 	}
 	s.after = func(read int) error {
 		if read == 4 {

@@ -169,7 +169,7 @@ func rewrite(t *testing.T, m *app.Memory, name string, sealed bool, change func(
 			changed = fmt.Sprintf("%x\n%s", sha256.Sum256([]byte(name+"\n"+content)), content)
 		}
 		if changed == string(text) {
-			t.Fatalf("nothing was changed: got %q, want not %q", changed, string(text))
+			t.Fatalf("the damage left the document as it was: %q", changed)
 		}
 		if changed == "" {
 			return tx.Put(name, nil)
@@ -235,7 +235,7 @@ func TestBadSnapshot(t *testing.T) {
 				t.Errorf("the total is %d, %v, want 2", total(t, again), err)
 			}
 			if got := strings.ReplaceAll(log.String(), `\`, ``); !strings.Contains(got, test.says) || !strings.Contains(got, "snapshot ignored") {
-				t.Errorf("warning: %s, want %q in it, \"snapshot ignored\" in it", got, test.says)
+				t.Errorf(`warning: %s, want %q and "snapshot ignored" in it`, got, test.says)
 			}
 			_, checks, err := app.NewAdmin(m.Share(), quiet(), items()).Replay(t.Context())
 			if err != nil || len(checks) != 1 || checks[0].Result == app.SnapshotMatches {
@@ -399,7 +399,7 @@ func TestSnapshotInterrupted(t *testing.T) {
 		}
 	}
 	if names := documents(t, m); len(names) <= want {
-		t.Errorf("%d documents, want above %v", len(names), want)
+		t.Errorf("%d documents, want more than %d", len(names), want)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := snapshot(ctx, func(write int) error { cancel(); return nil }); !errors.Is(err, context.Canceled) {

@@ -258,7 +258,7 @@ func TestStateStreamLines(t *testing.T) {
 	}
 	var again state
 	if err := readState(&stream, &again); err != nil || !reflect.DeepEqual(s, again) {
-		t.Errorf("it changes, want s = %v: %v", again, err)
+		t.Errorf("the state is read back as %v, %v; want %v and no error", again, err, s)
 	}
 }
 
@@ -274,7 +274,7 @@ func TestStateStreamCycle(t *testing.T) {
 	l := &list{}
 	l.Next = l
 	if err := writeState(new(bytes.Buffer), l); err == nil {
-		t.Error("no error: got no error, want one")
+		t.Error("writeState() of a cyclic list returned no error, want one")
 	}
 }
 

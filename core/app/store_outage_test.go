@@ -142,7 +142,7 @@ func TestOutage(t *testing.T) {
 					t.Errorf("during: health %q, want %q", got, test.reason)
 				}
 				if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=ERROR") || !strings.Contains(got, secret) {
-					t.Errorf("during: got the log\n%s, want 1 line, \"level=ERROR\" in it, %q in it", got, secret)
+					t.Errorf("during: got the log\n%s, want one line with \"level=ERROR\" and %q in it", got, secret)
 				}
 				store.set(nil, nil)
 				time.Sleep(2*time.Second + time.Millisecond)
@@ -175,7 +175,7 @@ func checkMasked(t *testing.T, err error, unknown bool) {
 	}
 	text := failed.ForClient("r-1")
 	if strings.Contains(text, "secret") || !strings.Contains(text, "(request ID: r-1)") || strings.Contains(text, "idempotency key") != unknown {
-		t.Errorf("clients get %q, want no \"secret\", \"(request ID: r-1)\" in it", text)
+		t.Errorf(`clients get %q, want no "secret", "(request ID: r-1)" in it, and "idempotency key" in it: %t`, text, unknown)
 	}
 }
 

@@ -112,7 +112,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 				_, err := app.QueryRaw(t.Context(), a, Total{})
 				check("a query", err)
 			} else if n := total(t, a); n != 5 || marked != 1 {
-				t.Errorf("the total is %d, marked as stale %d times, want n = 5, marked = 1", n, marked)
+				t.Errorf("the total is %d, marked as stale %d times; want 5, marked once", n, marked)
 			}
 			if h := a.Health(); len(h.Features) != 1 || h.Features["items"] != state {
 				t.Errorf(`the health is %+v, want only items: %v`, h, state)
@@ -123,7 +123,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 			_, err = app.DoRaw(t.Context(), a, CountItems{})
 			check("a command that asks the feature", err)
 			if _, err := app.Query(app.With(t.Context(), a), TagsAndTotal{}); stopped != (err != nil) || stopped == (marked > 0) {
-				t.Errorf("a query that asks the feature: %v, marked as stale %d times, want stopped = %v", err, marked, err != nil)
+				t.Errorf("a query that asks the feature: %v, marked as stale %d times; want an error and no mark: %t", err, marked, stopped)
 			}
 			_, err = a.Dump(t.Context())
 			check("a dump", err)

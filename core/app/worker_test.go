@@ -211,7 +211,7 @@ func TestWorkerSetsAside(t *testing.T) {
 					t.Errorf("the worker is %+v, want event 1 aside after 6 tries, and nothing left", w)
 				}
 				if err := app.NewAdmin(m.Share(), app.Options{}).Retry(t.Context(), "items/mailer", 2); err == nil {
-					t.Error("what was not set aside is tried again: got nil, want an error")
+					t.Error("Retry of an event that was not set aside returned no error, want one")
 				}
 				for _, mended = range []bool{false, true} {
 					if err := app.NewAdmin(m.Share(), app.Options{}).Retry(t.Context(), "items/mailer", 1); err != nil {

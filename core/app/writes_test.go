@@ -95,7 +95,7 @@ func TestDeployANewField(t *testing.T) {
 		t.Errorf("the total is %d, want 1111", n)
 	}
 	if a, b := dump(t, second), dump(t, open(t, m.Share(), reads(1, older))); a != b || !strings.Contains(a, `["piece","piece","piece","kg"]`) {
-		t.Errorf("the state is %s, after replay %s, want a = %v, %q in it", a, b, b, `["piece","piece","piece","kg"]`)
+		t.Errorf("the state is %s, after replay %s; want both equal, with %q in it", a, b, `["piece","piece","piece","kg"]`)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestRepeatedInAnotherVersion(t *testing.T) {
 	for by, repeated := range map[int]bool{1: true, 2: false} {
 		result, err := app.DoOlderRaw(with, first, CountInV1{by})
 		if repeated != (err == nil && string(result) == "1") {
-			t.Errorf("%d: got %s, %v, want repeated = %v", by, result, err, err == nil && string(result) == "1")
+			t.Errorf("%d: got %s, %v; want the result 1 and no error: %t", by, result, err, repeated)
 		}
 	}
 	if last(t, m) != 1 {

@@ -86,7 +86,7 @@ func TestKeyFile(t *testing.T) {
 	}
 	for _, wrong := range []string{"bob", "sha256:", "sha256:zz", keys[0].Sum.String()[7:], "people"} {
 		if revoked, err := auth.RevokeKeys(file, wrong); err == nil {
-			t.Errorf("revoke %s revoked %v: got no error, want one", wrong, revoked)
+			t.Errorf("RevokeKeys(%s) = %v and no error, want an error", wrong, revoked)
 		}
 	}
 	if revoked, err := auth.RevokeKeys(file, keys[0].Sum.String()[:20]); err != nil || len(revoked) != 1 || revoked[0].Sum != keys[0].Sum {
@@ -150,7 +150,7 @@ func TestBadKeyFiles(t *testing.T) {
 			t.Errorf("AddKey to %q with mode %o = nil, want an error", test.text, test.mode)
 		}
 		if text, err := os.ReadFile(file); err != nil || string(text) != test.text {
-			t.Errorf("the file is now %[2]q, %[3]v; want %[4]q as before", test.text, text, err, test.text)
+			t.Errorf("the file is %q, %v; want %q as before", text, err, test.text)
 		}
 	}
 	missing := filepath.Join(t.TempDir(), "keys")

@@ -177,11 +177,11 @@ func TestChallenge(t *testing.T) {
 		{"insufficient_scope", []string{"a", "b"}, `Bearer realm="a \"b\" \\c", error="insufficient_scope", scope="a b"`},
 	} {
 		if got := gate.Challenge(test.why, test.scopes); got != test.want {
-			t.Errorf("the challenge is %s, not %s", got, test.want)
+			t.Errorf("the challenge is %s, want %s", got, test.want)
 		}
 	}
 	if got := gate.Credentials(); !strings.Contains(got, "X-Api-Token") {
-		t.Errorf("it wants %s", got)
+		t.Errorf("Credentials() = %q, want it to name X-Api-Token", got)
 	}
 }
 

@@ -56,7 +56,7 @@ func everywhere(t *testing.T, s func(*testing.T) *mcp.Server, o client.Options, 
 					revision = mcp.Latest
 				}
 				if got := client.Revision(); got != revision {
-					t.Errorf("it speaks: got %q, want %q", got, revision)
+					t.Errorf("Revision() = %q, want %q", got, revision)
 				}
 				f(t, client)
 			})
@@ -93,7 +93,7 @@ func TestClientCalls(t *testing.T) {
 		}
 		var raw json.RawMessage
 		if _, err := c.CallTool(t.Context(), "add", map[string]any{"a": 1, "b": 2}, client.KeepResult(&raw)); err != nil || !strings.Contains(string(raw), `"text":"{\"sum\":3}"`) {
-			t.Errorf(`as it was sent it is %s, %v; want no error and raw containing "\"text\":\"{\\\"sum\\\":3}\""`, raw, err)
+			t.Errorf(`the kept result is %s, %v; want no error and "\"text\":\"{\\\"sum\\\":3}\"" in it`, raw, err)
 		}
 		entries, err := c.Entries(t.Context(), "tools/list", "tools")
 		if err != nil || len(entries) != len(tools) || !strings.Contains(string(entries[0]), `"name":"add"`) {
@@ -245,7 +245,7 @@ func TestClientLogs(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := <-logged + " " + <-logged; got != "info error" {
-			t.Errorf(`it logs: <-logged + " " + <-logged = %q, want "info error"`, got)
+			t.Errorf(`the server logs with the levels %q, want "info error"`, got)
 		}
 	})
 }
@@ -285,7 +285,7 @@ func TestClientCancels(t *testing.T) {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), timeout, why)
 			defer cancel()
 			if _, err := c.CallTool(ctx, "wait", nil); !errors.Is(err, why) {
-				t.Errorf("the call ends: got %v, want %v", err, why)
+				t.Errorf("the call ends with %v, want %v", err, why)
 			}
 		})
 		untilEntered(func(timeout time.Duration) {
@@ -387,7 +387,7 @@ func TestInProcess(t *testing.T) {
 				t.Errorf("close: %v", err)
 			}
 			if err := <-ended; !errors.Is(err, jsonrpc.ErrClosed) {
-				t.Errorf("the call in progress ends: <-ended = %v, want %v", err, jsonrpc.ErrClosed)
+				t.Errorf("the call in progress ends with %v, want %v", err, jsonrpc.ErrClosed)
 			}
 		})
 	}
@@ -422,11 +422,11 @@ func TestClientIsToldOfChanges(t *testing.T) {
 		}
 		server.RemoveTool("nothing")
 		if got := next(); got != "tools" {
-			t.Errorf(`it is told: got %q, want "tools"`, got)
+			t.Errorf(`the client is told of %q, want "tools"`, got)
 		}
 		server.ResourceUpdated("note://readme")
 		if got := next(); got != "note://readme" {
-			t.Errorf(`it is told: got %q, want "note://readme"`, got)
+			t.Errorf(`the client is told of %q, want "note://readme"`, got)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)

@@ -29,7 +29,7 @@ func TestProcessDoesNotRead(t *testing.T) {
 					}
 					defer cancel()
 					if _, err := c.CallTool(ctx, "any", arguments, client.WithTimeouts(100*time.Millisecond, 0)); !errors.Is(err, context.DeadlineExceeded) {
-						t.Errorf("a call ends: got %v, want %v", err, context.DeadlineExceeded)
+						t.Errorf("the call ends with %v, want %v", err, context.DeadlineExceeded)
 					}
 				})
 			}

@@ -164,6 +164,6 @@ func TestSamplingWithoutContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := <-answers; !strings.Contains(text, "messages[0].content: must be a content block or a list of them") {
-		t.Errorf(`the answer: <-answers = %q, want it to contain "messages[0].content: must be a content block or a list of them"`, text)
+		t.Errorf(`the answer is %q, want it to contain "messages[0].content: must be a content block or a list of them"`, text)
 	}
 }

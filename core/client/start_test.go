@@ -97,7 +97,7 @@ func TestProcessDies(t *testing.T) {
 	}
 	for range 10 {
 		if err := <-errs; !errors.Is(err, jsonrpc.ErrClosed) {
-			t.Errorf("a call ends: <-errs = %v, want %v", err, jsonrpc.ErrClosed)
+			t.Errorf("a call ends with %v, want %v", err, jsonrpc.ErrClosed)
 		}
 	}
 }
@@ -202,7 +202,7 @@ func TestProcessEnds(t *testing.T) {
 				}
 			}
 			if zombies := children(t); zombies != "" {
-				t.Errorf(`there still: got %q, want ""`, zombies)
+				t.Errorf("these processes still exist: %s", zombies)
 			}
 		})
 	}

@@ -141,7 +141,7 @@ func TestBatchOfResponses(t *testing.T) {
 		got := []string{<-results, <-results, <-results}
 		all := strings.Join(got, "; ")
 		if !strings.Contains(all, "20 <nil>") || !strings.Contains(all, "10 <nil>") || !strings.Contains(all, "0 invalid answer to m: a response cannot hold both") {
-			t.Errorf(`got %s; want all containing "20 <nil>", "10 <nil>" and "0 invalid answer to m: a response cannot hold both"`, all)
+			t.Errorf(`got %s; want "20 <nil>", "10 <nil>" and "0 invalid answer to m: a response cannot hold both" in it`, all)
 		}
 		p.end()
 	})

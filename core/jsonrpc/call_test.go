@@ -129,7 +129,7 @@ func TestCallOnAClosedConnection(t *testing.T) {
 		p.expect(`1 "m" `)
 		p.end()
 		if err := <-waiting; !errors.Is(err, ErrClosed) {
-			t.Errorf("a call that waited: <-waiting = %v, want %v", err, ErrClosed)
+			t.Errorf("a call that waited ends with %v, want %v", err, ErrClosed)
 		}
 		if err := p.conn.Call(t.Context(), "m", nil, nil); !errors.Is(err, ErrClosed) {
 			t.Errorf("a later call: got %v, want %v", err, ErrClosed)
@@ -173,7 +173,7 @@ func TestAnswerOfAnotherSpellingIsNotTheAnswer(t *testing.T) {
 		p.expect(`1 "m" `)
 		p.send(`{"jsonrpc":"2.0","id":"1","result":1}`, `{"jsonrpc":"2.0","id":1,"result":2}`, `{"jsonrpc":"2.0","id":1,"result":3}`)
 		if n := <-done; n != 2 {
-			t.Errorf("<-done = %v, want 2", n)
+			t.Errorf("the result is %d, want 2", n)
 		}
 		p.end()
 	})

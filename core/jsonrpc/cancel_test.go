@@ -36,7 +36,7 @@ func TestCancel(t *testing.T) {
 				t.Fatalf("Cancel(%s) = false, want true: the id in flight is %s", test.cancel, test.id)
 			}
 			if err := <-causes; !errors.Is(err, ErrCancelled) {
-				t.Errorf("%s: the cause: <-causes = %v, want %v", test.id, err, ErrCancelled)
+				t.Errorf("%s: the cause is %v, want %v", test.id, err, ErrCancelled)
 			}
 			p.expectNothing()
 			if p.conn.Cancel(ID{test.id}) {

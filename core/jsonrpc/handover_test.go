@@ -86,7 +86,7 @@ func TestHandOver(t *testing.T) {
 				close(pass)
 				p.expect(`1 {}`)
 				if released != test.later {
-					t.Errorf("Released: got %v, want %v", released, test.later)
+					t.Errorf("Released() = %v, want %v", released, test.later)
 				}
 				p.end()
 				if n := others.Load(); n != 1 {
@@ -111,7 +111,7 @@ func TestQuickRequestIsNeverReleased(t *testing.T) {
 		synctest.Wait()
 		kept.Release()
 		if kept.turn.Load() == passedTurn {
-			t.Errorf("the turn is %v after the handler returned, want not %v: it was released too late", kept.turn.Load(), passedTurn)
+			t.Error("the turn was passed after the handler had returned")
 		}
 		p.end()
 	})
@@ -169,7 +169,7 @@ func TestAnswersKeepTheirOrderWhileTheWriterBlocks(t *testing.T) {
 			}
 			equal(t, gists(t, out.String()), want...)
 			if begun[4] >= time.Millisecond {
-				t.Errorf("the reading waited for the first write: number 4 began after: got %v, want less than %v", begun[4], time.Millisecond)
+				t.Errorf("request 4 began after %v, want less than %v: the reading waited for the first write", begun[4], time.Millisecond)
 			}
 		})
 	}
@@ -220,7 +220,7 @@ func TestMaxInFlight(t *testing.T) {
 			seen[gist(t, line)] = true
 		}
 		if !seen[`1 {}`] || !seen[`2 {}`] || !seen[`4 {}`] {
-			t.Errorf("got %v; want seen[`1 {}`] and seen[`2 {}`] and seen[`4 {}`]", seen)
+			t.Errorf("the answers are %v, want `1 {}`, `2 {}` and `4 {}`", seen)
 		}
 		p.end()
 	})

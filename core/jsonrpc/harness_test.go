@@ -75,7 +75,7 @@ func gist(t testing.TB, line []byte) string {
 		t.Fatalf("output is not a JSON object: %v\n%s", err, line)
 	}
 	if string(m["jsonrpc"]) != `"2.0"` {
-		t.Fatalf(`output without jsonrpc 2.0: %s: got %q, want "\"2.0\""`, line, string(m["jsonrpc"]))
+		t.Fatalf("the output %s is not of JSON-RPC 2.0", line)
 	}
 	id := "-"
 	if raw, ok := m["id"]; ok {

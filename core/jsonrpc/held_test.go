@@ -84,7 +84,7 @@ func TestNothingHeldIsForgotten(t *testing.T) {
 	r.stop.Store(true)
 	both.Wait()
 	if lost > 0 {
-		t.Errorf("lost = %v, want at most 0 (rounds: %v)", lost, rounds)
+		t.Errorf("%d of %d rounds lost a message, want none", lost, rounds)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestLongBurstSendsAnswers(t *testing.T) {
 				t.Error(err)
 			}
 			if took := out.at.Sub(began); took > 2*time.Millisecond {
-				t.Errorf("the first answer left after: got %v, want at most %v", took, 2*time.Millisecond)
+				t.Errorf("the first answer left after %v, want at most %v", took, 2*time.Millisecond)
 			}
 		})
 	}

@@ -73,7 +73,7 @@ func checkOutput(t *testing.T, line []byte, nullID bool) {
 		}
 		for _, part := range list {
 			if part[0] != '{' {
-				t.Fatalf("a batch in a batch: %q: got %v, want '{'", line, part[0])
+				t.Fatalf("a batch contains another batch: %q", line)
 			}
 			checkOutput(t, part, nullID)
 		}

@@ -26,7 +26,7 @@ func TestLines(t *testing.T) {
 		"blank lines":     "\n\r\n \t\n" + one + "\n\n\n  " + sentinel + "  \n\n \r\n",
 	} {
 		if got := talk(t, Options{}, Dialect{}, in); fmt.Sprint(got) != `[1 {} "end" {}]` {
-			t.Errorf(`%s: got %q, want "[1 {} \"end\" {}]" (%q)`, name, fmt.Sprint(got), got)
+			t.Errorf(`%s: got %v, want [1 {} "end" {}]`, name, got)
 		}
 	}
 	equal(t, talk(t, Options{}, Dialect{}, "garbage\n[\n{\n\x00\xff\n"+sentinel),

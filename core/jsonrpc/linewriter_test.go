@@ -87,7 +87,7 @@ func TestBurstTakesFewWrites(t *testing.T) {
 				t.Errorf("%s: got %d messages, want %d", name, got, n)
 			}
 			if out.writes > n/100 {
-				t.Errorf("%s: got %v, want at most %v (n: %v)", name, out.writes, n/100, n)
+				t.Errorf("%s: %d messages took %d writes, want at most %d", name, n, out.writes, n/100)
 			}
 		})
 	}

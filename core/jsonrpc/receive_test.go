@@ -126,7 +126,7 @@ func TestReceiveBatch(t *testing.T) {
 		t.Errorf("the answer is %s, %v, %d times; want %s, no error, once", o.answer, o.err, o.times, want)
 	}
 	if o := receive(c, t.Context(), `[{"jsonrpc":"2.0","method":"who"}]`); o.times != 0 {
-		t.Errorf("notifications alone: got %v, want 0 (answer %q)", o.times, o.answer)
+		t.Errorf("notifications alone: got %d answers, want 0: %s", o.times, o.answer)
 	}
 }
 

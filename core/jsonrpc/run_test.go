@@ -75,12 +75,12 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		p.send(sleep("1", 2), sleep("2", 60))
 		synctest.Wait()
 		if ending != 0 {
-			t.Errorf("the end was announced too early: got %v, want 0", ending)
+			t.Errorf("the end was announced %d times before it, want 0", ending)
 		}
 		p.stop()
 		synctest.Wait()
 		if ending != 1 {
-			t.Errorf("the end was announced: got %v, want 1", ending)
+			t.Errorf("the end was announced %d times, want 1", ending)
 		}
 		p.send(sleep("3", 0), `{"jsonrpc":"2.0","method":"m"}`)
 		p.expect(`3 [0]`)

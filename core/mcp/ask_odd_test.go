@@ -145,7 +145,7 @@ func TestHookResults(t *testing.T) {
 				return next(ctx)
 			}})
 			if err := answering(t, s, r).Call("tools/list", nil, nil); err == nil {
-				t.Errorf("%s: %v is taken: got no error, want one", r, bad)
+				t.Errorf("%s: %v is accepted", r, bad)
 			}
 		}
 		s := newServer(mcp.Options{Tools: true, Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
@@ -198,7 +198,7 @@ func TestAskFromManyGoroutines(t *testing.T) {
 			t.Errorf(`%s: the tool: got %q, want "done"`, r, got.Text())
 		}
 		if want := map[mcp.Revision]int32{mcp.Revision20251125: 1, mcp.Revision20260728: 2}[r]; runs.Load() != want {
-			t.Errorf("%s: %d runs, not %d", r, runs.Load(), want)
+			t.Errorf("%s: %d runs, want %d", r, runs.Load(), want)
 		}
 	}
 }
@@ -344,7 +344,7 @@ func TestLogOfRepeatedKeys(t *testing.T) {
 	want := map[string]string{"msg": `"m"`, "id": "2", "big": "9007199254740993"}
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		if string(got.Data[key]) != want[key] {
-			t.Errorf("string(got.Data[key]) = %q, want %q (key: %q)", string(got.Data[key]), want[key], key)
+			t.Errorf("the data of %q is %s, want %s", key, got.Data[key], want[key])
 		}
 	}
 }
@@ -362,7 +362,7 @@ func TestListenEndsWithItsResult(t *testing.T) {
 		client.receive(t) // the acknowledgement
 		stop()
 		if answer := string(client.receive(t)); !strings.Contains(answer, `"result":{"resultType":"complete"`) {
-			t.Fatalf(`the listen ended: got %q, want it to contain "\"result\":{\"resultType\":\"complete\""`, answer)
+			t.Fatalf(`the listen ended with %q, want it to contain "\"result\":{\"resultType\":\"complete\""`, answer)
 		}
 		if err := <-ended; err != nil {
 			t.Error(err)
@@ -400,6 +400,6 @@ func TestHookCannotReplay(t *testing.T) {
 		}
 	}
 	if done != 1 {
-		t.Errorf("the state was good: got %v, want 1", done)
+		t.Errorf("the state was accepted %d times, want once", done)
 	}
 }

@@ -88,7 +88,7 @@ func TestAskInEveryEra(t *testing.T) {
 			}
 			// In a session the handler waits; without one it runs again for every round of answers.
 			if wantRuns := map[mcp.Revision]int{mcp.Revision20251125: 1, mcp.Revision20260728: 3}[r]; runs != wantRuns {
-				t.Errorf("the handler ran %d times, not %d", runs, wantRuns)
+				t.Errorf("the handler ran %d times, want %d", runs, wantRuns)
 			}
 			if got := client.GetPrompt("ask", nil); got.Description != want {
 				t.Errorf("the prompt: got %q, want %q", got.Description, want)
@@ -132,7 +132,7 @@ func TestAskRefuses(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := answering(t, s, r).CallTool("ask", nil); !got.IsError || !strings.Contains(got.Text(), test.want) {
-					t.Errorf("the tool returned %q, not %q", got.Text(), test.want)
+					t.Errorf("the tool returned %q (error: %t), want an error that contains %q", got.Text(), got.IsError, test.want)
 				}
 			})
 		}

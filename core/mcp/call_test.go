@@ -144,7 +144,7 @@ func TestParamsBelongToTheCall(t *testing.T) {
 	client := mcptest.Connect(t, s)
 	client.Call("tools/call", json.RawMessage(`{"arguments":{},"name":"work"}`), nil)
 	if params != `{"arguments":{},"name":"work"}` {
-		t.Errorf(`the params became: got %q, want "{\"arguments\":{},\"name\":\"work\"}"`, params)
+		t.Errorf(`the params are now %s, want {"arguments":{},"name":"work"}`, params)
 	}
 	if err := client.Call("tools/list", nil, nil); err == nil || strings.Contains(err.Error(), "internal error") {
 		t.Errorf(`params that are no JSON give %v; want an error without "internal error"`, err)

@@ -66,7 +66,7 @@ func (c *rawClient) ask(t testing.TB, params []byte) []byte {
 		t.Fatalf("%s is answered by %s (%v); want version 2.0 and either a result or an error", params, answer, err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		t.Fatalf("more than one value: %s: got %v, want %v", answer, err, io.EOF)
+		t.Fatalf("the answer %s has more than one value", answer)
 	}
 	return answer
 }

@@ -168,7 +168,7 @@ func TestRemove(t *testing.T) {
 	}
 	c := mcptest.Connect(t, s)
 	if err := c.Call("resources/read", map[string]any{"uri": "note://by-id/1"}, nil); !errors.Is(err, mcp.ResourceNotFound) {
-		t.Errorf("reading what was removed: got %v, want %v", err, mcp.ResourceNotFound)
+		t.Errorf("reading a removed resource: got %v, want %v", err, mcp.ResourceNotFound)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestProvide(t *testing.T) {
 			})
 		}
 		if got := c.CallTool("look", nil).Text(); !strings.Contains(got, " and "+string(revision)+", of the hook, <nil>, look") {
-			t.Errorf("in revision: got %q, want it to contain %q (revision: %q)", got, " and "+string(revision)+", of the hook, <nil>, look", revision)
+			t.Errorf("in revision %s: got %q, want it to contain %q", revision, got, " and "+string(revision)+", of the hook, <nil>, look")
 		}
 	}
 }
@@ -268,7 +268,7 @@ func TestHook(t *testing.T) {
 		t.Errorf(`a call that the hook refuses gives %v, want the code -7 and "not you, mcptest"`, err)
 	}
 	if err := c.Call("tools/call", map[string]any{"name": "forbidden", "uri": "harmless", "_meta": map[string]any{"name": "harmless"}}, nil); !errors.Is(err, jsonrpc.Code(-7)) {
-		t.Errorf("what is hidden from the hook: got %v, want %v", err, jsonrpc.Code(-7))
+		t.Errorf("with a harmless uri and _meta.name: got %v, want %v", err, jsonrpc.Code(-7))
 	}
 	c.Call("tools/call", map[string]any{"name": "nobody"}, nil)
 	c.Call("no/such/method", nil, nil)
@@ -436,7 +436,7 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				if got := c.CallTool("add", map[string]any{"a": i, "b": 1}).Text(); got == "" {
-					t.Errorf(`add says nothing: got %q, want not ""`, got)
+					t.Error("add returned no text")
 				}
 				c.Tools()
 				c.Resources()
@@ -508,7 +508,7 @@ func TestScopes(t *testing.T) {
 	for _, uri := range []string{"note://one", "note://all/1"} {
 		var result json.RawMessage
 		if err := stateless.Call("resources/read", map[string]string{"uri": uri}, &result); err != nil || !strings.Contains(string(result), `"cacheScope":"private"`) {
-			t.Errorf(`%s: %s, %v; want no error and result containing "\"cacheScope\":\"private\""`, uri, result, err)
+			t.Errorf(`%s: %s, %v; want no error and "\"cacheScope\":\"private\"" in it`, uri, result, err)
 		}
 	}
 }

@@ -173,7 +173,7 @@ func TestStrayPrints(t *testing.T) {
 	p := start(t, "noisy")
 	p.send(handshake)
 	if id, line := p.next(); id != `"init"` {
-		t.Fatalf(`the first line is %s: got %q, want "\"init\""`, line, id)
+		t.Fatalf(`the first line is %s, want the id "init"`, line)
 	}
 	for i := range 100 {
 		p.call(i, "talk")
@@ -242,7 +242,7 @@ func TestEndOfProcess(t *testing.T) {
 			p.call(3, "stubborn")
 			p.send(`{"jsonrpc":"2.0","id":4,"method":"ping"}` + "\n")
 			if id, line := p.next(); id != "4" {
-				t.Fatalf(`the ping is answered by %s: got %q, want "4"`, line, id)
+				t.Fatalf("the ping is answered by %s, want the id 4", line)
 			}
 			end(p)
 			said := strings.Join(p.wait(15*time.Second), "\n")

@@ -106,7 +106,7 @@ func TestDecode(t *testing.T) {
 		t.Errorf("got %+v, %v; want no error and Sum 3", out, err)
 	}
 	if err := mcp.TextResult("x").Decode(&out); err == nil {
-		t.Error("there is nothing to decode, and nothing is said: got no error, want one")
+		t.Error("Decode() of a result without structured content returned no error, want one")
 	}
 }
 

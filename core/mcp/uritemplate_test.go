@@ -45,7 +45,7 @@ func TestURITemplate(t *testing.T) {
 func TestURITemplateRefuses(t *testing.T) {
 	for _, template := range []string{"", "note://7", "note://{", "note://{id", "note://id}", "note://{}", "note://{a b}", "note://{/path}", "note://{id*}", "note://{?a}/b", "note://{?}", "note://{a,b}", "note://{#x}", "x://{{a}}", "x://{a}/{a}", "x://{a}{?a}", "x://y{?a,a}", "x://y?b={b}{?c}"} {
 		if got, err := parseURITemplate(template); err == nil {
-			t.Errorf("%q is taken as %+v: got no error, want one", template, got)
+			t.Errorf("parseURITemplate(%q) = %+v and no error, want an error", template, got)
 		}
 	}
 }

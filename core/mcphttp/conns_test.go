@@ -44,7 +44,7 @@ func TestEviction(t *testing.T) {
 	runWithClock(t, echo{}, ServeOptions{MaxConns: 3, Health: true}, func(t *testing.T, listener pipes, _ func() error) {
 		old := listener.dial()
 		if status := get(old, "/mcp"); status != 200 {
-			t.Fatalf("the first gets: got %v, want 200", status)
+			t.Fatalf("the first connection gets the status %d, want 200", status)
 		}
 		time.Sleep(2 * time.Second)
 		silent := listener.dial()
@@ -54,7 +54,7 @@ func TestEviction(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		for i, gone := range []net.Conn{silent, slow, old} {
 			if status := get(listener.dial(), "/mcp"); status != 200 {
-				t.Errorf("newcomer %d gets: got %v, want 200", i, status)
+				t.Errorf("newcomer %d gets the status %d, want 200", i, status)
 			}
 			synctest.Wait()
 			if !isClosed(gone) {
@@ -80,14 +80,14 @@ func TestFull(t *testing.T) {
 		go io.WriteString(conn, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		text, _ := io.ReadAll(conn)
 		if !strings.HasPrefix(string(text), "HTTP/1.1 503 ") || !strings.Contains(string(text), "Retry-After: ") || !strings.Contains(string(text), "limit of 2 connections") {
-			t.Errorf(`a request above the limit is answered with %q; want text starting with "HTTP/1.1 503 " and text containing "Retry-After: " and "limit of 2 connections"`, text)
+			t.Errorf(`a request above the limit is answered with %q; want "HTTP/1.1 503 " at its start, and "Retry-After: " and "limit of 2 connections" in it`, text)
 		}
 		if status := get(listener.dial(), HealthPath); status != 200 {
-			t.Errorf("the health check gets: got %v, want 200", status)
+			t.Errorf("the health check gets the status %d, want 200", status)
 		}
 		for range 2 {
 			if status := <-statuses; status != http.StatusTeapot {
-				t.Errorf("a call in flight gets: <-statuses = %v, want %v", status, http.StatusTeapot)
+				t.Errorf("a call in flight gets the status %d, want %d", status, http.StatusTeapot)
 			}
 		}
 	})
@@ -125,7 +125,7 @@ func TestChurn(t *testing.T) {
 		go io.WriteString(conn, "lo")
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil || response.StatusCode != 200 {
-			t.Errorf("the request is answered with %v, %v; want no error and StatusCode 200", response, err)
+			t.Errorf("got %v, %v; want the status 200 and no error", response, err)
 		}
 	})
 }
@@ -136,7 +136,7 @@ func TestSlowSecondHeader(t *testing.T) {
 		conn := listener.dial()
 		defer conn.Close()
 		if status := get(conn, "/mcp"); status != 200 {
-			t.Fatalf("the first request gets: got %v, want 200", status)
+			t.Fatalf("the first request gets the status %d, want 200", status)
 		}
 		io.WriteString(conn, "GET /mcp HT")
 		began := time.Now()

@@ -95,7 +95,7 @@ func TestStarting(t *testing.T) {
 		t.Errorf("got %s %v %s; want 503 with the header Retry-After", a.Status, a.Header, a.body)
 	}
 	if a := s.post("earlier", `{"jsonrpc":"2.0","id":1,"method":"ping"}`); a.StatusCode != 404 {
-		t.Errorf("a session gets: got %v, want 404 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("an earlier session gets %s %q, want 404", a.Status, a.body)
 	}
 	started = true
 	if a := s.do("POST", list, statelessHeaders("tools/list", "")...); a.StatusCode != 200 {

@@ -47,7 +47,7 @@ func FuzzHTTP(f *testing.F) {
 		}
 		w := ask(method, headers, body)
 		if !slices.Contains([]int{200, 202, 204, 400, 404, 405, 406, 413, 415}, w.Code) {
-			t.Errorf("%s: []int{200, 202, 204, 400, 404, 405, 406, 413, 415} = %+v, want it to contain %v (Body %+v)", method, []int{200, 202, 204, 400, 404, 405, 406, 413, 415}, w.Code, w.Body)
+			t.Errorf("%s: got the status %d %s, want 200, 202, 204, 400, 404, 405, 406, 413 or 415", method, w.Code, w.Body)
 		}
 		if w.Header().Get("Content-Type") == "application/json" && !json.Valid(w.Body.Bytes()) {
 			t.Errorf("the answer is not JSON: %q", w.Body)

@@ -325,13 +325,13 @@ func TestGates(t *testing.T) {
 		text := read(t, response)
 		challenges := strings.Join(response.Header["Www-Authenticate"], "|")
 		if response.StatusCode != test.status || challenges != test.challenges || !strings.Contains(text, test.body) {
-			t.Errorf("%q: %d, the challenges %s, %s; want %d, the challenges %s and text containing %q", test.headers, response.StatusCode, challenges, text, test.status, test.challenges, test.body)
+			t.Errorf("%q: %d, the challenges %s, %s; want %d, the challenges %s, and %q in the text", test.headers, response.StatusCode, challenges, text, test.status, test.challenges, test.body)
 		}
 		if retry := response.Header.Get("Retry-After"); (retry != "") != (test.status == 503) {
 			t.Errorf(`%q: the header Retry-After is %q, want one only with the status 503; the status is %d`, test.headers, retry, test.status)
 		}
 		if strings.Contains(text, "eyJsecret") {
-			t.Errorf(`%q: an error of ours is told to everybody: got %q, want it without "eyJsecret"`, test.headers, text)
+			t.Errorf(`%q: the client gets %q, want it without "eyJsecret"`, test.headers, text)
 		}
 	}
 	for _, secret := range []string{key, "other", "Basic", "eDp5"} {
@@ -360,7 +360,7 @@ func TestPreflight(t *testing.T) {
 		"Access-Control-Allow-Credentials": "",
 	} {
 		if got := response.Header.Get(name); got != want {
-			t.Errorf("%s is %q, not %q", name, got, want)
+			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
 	if vary := response.Header.Get("Vary"); !strings.HasPrefix(vary, "Origin") {
@@ -373,7 +373,7 @@ func TestPreflight(t *testing.T) {
 		t.Errorf("a request of a page without a key gives %d %v, want 401 and the header Access-Control-Allow-Origin", response.StatusCode, response.Header)
 	}
 	if response := sendRequest(t, d, "POST /mcp", "X-Api-Token: "+key); response.Header.Get("Access-Control-Allow-Origin") != "" {
-		t.Errorf(`there was no origin, and the answer: got %q, want "" (Header %+v)`, response.Header.Get("Access-Control-Allow-Origin"), response.Header)
+		t.Errorf("without an origin the answer has the headers %v, want no Access-Control-Allow-Origin", response.Header)
 	}
 }
 

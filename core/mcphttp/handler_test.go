@@ -153,10 +153,10 @@ func TestHTTPEras(t *testing.T) {
 			t.Errorf("%s: a call gives %s %q", r, a.Status, a.body)
 		}
 		if a := s.do("DELETE", "", "Mcp-Session-Id: "+id); a.StatusCode != 204 {
-			t.Errorf("%s: DELETE: got %v, want 204 (Status %q)", r, a.StatusCode, a.Status)
+			t.Errorf("%s: DELETE gets %s, want 204", r, a.Status)
 		}
 		if a := s.post(id, call+`}}`); a.StatusCode != 404 {
-			t.Errorf("%s: a call of an ended session: got %v, want 404 (Status %q)", r, a.StatusCode, a.Status)
+			t.Errorf("%s: a call of an ended session gets %s, want 404", r, a.Status)
 		}
 	}
 	a := s.do("POST", call+`,`+meta+`}}`, statelessHeaders("tools/call", "add")...)
@@ -338,7 +338,7 @@ func TestHTTPStreamsEndWithCredentials(t *testing.T) {
 	session := s.begin(mcp.LatestHandshake, "X-Test-User: ann")
 	credentials := []string{"X-Test-User: ann", "X-Test-Life: 20ms"}
 	if a := s.do("GET", "", append(credentials, "Mcp-Session-Id: "+session)...); a.StatusCode != 200 {
-		t.Errorf("the stream of a session: got %v, want 200 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("the stream of a session gets %s %q, want 200", a.Status, a.body)
 	}
 	listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + meta + `}}`
 	a := s.do("POST", listen, append(statelessHeaders("subscriptions/listen", ""), credentials...)...)
@@ -346,7 +346,7 @@ func TestHTTPStreamsEndWithCredentials(t *testing.T) {
 		t.Errorf(`listening gives %s %s; want StatusCode 200 and body containing "acknowledged" and "\"id\":1,\"result\":{"`, a.Status, a.body)
 	}
 	if a := s.post(session, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, "X-Test-User: ann"); a.StatusCode != 200 {
-		t.Errorf("with new credentials the session: got %v, want 200 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("with new credentials the session gets %s %q, want 200", a.Status, a.body)
 	}
 }
 

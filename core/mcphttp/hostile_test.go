@@ -44,7 +44,7 @@ func beginSession(t *testing.T, h http.Handler, r mcp.Revision) string {
 	w := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+string(r)+`","capabilities":{"elicitation":{}}}}`))
 	id := "Mcp-Session-Id: " + w.Header().Get("Mcp-Session-Id")
 	if w := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, id)); w.Code != 202 {
-		t.Fatalf("initialized: got %v, want 202 (Body %+v)", w.Code, w.Body)
+		t.Fatalf("initialized gets %d %s, want 202", w.Code, w.Body)
 	}
 	return id
 }
@@ -141,7 +141,7 @@ func TestHTTPDeleted(t *testing.T) {
 			t.Fatal(w.Code)
 		}
 		if w := serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)); w.Code != 404 {
-			t.Fatalf("behind DELETE a request: got %v, want 404", w.Code)
+			t.Fatalf("after DELETE a request gets %d, want 404", w.Code)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestHTTPBatch(t *testing.T) {
 		{"of notifications", id, of(5, `{"jsonrpc":"2.0","method":"notifications/x"}`), 202, ""},
 	} {
 		if a := s.post(test.id, test.body); a.StatusCode != test.status || !strings.Contains(a.body, test.want) {
-			t.Errorf("%s: got %s %s; want StatusCode %v and body containing %q", test.name, a.Status, a.body, test.status, test.want)
+			t.Errorf("%s: got %s %s; want the status %d and %q in the body", test.name, a.Status, a.body, test.status, test.want)
 		}
 	}
 	// One that takes long is answered by a stream, as a call is.
@@ -254,7 +254,7 @@ func TestHTTPIdleTime(t *testing.T) {
 					return serve(h, newRequest(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, id)).Code
 				}
 				if got := ask(); got != 200 {
-					t.Fatalf("a ping: got %v, want 200", got)
+					t.Fatalf("a ping gets %d, want 200", got)
 				}
 				time.Sleep(test.after)
 				if got := ask(); got != test.want {
@@ -310,7 +310,7 @@ func TestHTTPReplacedReader(t *testing.T) {
 		close(first.held)
 		synctest.Wait()
 		if strings.Contains(first.text.String(), "list_changed") || !strings.Contains(second.text.String(), "list_changed") {
-			t.Errorf(`the first is told %q and the second %q; want text without "list_changed" and text containing "list_changed"`, first.text.String(), second.text.String())
+			t.Errorf(`the first is told %q and the second %q; want "list_changed" only in the second`, first.text.String(), second.text.String())
 		}
 		shutDown(t, h)
 	})
@@ -324,11 +324,11 @@ func TestHTTPRefusedReader(t *testing.T) {
 	events := bufio.NewReader(s.open("GET", "", "Mcp-Session-Id: "+id).Body)
 	next(t, events)
 	if a := s.do("GET", "", "Mcp-Session-Id: "+id, "Last-Event-ID: 0-0", "Last-Event-ID: 0-1"); a.StatusCode != 400 {
-		t.Errorf("two events give: got %v, want 400 (Status %q)", a.StatusCode, a.Status)
+		t.Errorf("two Last-Event-ID headers get %s, want 400", a.Status)
 	}
 	server.RemoveTool("x")
 	if e := next(t, events); !strings.Contains(e, "list_changed") {
-		t.Errorf(`the reader is told: got %q, want it to contain "list_changed"`, e)
+		t.Errorf(`the reader is told %q, want it to contain "list_changed"`, e)
 	}
 }
 
@@ -342,7 +342,7 @@ func TestHTTPUnread(t *testing.T) {
 		l.dial(t, callOf("1", "talks", ","+meta), statelessHeaders("tools/call", "talks")...)
 		time.Sleep(time.Minute)
 		if w := serve(h, newRequest(t.Context(), "POST", callOf("1", "talks", ","+meta), statelessHeaders("tools/call", "talks")...)); w.Code != 200 {
-			t.Errorf("another client is told: got %v, want 200 (Body %+v)", w.Code, w.Body)
+			t.Errorf("another client gets %d %s, want 200", w.Code, w.Body)
 		}
 		shutDown(t, h)
 	})
@@ -425,13 +425,13 @@ func TestHTTPReplayLimit(t *testing.T) {
 		told = append(told, idOf(s.post(session, callOf("2", "tells", withProgress)).body))
 	}
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(suspended.body)); !strings.Contains(a.body, "worth the wait") {
-		t.Errorf(`who was away is told: got %q, want it to contain "worth the wait" (Status %q)`, a.body, a.Status)
+		t.Errorf(`a client that was away gets %s %q, want "worth the wait" in it`, a.Status, a.body)
 	}
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+told[0]); a.StatusCode != 400 {
-		t.Errorf("the oldest can be seen again: got %v, want 400 (Status %q)", a.StatusCode, a.Status)
+		t.Errorf("the oldest event is resumed with %s, want 400", a.Status)
 	}
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+told[3]); a.StatusCode != 200 {
-		t.Errorf("the newest cannot be seen again: got %v, want 200 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("the newest event is resumed with %s %q, want 200", a.Status, a.body)
 	}
 	// Earlier events are dropped before the answer is.
 	if err := server.AddTool(mcp.Tool{Name: "chats"}, func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
@@ -444,12 +444,12 @@ func TestHTTPReplayLimit(t *testing.T) {
 	}
 	chat := s.post(session, callOf("2", "chats", withProgress)).body
 	if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+idOf(chat)); !strings.Contains(a.body, "a short answer") {
-		t.Errorf(`behind much, the answer: got %q, want it to contain "a short answer" (Status %q)`, a.body, a.Status)
+		t.Errorf(`after many events, the answer is %s %q, want "a short answer" in it`, a.Status, a.body)
 	}
 	small := newTestSite(t, server, mcphttp.Options{ReplayBuffer: 20_000})
 	session = small.begin(mcp.LatestHandshake)
 	last := idOf(small.post(session, callOf("2", "tells", withProgress)).body)
 	if a := small.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last); a.StatusCode != 400 {
-		t.Errorf("what is larger than the room is kept: got %v, want 400 (Status %q)", a.StatusCode, a.Status)
+		t.Errorf("an event larger than the limit is resumed with %s, want 400", a.Status)
 	}
 }

@@ -76,7 +76,7 @@ func TestClientShare(t *testing.T) {
 				t.Errorf(`another client gets %s %q; want StatusCode 200 and body without "\"error\""`, a.Status, a.body)
 			}
 			if a := s.do("DELETE", "", "Mcp-Session-Id: "+annSession, ann); a.StatusCode != 204 {
-				t.Errorf("ending a session: got %v, want 204 (Status %q)", a.StatusCode, a.Status)
+				t.Errorf("ending a session gets %s, want 204", a.Status)
 			}
 		})
 	}
@@ -100,7 +100,7 @@ func TestCallsEach(t *testing.T) {
 	}
 	for i := range 2 {
 		if a := s.post(session, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i), "X-Test-User: ann"); a.StatusCode != 202 {
-			t.Errorf("cancelling call %d: got %v, want 202 (Status %q) (body %q)", i, a.StatusCode, a.Status, a.body)
+			t.Errorf("cancelling call %d: got %s %q, want 202", i, a.Status, a.body)
 		}
 	}
 	s.begin(mcp.LatestHandshake, "X-Test-User: bob")
@@ -131,13 +131,13 @@ func TestUnfinishedBodies(t *testing.T) {
 	select {
 	case text := <-refused:
 		if !strings.HasPrefix(text, "HTTP/1.1 429 ") || !strings.Contains(text, "Retry-After") || !strings.Contains(text, "102400 bytes held") {
-			t.Errorf(`one of two bodies is refused with %q; want text starting with "HTTP/1.1 429 " and text containing "Retry-After" and "102400 bytes held"`, text)
+			t.Errorf(`one of two bodies is refused with %q; want "HTTP/1.1 429 " at its start, and "Retry-After" and "102400 bytes held" in it`, text)
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("none of two bodies is refused")
 	}
 	if a := s.do("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":"`+strings.Repeat("x", 60<<10)+`",`+meta+`}}`, append(statelessHeaders("tools/list", ""), "X-Test-User: bob")...); a.StatusCode != 200 {
-		t.Errorf("another client gets: got %v, want 200 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("another client gets %s %q, want 200", a.Status, a.body)
 	}
 }
 
@@ -196,7 +196,7 @@ func TestBareHandler(t *testing.T) {
 			t.Errorf("Host %q, Origin %q: got %q, want the prefix %q", test.host, test.origin, string(text), want)
 		}
 		if allowed := strings.Contains(string(text), "Access-Control-Allow-Origin"); allowed != (test.want == 200 && test.origin != "") {
-			t.Errorf("Host: got %v, want %v (host %q) (origin %q)", allowed, (test.want == 200 && test.origin != ""), test.host, test.origin)
+			t.Errorf("Host %q, Origin %q: Access-Control-Allow-Origin is sent: %t, want %t", test.host, test.origin, allowed, test.want == 200 && test.origin != "")
 		}
 	}
 }

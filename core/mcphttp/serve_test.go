@@ -58,7 +58,7 @@ func TestRefusedAtStart(t *testing.T) {
 		{ServeOptions{Addr: "127.0.0.1:99999"}, "must be from 0 to 65535"},
 		{ServeOptions{Addr: "127.0.0.1:nothing"}, "unknown port"},
 	} {
-		test.options.Ready = func(net.Addr) { t.Errorf("%s: it serves", test.options.Addr) }
+		test.options.Ready = func(net.Addr) { t.Errorf("%s: the server listens, want an error", test.options.Addr) }
 		if err := serve(t.Context(), newService(t, echo{}, Options{}), test.options); err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v, which lacks %q; want an error containing %q", test.options.Addr, err, test.says, test.says)
 		}
@@ -129,11 +129,11 @@ func TestEnd(t *testing.T) {
 		t.Error(err)
 	}
 	if got := <-answered; got != "done" {
-		t.Errorf(`the call in flight gets: <-answered = %q, want "done"`, got)
+		t.Errorf(`the call in flight gets %q, want "done"`, got)
 	}
 	if conn, err := net.Dial("tcp", addr); err == nil {
 		conn.Close()
-		t.Error("it still listens")
+		t.Error("the server still listens")
 	}
 }
 
@@ -147,7 +147,7 @@ func TestPanic(t *testing.T) {
 	var logged safeBuffer
 	addr, stop := start(t, panicking{}, ServeOptions{Logger: slog.New(slog.NewTextHandler(&logged, nil)), Health: true})
 	if response, err := http.Post("http://"+addr+"/mcp", "application/json", strings.NewReader("{}")); err == nil {
-		t.Errorf("it is answered with %d: got no error, want one", response.StatusCode)
+		t.Errorf("a handler that panics answers with %d, want a closed connection", response.StatusCode)
 	}
 	response, err := http.Get("http://" + addr + "/healthz")
 	if err != nil {

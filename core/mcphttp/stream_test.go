@@ -97,7 +97,7 @@ func TestHTTPStream(t *testing.T) {
 				t.Errorf(`the answer is %q; want an error containing "\"id\":\"c\",\"result\":" and "walked"`, e)
 			}
 			if rest, err := io.ReadAll(events); err != nil || len(rest) > 0 {
-				t.Errorf("behind it comes %q, %v; want no error and no rest", rest, err)
+				t.Errorf("after the answer comes %q, %v; want the end", rest, err)
 			}
 		})
 	}
@@ -116,18 +116,18 @@ func TestHTTPResume(t *testing.T) {
 	step <- struct{}{}
 	step <- struct{}{}
 	if a := s.do("GET", "", "Mcp-Session-Id: "+other, "Last-Event-ID: "+last); a.StatusCode != 400 {
-		t.Errorf("another session resumes the stream: got %v, want 400 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("another session resumes the stream with %s %q, want 400", a.Status, a.body)
 	}
 	r = s.open("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last)
 	events = bufio.NewReader(r.Body)
 	for i := range 2 {
 		if e := next(t, events); !strings.Contains(e, fmt.Sprintf(`"progress":%d`, i+2)) {
-			t.Errorf("it goes on: got %q, want it to contain %q", e, fmt.Sprintf(`"progress":%d`, i+2))
+			t.Errorf("the next event is %q, want it to contain %q", e, fmt.Sprintf(`"progress":%d`, i+2))
 		}
 	}
 	step <- struct{}{}
 	if e := next(t, events); !strings.Contains(e, "walked") {
-		t.Errorf(`it ends: got %q, want it to contain "walked"`, e)
+		t.Errorf(`the last event is %q, want it to contain "walked"`, e)
 	}
 	for range 2 { // what has been seen may be seen again
 		if a := s.do("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last); strings.Count(a.body, "data: ") != 3 || !strings.Contains(a.body, "walked") {
@@ -147,7 +147,7 @@ func TestHTTPSuspend(t *testing.T) {
 	session := s.begin(mcp.LatestHandshake)
 	a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"suspends"}}`)
 	if !strings.Contains(a.body, "retry: 50\ndata: \n\n") || strings.Contains(a.body, "worth") {
-		t.Fatalf(`the call gives %q; want body containing "retry: 50\ndata: \n\n" and body without "worth"`, a.body)
+		t.Fatalf(`the call gives %q; want "retry: 50\ndata: \n\n" in it, and no "worth"`, a.body)
 	}
 	if !a.Close {
 		t.Error("the answer to a suspended call keeps the connection open, want it closed")
@@ -178,7 +178,7 @@ func TestHTTPAsk(t *testing.T) {
 	}
 	const reply = `{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"name":"Ann"}}}`
 	if a := s.post(other, reply); a.StatusCode != 202 {
-		t.Errorf("an answer to nothing: got %v, want 202 (Status %q)", a.StatusCode, a.Status)
+		t.Errorf("an answer to no question gets %s, want 202", a.Status)
 	}
 	if a := s.post(session, reply); a.StatusCode != 202 || a.body != "" {
 		t.Errorf(`the answer gives %s %q; want StatusCode 202 and body ""`, a.Status, a.body)
@@ -206,7 +206,7 @@ func TestHTTPOwnStream(t *testing.T) {
 	// A second stream replaces the first.
 	second := s.open("GET", "", "Mcp-Session-Id: "+session)
 	if rest, err := io.ReadAll(events); err != nil || len(rest) > 0 {
-		t.Errorf("the first stream ends with %q, %v; want no error and no rest", rest, err)
+		t.Errorf("after the event the first stream has %q, %v; want its end", rest, err)
 	}
 	server.RemoveTool("greets")
 	if e := next(t, bufio.NewReader(second.Body)); !strings.Contains(e, "tools/list_changed") {
@@ -214,7 +214,7 @@ func TestHTTPOwnStream(t *testing.T) {
 	}
 	again := s.open("GET", "", "Mcp-Session-Id: "+session, "Last-Event-ID: "+last)
 	if e := next(t, bufio.NewReader(again.Body)); !strings.Contains(e, "resources/updated") {
-		t.Errorf(`behind the first event comes: got %q, want it to contain "resources/updated"`, e)
+		t.Errorf(`after the first event comes %q, want it to contain "resources/updated"`, e)
 	}
 	if a := s.do("DELETE", "", "Mcp-Session-Id: "+session); a.StatusCode != 204 {
 		t.Error(a.Status)
@@ -235,7 +235,7 @@ func TestHTTPListen(t *testing.T) {
 	server.RemovePrompt("plain")
 	server.RemoveTool("greets")
 	if e := next(t, events); !strings.Contains(e, `tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"l"}}`) {
-		t.Errorf(`it is told: got %q, want it to contain "tools/list_changed\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"l\"}}"`, e)
+		t.Errorf(`the client is told %q, want it to contain "tools/list_changed\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"l\"}}"`, e)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
@@ -243,10 +243,10 @@ func TestHTTPListen(t *testing.T) {
 		t.Error(err)
 	}
 	if e := next(t, events); !strings.Contains(e, `"id":"l","result":`) {
-		t.Errorf(`it ends: got %q, want it to contain "\"id\":\"l\",\"result\":"`, e)
+		t.Errorf(`the last event is %q, want it to contain "\"id\":\"l\",\"result\":"`, e)
 	}
 	if rest, err := io.ReadAll(events); err != nil || len(rest) > 0 {
-		t.Errorf("behind it comes %q, %v; want no error and no rest", rest, err)
+		t.Errorf("after the result comes %q, %v; want the end", rest, err)
 	}
 	if a := s.do("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+meta+`}}`, statelessHeaders("tools/list", "")...); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
 		t.Errorf("after the end a request gives %s %v %q, want 503 and the header Retry-After", a.Status, a.Header, a.body)
@@ -293,7 +293,7 @@ func TestHTTPLimits(t *testing.T) {
 		t.Errorf("cancelling the first call gives %s %s, want 202", a.Status, a.body)
 	}
 	if all, err := io.ReadAll(r.Body); err != nil || strings.Contains(string(all), "result") {
-		t.Errorf(`the cancelled call gives %q, %v; want no error and all without "result"`, all, err)
+		t.Errorf(`the cancelled call gives %q, %v; want no result and no error`, all, err)
 	}
 	close(step)
 	s.do("DELETE", "", "Mcp-Session-Id: "+first)
@@ -326,7 +326,7 @@ func TestHTTPGone(t *testing.T) {
 		cancel()
 	}()
 	if _, err := s.Client().Do(req); err == nil {
-		t.Error("the client has an answer: got no error, want one")
+		t.Error("the cancelled request was answered")
 	}
 	<-ended
 }

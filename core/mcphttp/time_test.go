@@ -98,11 +98,11 @@ func TestSlow(t *testing.T) {
 				response, err := http.ReadResponse(reader, nil)
 				switch {
 				case test.status == 0 && err == nil:
-					t.Errorf("it is answered with %d", response.StatusCode)
+					t.Errorf("got the status %d, want a closed connection", response.StatusCode)
 				case test.status != 0 && err != nil:
 					t.Error(err)
 				case test.status != 0 && response.StatusCode != test.status:
-					t.Errorf("it is answered with %d, not %d", response.StatusCode, test.status)
+					t.Errorf("got the status %d, want %d", response.StatusCode, test.status)
 				}
 				io.Copy(io.Discard, reader)
 				if took := time.Since(began); took < test.after || took > test.after+time.Second {
@@ -184,7 +184,7 @@ func TestGrace(t *testing.T) {
 			t.Errorf("it took %v, want %v", took, 21*time.Second)
 		}
 		if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
-			t.Error("it is answered: got no error, want one")
+			t.Error("the request was answered, want the connection closed")
 		}
 	})
 	if err := <-h.ended; !errors.Is(err, context.Canceled) {

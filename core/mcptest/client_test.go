@@ -87,7 +87,7 @@ func TestServeFails(t *testing.T) {
 		})
 	}()
 	if <-done; !strings.Contains(f.why, "add tool add: already exists") {
-		t.Errorf(`the test fails: got %q, want it to contain "add tool add: already exists"`, f.why)
+		t.Errorf(`the test fails with %q, want it to contain "add tool add: already exists"`, f.why)
 	}
 }
 
@@ -150,6 +150,6 @@ func TestCancel(t *testing.T) {
 		t.Errorf("error: got %v, want %v", err, context.DeadlineExceeded)
 	}
 	if cause := <-stopped; !errors.Is(cause, jsonrpc.ErrCancelled) {
-		t.Errorf("the tool stopped because: <-stopped = %v, want %v", cause, jsonrpc.ErrCancelled)
+		t.Errorf("the tool was stopped by %v, want %v", cause, jsonrpc.ErrCancelled)
 	}
 }

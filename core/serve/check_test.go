@@ -63,7 +63,7 @@ func TestReadiness(t *testing.T) {
 			t.Errorf("/healthz: got %v, want 200", status)
 		}
 		if status, text := sendMessage(t, "POST", "http://"+addr+"/mcp", listTools); status != 503 {
-			t.Errorf("a call: got %v, want 503 (text: %q)", status, text)
+			t.Errorf("a call gets %d %q, want 503", status, text)
 		}
 		if strings.Contains(read(t, errOut), "serving") {
 			t.Errorf(`standard error is %q, want it without "serving"`, read(t, errOut))
@@ -78,7 +78,7 @@ func TestReadiness(t *testing.T) {
 		wait(0, `{"status":"degraded","reasons":["feature posts: stopped"]}`)
 		wait(1, `{"status":"degraded","reasons":["feature posts: stopped"]}`, "--strict")
 		if status, text := sendMessage(t, "POST", "http://"+addr+"/mcp", listTools); status != 200 {
-			t.Errorf("a call: got %v, want 200 (text: %q)", status, text)
+			t.Errorf("a call gets %d %q, want 200", status, text)
 		}
 		cancel()
 		if code := <-ended; code != 0 || !strings.Contains(read(t, errOut), "serving http://"+addr+"/mcp") {
@@ -130,6 +130,6 @@ func TestEndUntil(t *testing.T) {
 	}
 	close(late)
 	if err := endUntil(late, func() error { <-stuck; return nil }, log); err != nil || !strings.Contains(logged.String(), "grace period over") {
-		t.Errorf(`got %v and %s; want no error and logged containing "grace period over"`, err, logged.String())
+		t.Errorf(`got %v and the log %s; want no error and "grace period over" in the log`, err, logged.String())
 	}
 }

@@ -41,7 +41,7 @@ func TestKeysCommand(t *testing.T) {
 	added := printed[0]
 	text, err := os.ReadFile(file)
 	if err != nil || strings.Contains(string(text), key) || strings.Contains(string(text), added.Key) {
-		t.Errorf("the file is %s, %v; want no error and text without %q or %q", text, err, key, added.Key)
+		t.Errorf("the file is %s, %v; want no error, and neither %q nor %q in it", text, err, key, added.Key)
 	}
 	list := strings.Split(runKeys(t, 0, "list"), "\n")
 	if len(list) != 2 || !strings.HasPrefix(list[0], "alice             sha256:") || list[1] != "bob               "+added.Hash[:19]+"  mail:send" {
@@ -134,7 +134,7 @@ func TestSecretFiles(t *testing.T) {
 	}
 	t.Setenv("HELLO_STATE_KEY_FILE", filepath.Join(dir, "HELLO_API_KEY_FILE"))
 	if status, text := sendMessage(t, "POST", startServe(t), listTools, "X-Api-Token: fedcba9876543210"); status != 200 {
-		t.Errorf("status = %v, want 200 (text: %q)", status, text)
+		t.Errorf("got %d %q, want 200", status, text)
 	}
 	s := &httpServer{program: newProgram(keyed(), nil, nil)}
 	if err := s.addKeys(); err != nil {

@@ -139,10 +139,10 @@ func TestCommandLine(t *testing.T) {
 				t.Errorf("exit code %d, want %d", status, test.status)
 			}
 			if got := read(t, out); !strings.Contains(got, test.out) {
-				t.Errorf("standard output lacks: got %q, want it to contain %q", got, test.out)
+				t.Errorf("standard output is %q, want it to contain %q", got, test.out)
 			}
 			if got := read(t, errOut); !strings.Contains(got, test.errOut) {
-				t.Errorf("standard error lacks: got %q, want it to contain %q", got, test.errOut)
+				t.Errorf("standard error is %q, want it to contain %q", got, test.errOut)
 			}
 		})
 	}
@@ -189,7 +189,7 @@ func (commandExtension) Commands() []*cobra.Command {
 func TestCommandGroups(t *testing.T) {
 	out := create(t)
 	if status := Run(t.Context(), hello(commandExtension{}), []string{"--help"}, out, create(t)); status != 0 {
-		t.Errorf("exit code: got %v, want 0", status)
+		t.Errorf("exit code %d, want 0", status)
 	}
 	help := read(t, out)
 	for _, want := range []string{"Manage stock:\n  stock", "Other commands:\n  other"} {

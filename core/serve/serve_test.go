@@ -60,12 +60,12 @@ func startServe(t *testing.T, args ...string) (address string) {
 		cancel()
 		said := <-rest
 		if status := <-ended; status != 0 {
-			t.Errorf("exit code: <-ended = %v, want 0 (said: %q)", status, said)
+			t.Errorf("exit code %d, want 0: %s", status, said)
 		}
 		reader.Close()
 	})
 	if address == "" {
-		t.Fatalf(`it does not serve: %s: got %q, want not ""`, lines.Text(), address)
+		t.Fatalf("the server does not serve: %s", lines.Text())
 	}
 	return address
 }
@@ -119,7 +119,7 @@ func TestServe(t *testing.T) {
 		{"POST", "/mcp", "Origin: https://evil.example.com", 403},
 	} {
 		if status, text := sendMessage(t, test.method, base+test.path, listTools, test.header); status != test.status {
-			t.Errorf("status = %v, want %v (method %q) (path %q) (header %q) (text: %q)", status, test.status, test.method, test.path, test.header, text)
+			t.Errorf("%s %s with %q: got %d %q, want %d", test.method, test.path, test.header, status, text, test.status)
 		}
 	}
 	status, text := sendMessage(t, "POST", address, listTools, "Origin: https://app.example.com")
@@ -127,7 +127,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("answered with %d: %s; want the tools with 200 and only then, and neither 401 nor 403", status, text)
 	}
 	if strings.Contains(text, "generate_tool") {
-		t.Errorf(`generators are served over HTTP: got %q, want it without "generate_tool"`, text)
+		t.Errorf(`tools/list over HTTP is %q, want it without "generate_tool"`, text)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestServeWithKeys(t *testing.T) {
 	}
 	for _, header := range []string{"X-Api-Token: " + first, "Authorization: Bearer " + second} {
 		if status, _ := sendMessage(t, "POST", address, listTools, header); status == 401 {
-			t.Errorf("with %q it is answered with 401: got %v, want not 401", header, status)
+			t.Errorf("the request with %q is answered with 401", header)
 		}
 	}
 }
@@ -154,11 +154,11 @@ func TestBadKeys(t *testing.T) {
 		t.Setenv(keyVariable, keys)
 		errOut := create(t)
 		if status := Run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
-			t.Errorf("with %q: exit code: got %v, want 1", keys, status)
+			t.Errorf("with %q: exit code %d, want 1", keys, status)
 		}
 		got := read(t, errOut)
 		if !strings.Contains(got, keyVariable) || !strings.Contains(got, "openssl rand -hex 32") {
-			t.Errorf(`with %q: got %s; want got containing %q and "openssl rand -hex 32"`, keys, got, keyVariable)
+			t.Errorf(`with %q: got %s; want %q and "openssl rand -hex 32" in it`, keys, got, keyVariable)
 		}
 		for key := range strings.SplitSeq(keys, ",") {
 			if key != "" && strings.Contains(got, strings.TrimSpace(key)) {
@@ -175,7 +175,7 @@ func TestKeysRequired(t *testing.T) {
 	for _, options := range []mcphttp.ServeOptions{{}, {BehindProxy: true}} {
 		s := &httpServer{program: newProgram(keyed(), nil, nil), listen: options}
 		if err := s.addKeys(); err == nil || !strings.Contains(err.Error(), keyVariable+" is not set") || !strings.Contains(err.Error(), "openssl rand -hex 32") {
-			t.Errorf(`without a key: %v; want err containing keyVariable+" is not set" and err containing "openssl rand -hex 32"`, err)
+			t.Errorf(`without a key: %v; want an error with %q and "openssl rand -hex 32" in it`, err, keyVariable+" is not set")
 		}
 	}
 	for _, keys := range []string{"", "hunter2", "0123456789abcdef,"} {
@@ -216,10 +216,10 @@ func TestBadStateKey(t *testing.T) {
 	t.Setenv("HELLO_STATE_KEY", "hunter2")
 	errOut := create(t)
 	if status := Run(t.Context(), hello(), []string{"serve", "--addr", "127.0.0.1:0"}, create(t), errOut); status != 1 {
-		t.Errorf("exit code: got %v, want 1", status)
+		t.Errorf("exit code %d, want 1", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "openssl rand -hex 32") || strings.Contains(got, "hunter2") {
-		t.Errorf(`got %s; want got containing "openssl rand -hex 32" and got without "hunter2"`, got)
+		t.Errorf(`got %s; want "openssl rand -hex 32" in it, and no "hunter2"`, got)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestAddressInUse(t *testing.T) {
 	defer listener.Close()
 	errOut := create(t)
 	if status := Run(t.Context(), hello(), []string{"serve", "--addr", listener.Addr().String()}, create(t), errOut); status != 1 {
-		t.Errorf("exit code: got %v, want 1", status)
+		t.Errorf("exit code %d, want 1", status)
 	}
 	if got := read(t, errOut); !strings.Contains(got, "choose another port") {
 		t.Errorf(`standard error is %q, want it to contain "choose another port"`, got)
@@ -344,7 +344,7 @@ func TestNoGrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.check(cmd); err != nil || s.listen.Grace != want {
-			t.Errorf("%s is a grace period of %v, not %v: %v", flag, s.listen.Grace, want, err)
+			t.Errorf("%s is a grace period of %v, %v; want %v and no error", flag, s.listen.Grace, err, want)
 		}
 	}
 }

@@ -157,7 +157,7 @@ func FuzzUnmarshal(f *testing.F) {
 			t.Fatalf("%s: %v", again, err)
 		}
 		if !reflect.DeepEqual(std, back) {
-			t.Fatalf("%s\nours: got %+v, want %+v", again, std, back)
+			t.Fatalf("%s is read by encoding/json as %+v, and by us as %+v; want the same", again, std, back)
 		}
 	})
 }

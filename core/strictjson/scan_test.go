@@ -103,12 +103,12 @@ func TestObjectGoesOnAfterADuplicate(t *testing.T) {
 func TestArrayAndObjectRefuseOtherKinds(t *testing.T) {
 	for _, in := range []string{`[1]`, `1`, `"a"`, `null`, ``} {
 		if Object([]byte(in), nil) == nil {
-			t.Errorf("Object: Object([]byte(in), nil) = nil, want an error (in: %q)", in)
+			t.Errorf("Object(%q) = nil, want an error", in)
 		}
 	}
 	for _, in := range []string{`{}`, `1`, `"a"`, `null`, ``} {
 		if Array([]byte(in), nil) == nil {
-			t.Errorf("Array: Array([]byte(in), nil) = nil, want an error (in: %q)", in)
+			t.Errorf("Array(%q) = nil, want an error", in)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestStrings(t *testing.T) {
 		}
 	}
 	if got := string(AppendString(nil, "a\xffb")); got != `"a\ufffdb"` {
-		t.Errorf(`invalid UTF-8 is written as: got %q, want "\"a\\ufffdb\""`, got)
+		t.Errorf(`AppendString of invalid UTF-8 = %s, want "a\ufffdb"`, got)
 	}
 	for _, raw := range []string{``, `"`, `a`, `"a" `, `"\ud83d\ude00" x`} {
 		if got, ok := Unquote([]byte(raw)); ok {
@@ -222,7 +222,7 @@ func TestKeysWithinKeys(t *testing.T) {
 			}
 			for _, last := range []string{"k0", "in", `k\u0030`, fmt.Sprintf("k%d", keys-1)} {
 				if Check(nest(last)) == nil {
-					t.Errorf("%d keys, %d deep: Check(nest(last)) = nil, want an error (last: %q)", keys, depth, last)
+					t.Errorf("%d keys, %d deep: Check() with the last key %q = nil, want an error", keys, depth, last)
 				}
 			}
 		}

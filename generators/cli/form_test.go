@@ -35,7 +35,7 @@ func TestForm(t *testing.T) {
 		f.addFlags(cmd)
 		cmd.SetArgs(test.args)
 		if err := cmd.Execute(); err != nil || got != test.want {
-			t.Errorf("%q: got %s, want %s: %v", test.args, got, test.want, err)
+			t.Errorf("%q: got %s, %v; want %s and no error", test.args, got, err, test.want)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf(`petrock help does not list %s: %s; want list containing page.Topic+" " and list containing " "+page.Title+"\n"`, page.Topic, page.Title)
 		}
 		if printed := runMain(t, "help", page.Topic); printed != page.Text {
-			t.Errorf("petrock help: got %q, want %q (Topic %q)", printed, page.Text, page.Topic)
+			t.Errorf("petrock help %s prints %q, want %q", page.Topic, printed, page.Text)
 		}
 	}
 }
@@ -33,7 +33,7 @@ func runMain(t *testing.T, args ...string) string {
 	}
 	defer out.Close()
 	if exitCode := cli.Main(t.Context(), args, out); exitCode != 0 {
-		t.Fatalf("petrock %s: exit code: got %v, want 0", strings.Join(args, " "), exitCode)
+		t.Fatalf("petrock %s: exit code %d, want 0", strings.Join(args, " "), exitCode)
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {

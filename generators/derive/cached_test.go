@@ -93,7 +93,7 @@ func TestCachedPackages(t *testing.T) {
 			}
 		}
 		if said[0] != said[1] {
-			t.Fatalf("after %s, with a cache: got %q, want %q", step.file, said[0], said[1])
+			t.Fatalf("after %s the results with and without a cache differ:\n%s\n%s", step.file, said[0], said[1])
 		}
 	}
 }

@@ -75,7 +75,7 @@ func deriveTwice(t *testing.T, dir string) []txtar.File {
 	defer root.Close()
 	first, second := deriveOnce(t, root), deriveOnce(t, root)
 	if a, b := txtar.Format(&txtar.Archive{Files: first}), txtar.Format(&txtar.Archive{Files: second}); string(a) != string(b) {
-		t.Errorf("two runs differ: got %q, want %q", string(a), string(b))
+		t.Errorf("two runs differ:\n%s\n%s", a, b)
 	}
 	return first
 }

@@ -70,13 +70,13 @@ func TestInferenceAgrees(t *testing.T) {
 				t.Errorf("%s: no %s schema was inferred, want one", key, side.name)
 			}
 			if got.Misfit != "" {
-				t.Errorf(`%s: derived %s schema does not fit its type: got %q, want ""`, key, side.name, got.Misfit)
+				t.Errorf("%s: the derived %s schema does not fit its type: %s", key, side.name, got.Misfit)
 			}
 			if twin.directive {
 				continue
 			}
 			if got.Error != "" {
-				t.Errorf(`%s: got %q, want ""`, key, got.Error)
+				t.Errorf("%s: %s", key, got.Error)
 				continue
 			}
 			if derived, inferred := decode(t, side.derived), decode(t, []byte(got.Schema)); !agree(derived, inferred) {

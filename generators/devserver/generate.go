@@ -80,7 +80,7 @@ func listedSchema(schema json.RawMessage, described bool) (json.RawMessage, erro
 	all := []byte("{")
 	if properties != nil {
 		if err := strictjson.Object(properties, func(name, schema []byte) error {
-			short, err := shortenSchema(schema)
+			short, err := shortenSchema(string(name), schema)
 			all = strictjson.AppendMember(all, string(name), short)
 			return err
 		}); err != nil {
@@ -112,9 +112,10 @@ func listedSchema(schema json.RawMessage, described bool) (json.RawMessage, erro
 	return append(short, '}'), err
 }
 
-// shortenSchema returns a schema without format and additionalProperties, which the engine checks.
-// Of a list of objects, it keeps the keys only, in the description.
-func shortenSchema(schema json.RawMessage) (json.RawMessage, error) {
+// shortenSchema returns the schema of a property without format and additionalProperties, which the
+// engine checks. Of a list of objects, it keeps the keys only, in the description. The keys of
+// examples are in the description of generate_command, to which the other generators refer.
+func shortenSchema(name string, schema json.RawMessage) (json.RawMessage, error) {
 	short := []byte("{")
 	description, _ := strictjson.Unquote(strictjson.Member(schema, "description"))
 	err := strictjson.Object(schema, func(key, value []byte) error {
@@ -124,7 +125,9 @@ func shortenSchema(schema json.RawMessage) (json.RawMessage, error) {
 		case "items":
 			if keys := propertyNames(value); keys != nil {
 				value = []byte(`{"type":"object"}`)
-				description = strings.TrimPrefix(strings.TrimSuffix(description, ".")+". Keys: "+strings.Join(keys, ", "), ". ")
+				if name != "examples" {
+					description = strings.TrimPrefix(strings.TrimSuffix(description, ".")+". Keys: "+strings.Join(keys, ", "), ". ")
+				}
 			}
 		}
 		short = strictjson.AppendMember(short, string(key), value)

@@ -13,7 +13,7 @@ func TestInstructionsBeginWithWorkflow(t *testing.T) {
 		beginning := tools.instructions()[:512]
 		for _, name := range strings.Fields(names) {
 			if !strings.Contains(beginning, name) {
-				t.Errorf("the first 512 characters do not name %s: got %q, want it to contain %q", name, beginning, name)
+				t.Errorf("the first 512 characters are %q, want them to name %s", beginning, name)
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func manifestOf(t *testing.T, revision mcp.Revision) manifest {
 			t.Fatal(err)
 		}
 		if page["nextCursor"] != nil {
-			t.Fatalf("%s has pages; the manifest has one: got %s, want nil", method, page["nextCursor"])
+			t.Fatalf("%s has pages, but the manifest has one: nextCursor is %s", method, page["nextCursor"])
 		}
 		field := strings.TrimSuffix(method, "/list")
 		if field == "resources/templates" {
@@ -100,7 +100,7 @@ func TestPrefix(t *testing.T) {
 			}
 		}
 		if slices.Contains(names[i], "call") || !slices.Contains(names[i], "generate_note") {
-			t.Errorf(`with the prefix %q there are %v; want names[i] without "call" and names[i] containing "generate_note"`, prefix, names[i])
+			t.Errorf(`with the prefix %q the tools are %v; want generate_note among them, and no call`, prefix, names[i])
 		}
 		guide := client.GetPrompt(prefix+"add_feature", map[string]string{"feature": "a counter"})
 		text, _ := guide.Messages[0].Content.(mcp.Text)

@@ -116,10 +116,10 @@ func TestChange(t *testing.T) {
 			}
 		}
 		if !strings.Contains(done.String(), test.says) {
-			t.Errorf("%+v: got %s, want %q", test.change, done, test.says)
+			t.Errorf("%+v: got %s, want %q in it", test.change, done, test.says)
 		}
 		if len(done.Diagnostics)+len(done.Refused) > 0 {
-			t.Errorf("%+v: got %v, want at most 0 (done: %+v)", test.change, len(done.Diagnostics)+len(done.Refused), done)
+			t.Errorf("%+v: got %+v, want no diagnostics and nothing refused", test.change, done)
 		}
 		if _, err := b.Undo(t.Context(), done.Operation, engine.Options{}); err != nil {
 			t.Errorf("%+v: undo: %v", test.change, err)
@@ -158,7 +158,7 @@ func TestChangeRenamesReferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := b.read("features/posts/create.go"); strings.Contains(text, "petrock:event") || strings.Contains(again.String(), "The event log keeps") {
-		t.Errorf("after renaming it back:\n%s\n%s; want text without \"petrock:event\" and again without \"The event log keeps\"", again, text)
+		t.Errorf("after renaming it back:\n%s\n%s; want no \"petrock:event\" and no \"The event log keeps\"", again, text)
 	}
 }
 
@@ -235,7 +235,7 @@ func TestChangeRefuses(t *testing.T) {
 	}
 	for file, text := range b.snapshot() {
 		if before[file] != text {
-			t.Errorf("before[file] = %q, want %q (file: %q)", before[file], text, file)
+			t.Errorf("%s is %q, want %q as before", file, text, before[file])
 		}
 	}
 }
@@ -488,10 +488,10 @@ func TestChangeWarnsOfUnbuiltFiles(t *testing.T) {
 		}
 		want := "warning: notes/notes_plan9.go is not built on this system and may use the old name " + test.old + "; rename it there by hand"
 		if text := done.String(); !strings.Contains(text, want) || strings.Contains(text, "other_plan9.go") {
-			t.Errorf("%+v: got %s, want %q", test.change, text, want)
+			t.Errorf("%+v: got %s, want %q in it, and no other_plan9.go", test.change, text, want)
 		}
 		if text := b.read("notes/notes_plan9.go"); text != source {
-			t.Errorf("%+v: the file was changed: got %q, want %q", test.change, text, source)
+			t.Errorf("%+v: notes/notes_plan9.go is now %q, want %q as before", test.change, text, source)
 		}
 	}
 }
@@ -540,12 +540,12 @@ func (old FirstV1) Upgrade() First { return First{Author{old.Author.Name}} }
 	_, err = e.Generate(t.Context(), "version", []byte(`{}`), engine.Options{})
 	b.checkError(err, "posts/second: field author.name was removed, author.full_name was added; keep old events readable")
 	if b.read("features/posts/first.go") != first {
-		t.Errorf("the refused version was written: got %q, want %q", b.read("features/posts/first.go"), first)
+		t.Errorf("features/posts/first.go is now %q, want %q as before the refusal", b.read("features/posts/first.go"), first)
 	}
 
 	b.write("features/posts/author.go", renamed)
 	done, err := e.Generate(t.Context(), "version", []byte(`{}`), engine.Options{})
 	if err != nil || !strings.Contains(done.String(), "keep old events readable with petrock generate version posts/second") {
-		t.Errorf(`the type was edited before: got %s (%v); want no error and done containing "keep old events readable with petrock generate version posts/second"`, done, err)
+		t.Errorf(`change of a type that was edited before: %s (%v); want no error and "keep old events readable with petrock generate version posts/second" in it`, done, err)
 	}
 }

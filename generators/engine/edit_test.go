@@ -277,7 +277,7 @@ func TestTests(t *testing.T) {
 			text = r.String()
 		}
 		if !strings.Contains(text, c.want) {
-			t.Errorf("%+v: got %s, want %s", c.o, text, c.want)
+			t.Errorf("%+v: got %s, want %q in it", c.o, text, c.want)
 		}
 	}
 	whole, err := b.Test(t.Context(), engine.TestOptions{Packages: []string{"tools"}})
@@ -285,6 +285,6 @@ func TestTests(t *testing.T) {
 		t.Fatalf("got %s (%v); want no error and a first failure with at least 3000 bytes", whole, err)
 	}
 	if short := whole.Short(5).(*engine.TestResult); len(short.Failures[0].Message) > 600 {
-		t.Errorf("the short form: got %v, want at most 600 (short: %+v)", len(short.Failures[0].Message), short)
+		t.Errorf("the short form has a message of %d bytes, want at most 600: %+v", len(short.Failures[0].Message), short)
 	}
 }

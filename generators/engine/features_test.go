@@ -150,7 +150,7 @@ func TestFeaturesAreShown(t *testing.T) {
 		"query posts_get Get posts ", "tool add Add  ", "worker posts/digest Digest posts ",
 	}
 	if !slices.Equal(got, want) || listing.ToolsList.Tools != 4 {
-		t.Errorf("it lists %q (%v), not %q", got, listing.ToolsList, want)
+		t.Errorf("the components are %q, and the tools %v; want %q, and 4 tools", got, listing.ToolsList, want)
 	}
 	for _, c := range []struct{ kind, name, file string }{
 		{"", "posts_create", "features/posts/create.go"},
@@ -199,7 +199,7 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 			t.Fatalf("%s %s: %v", c.kind, c.name, err)
 		}
 		if next := strings.Join(result.Next, "\n"); !strings.Contains(next, c.next) || c.next == "" && next != "" {
-			t.Errorf("after %s %s: got %q", c.kind, c.name, next)
+			t.Errorf("after %s %s the next step is %q, want %q in it", c.kind, c.name, next, c.next)
 		}
 		ids = append(ids, result.Operation)
 	}
@@ -235,7 +235,7 @@ func TestApplyIsPure(t *testing.T) {
 	b.checkError(err, "Bad.Apply → time.Now")
 	b.checkError(err, "> 17 | func (c Bad) Apply")
 	if slices.Contains(b.files("features/posts"), "features/posts/bad.go") {
-		t.Errorf(`the refused file was written: got %q, want it without "features/posts/bad.go"`, b.files("features/posts"))
+		t.Errorf(`features/posts has %q, want it without the refused "features/posts/bad.go"`, b.files("features/posts"))
 	}
 
 	ordered, err := b.generate("features/posts/order.go", command("Order", "for id := range s.Titles { s.Titles[\"all\"] += id }; return e.Time"))
@@ -270,19 +270,19 @@ func TestSavedFeatures(t *testing.T) {
 			t.Fatal(err)
 		}
 		if synced.Operation != "" {
-			t.Errorf(`operation: got %q, want ""`, synced.Operation)
+			t.Errorf("sync recorded the operation %s, want none", synced.Operation)
 		}
 		return synced
 	}
 	half := strings.Replace(command("Publish", "return e.Time"), "{", "{ Tit string `json:\"tit\"`;", 1)
 	for _, text := range []string{half, command("Publish", "return e.Time")} {
 		if synced := save("features/posts/publish.go", text); len(synced.Refused) > 0 || !synced.OK {
-			t.Errorf("saved: %s; want no synced.Refused and synced.OK", synced)
+			t.Errorf("saved: %s; want OK true and nothing refused", synced)
 		}
 	}
 	contract, err := os.ReadFile(filepath.Join(b.dir, "contract.json"))
 	if err != nil || !strings.Contains(string(contract), "posts_publish") || strings.Contains(string(contract), `"posts/publish"`) {
-		t.Errorf(`the contract is %s, %v; want no error, contract containing "posts_publish" and contract without "\"posts/publish\""`, contract, err)
+		t.Errorf(`the contract is %s, %v; want no error, "posts_publish" in it, and no "\"posts/publish\""`, contract, err)
 	}
 	before, err := os.ReadFile(filepath.Join(b.dir, "features/posts/create.go"))
 	if err != nil {

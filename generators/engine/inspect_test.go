@@ -124,7 +124,7 @@ func TestCheckTypes(t *testing.T) {
 	}
 	for _, pkg := range packages {
 		if strings.Contains(pkg, "/core") {
-			t.Errorf(`it checks: got %q, want it without "/core"`, pkg)
+			t.Errorf("the packages include %q, want none of core", pkg)
 		}
 	}
 	b.write("tools/add_more_test.go", "package tools\n\nvar wrong int = \"\"\n")

@@ -43,6 +43,6 @@ func TestWorkersAreRenamed(t *testing.T) {
 	}
 	b.write("features/posts/digest.go", strings.NewReplacer("// Digest counts.", "// Mailer counts.\n//\n//petrock:name digest", "Digest", "Mailer").Replace(was))
 	if synced, err := b.Sync(t.Context(), engine.Options{}); err != nil || !synced.OK || len(synced.Next) > 0 {
-		t.Errorf("sync with the old name: %s (%v); want no error, OK true and no next", synced, err)
+		t.Errorf("sync with the old name: %s (%v); want no error, OK true and no next step", synced, err)
 	}
 }

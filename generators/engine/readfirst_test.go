@@ -85,7 +85,7 @@ func TestReadFirstOfSharedType(t *testing.T) {
 	next := b.mustChange(`{"name": "desk/acquire", "fields": ["isbn:string?"], "read_first": true}`)
 	text := b.read("features/desk/desk.go") + b.read("features/store/store.go")
 	if n := strings.Count(text, "//petrock:version 2\n//petrock:writes 1\n"); n != 7 {
-		t.Errorf("got %v, want 7 (text: %q)", n, text)
+		t.Errorf("%d types have version 2 and write 1, want 7:\n%s", n, text)
 	}
 	b.has("features/desk/stock_v1.go", "Items []StockV1Acquire", "app.UpgradeList(old.Items, StockV1Acquire.upgrade)",
 		"func (c Stock) Downgrade() StockV1 { return StockV1{Items: app.UpgradeList(c.Items, downgradeStockV1Acquire), Note: c.Note} }",
@@ -156,6 +156,6 @@ func TestReadFirstRefuses(t *testing.T) {
 	b.replace("features/desk/desk.go", "// Close is a command.", "// Close is a command.\n//\n//petrock:version 2\n//petrock:writes 1")
 	result, err := b.Sync(t.Context(), engine.Options{})
 	if says := "//petrock:writes 1: CloseV1 is not an older version of Close with a method Upgrade"; err != nil || result.OK || !strings.Contains(result.String(), says) {
-		t.Errorf("a version that does not exist: %s, %v; want no error, OK false and result containing %q", result, err, says)
+		t.Errorf("a version that does not exist: %s, %v; want no error, OK false and %q in it", result, err, says)
 	}
 }

@@ -153,7 +153,7 @@ func TestRemovedCommands(t *testing.T) {
 		b.store("posts/create 1 2 1")
 		err := remove(b, made, o)
 		if _, isRecorded := b.recorded(name); err != nil || isRecorded {
-			t.Errorf("not committed and not stored, %s: got %v, recorded %t, want that it goes", way, err, isRecorded)
+			t.Errorf("not committed and not stored, %s: got %v, recorded %t; want no error, and false", way, err, isRecorded)
 		}
 	}
 }

@@ -19,7 +19,7 @@ func TestVet(t *testing.T) {
 		_, err := b.edit(edits, o)
 		b.checkError(err, found)
 		if err != nil && strings.Contains(err.Error(), "old.go") {
-			t.Errorf("it names a finding that existed before: %v", err)
+			t.Errorf("the error names a finding that existed before: %v", err)
 		}
 	}
 	for text, want := range map[string]string{
@@ -43,7 +43,7 @@ func TestVet(t *testing.T) {
 	b.checkError(err, "Correct the body and retry.")
 	for file, text := range b.snapshot() {
 		if before[file] != text {
-			t.Errorf("before[file] = %q, want %q (file: %q)", before[file], text, file)
+			t.Errorf("%s is %q, want %q as before", file, text, before[file])
 		}
 	}
 	// An undo that brings a finding back is refused too.
@@ -60,7 +60,7 @@ func TestVet(t *testing.T) {
 	}
 	tested, err := b.Test(t.Context(), engine.TestOptions{Packages: []string{"money"}})
 	if err != nil || tested.OK || !strings.HasPrefix(tested.String(), "Some packages do not compile, or fail go vet.") {
-		t.Errorf(`test returned %s (%v); want no error, OK false and tested starting with "Some packages do not compile, or fail go vet."`, tested, err)
+		t.Errorf(`test returned %s (%v); want no error, OK false and a result starting with "Some packages do not compile, or fail go vet."`, tested, err)
 	}
 }
 

@@ -82,7 +82,7 @@ func checkSafe(t *testing.T, f gen.Field) {
 func checkSamples(t *testing.T, f gen.Field) {
 	t.Helper()
 	if size, ok := sizeOf(f.Sample()); !ok || !within(f, size) {
-		t.Errorf("a sample of %s is %v; want ok and within(f, size)", f, f.Sample())
+		t.Errorf("the sample of %s is %v, want it within the limits", f, f.Sample())
 	}
 	if other, can := f.OtherSample(); can {
 		if size, ok := sizeOf(other); !ok || !within(f, size) || reflect.DeepEqual(other, f.Sample()) {

@@ -50,7 +50,7 @@ func TestParse(t *testing.T) {
 			continue
 		}
 		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s is %+v, not %+v", text, got, want)
+			t.Errorf("%s is %+v, want %+v", text, got, want)
 		}
 		if again, err := gen.ParseField(got.String()); err != nil || !reflect.DeepEqual(again, got) {
 			t.Errorf("%s is %s, which is parsed as %+v, %v; want the same field and no error", text, got, again, err)
@@ -69,7 +69,7 @@ func TestString(t *testing.T) {
 		"e:Email":                       "e:Email",
 	} {
 		if f, err := gen.ParseField(text); err != nil || f.String() != want {
-			t.Errorf("%s is %s, not %s: %v", text, f, want, err)
+			t.Errorf("%s is %s, %v; want %s and no error", text, f, err, want)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestSample(t *testing.T) {
 			continue
 		}
 		if got := encode(t, f.Sample()); got != test.sample {
-			t.Errorf("a sample: got %q, want %q (text %q)", got, test.sample, test.text)
+			t.Errorf("the sample of %q is %s, want %s", test.text, got, test.sample)
 		}
 	}
 }

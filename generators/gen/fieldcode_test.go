@@ -28,7 +28,7 @@ func TestInitialisms(t *testing.T) {
 	for text, want := range map[string]string{"vpn_outage": "VPNOutage", "list_vpns": "ListVPNs"} {
 		name, err := gen.ParseName(text)
 		if err != nil || name.Go() != want || name.Wire() != text {
-			t.Errorf("%s: got %s, %s, %v, want %s", text, name.Go(), name.Wire(), err, want)
+			t.Errorf("%s: got %s, %s, %v; want %s, %s and no error", text, name.Go(), name.Wire(), err, want, text)
 		}
 	}
 }

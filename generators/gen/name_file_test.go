@@ -99,7 +99,7 @@ func TestFileOfEverySystem(t *testing.T) {
 			t.Errorf("run_%[1]s is in %[2]s, want run_%[1]s_tool.go, which every build includes", word[1], file)
 		}
 		if bare := word[1] + ".go"; !isPlainFile(t, bare) {
-			t.Errorf("%s is not in every build, want it in every build", bare)
+			t.Errorf("%s is not in every build", bare)
 		}
 	}
 }

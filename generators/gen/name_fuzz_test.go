@@ -36,7 +36,7 @@ func FuzzParseName(f *testing.F) {
 			t.Errorf("%q is %q in Go; want token.IsIdentifier(ident) and token.IsExported(ident)", text, ident)
 		}
 		if name.IsExact() != (gen.WireName(name.Go()) == name.Wire()) {
-			t.Errorf("%q is exact: got %v, want %v", text, name.IsExact(), (gen.WireName(name.Go()) == name.Wire()))
+			t.Errorf("IsExact() of %q = %v, want %v", text, name.IsExact(), gen.WireName(name.Go()) == name.Wire())
 		}
 		if err := gen.CheckWireName(name.Wire(), "weather"); (err == nil) != (len(name.Wire()) <= gen.MaxNameLength("weather")) {
 			t.Errorf("%q: CheckWireName(%q) = %v, want it accepted: %t", text, name.Wire(), err, len(name.Wire()) <= gen.MaxNameLength("weather"))

@@ -77,7 +77,7 @@ func TestField(t *testing.T) {
 	} {
 		name, err := gen.ParseFieldName(text)
 		if err != nil || name.Go() != ident {
-			t.Errorf("%q is %s, not %s: %v; want no error and Go %q", text, name.Go(), ident, err, ident)
+			t.Errorf("%q is %s, %v; want %s and no error", text, name.Go(), err, ident)
 		}
 	}
 	for text, say := range map[string]string{

@@ -126,12 +126,12 @@ func TestValue(t *testing.T) {
 	} {
 		name, err := gen.NameOfValue(text)
 		if err != nil || name.Go() != ident {
-			t.Errorf("%q is %s, not %s: %v; want no error and Go %q", text, name.Go(), ident, err, ident)
+			t.Errorf("%q is %s, %v; want %s and no error", text, name.Go(), err, ident)
 		}
 	}
 	for _, text := range []string{"", "+", "é", "\x00"} {
 		if name, err := gen.NameOfValue(text); err == nil {
-			t.Errorf("%q is %s: got no error, want one", text, name.Go())
+			t.Errorf("NameOfValue(%q) = %s and no error, want an error", text, name.Go())
 		}
 	}
 }

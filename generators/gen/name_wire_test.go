@@ -16,7 +16,7 @@ func TestLimit(t *testing.T) {
 		strings.Repeat("a", 64): 0,
 	} {
 		if got := gen.MaxNameLength(project); got != limit {
-			t.Errorf("%s leaves %d, not %d", project, got, limit)
+			t.Errorf("%s leaves %d, want %d", project, got, limit)
 		} else if call := "mcp__" + project + "__" + strings.Repeat("x", got); got > 0 && len(call) > 64 {
 			t.Errorf("%s has %d characters, want at most 64", call, len(call))
 		}

@@ -46,12 +46,12 @@ func TestFromTemplates(t *testing.T) {
 	}
 	for _, name := range []string{"", "a b", "../x"} {
 		if _, err := gen.FromTemplates(project, "macro", macroInput{Name: name}, gen.Template{Path: "macros/*.go"}); err == nil {
-			t.Errorf("name %q is accepted: got no error, want one", name)
+			t.Errorf("name %q is accepted", name)
 		}
 	}
 	for _, pattern := range []string{"", "*.go", "macros/a.go", "macros/*/a.go", "*/*.go", "/macros/*.go", "../*.go", "a/../*.go", "a/**.go", "a/[*].go", "a b/*.go", "a%s/*.go", "a;b/*.go", "ä/*.go", "a/*.go\n"} {
 		if err := gen.CheckPattern(pattern); err == nil {
-			t.Errorf("pattern %q is accepted: got no error, want one", pattern)
+			t.Errorf("pattern %q is accepted", pattern)
 		}
 	}
 }

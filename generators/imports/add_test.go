@@ -95,7 +95,7 @@ func TestBodies(t *testing.T) {
 		text := "package q\n\nfunc f() {\n\t" + c.body + "\n}\n"
 		out, missing := b.add("q/q.go", text)
 		if got := strings.Join(imported(t, out), " "); got != c.want {
-			t.Errorf("%s\n\tgets %q, not %q", c.body, got, c.want)
+			t.Errorf("%s\n\tgets %q, want %q", c.body, got, c.want)
 		}
 		var names []string
 		for _, m := range missing {
@@ -259,13 +259,13 @@ func check(t *testing.T, b *bench, file, head, body, want, missing string) {
 	had := imported(t, head)
 	got := slices.DeleteFunc(imported(t, out), func(i string) bool { return slices.Contains(had, i) })
 	if strings.Join(got, " ") != want {
-		t.Errorf("%s: %s\n\tgets %q, not %q; it lacks %v", file, body, got, want, lacks)
+		t.Errorf("%s: %s\n\tgets %q, want %q; it lacks %v", file, body, got, want, lacks)
 	}
 	switch {
 	case missing == "" && len(lacks) > 0:
 		t.Errorf("%s: %s\n\tlacks %v", file, body, lacks)
 	case missing != "" && (len(lacks) != 1 || !strings.Contains(lacks[0].Reason, missing)):
-		t.Errorf("%s: %s\n\tlacks %v, not %s", file, body, lacks, missing)
+		t.Errorf("%s: %s\n\tlacks %v, want %s", file, body, lacks, missing)
 	}
 }
 

@@ -10,7 +10,7 @@ func TestNameByPath(t *testing.T) {
 		"example.com/x.v99999999999999999999": "x.v99999999999999999999", "example.com/go-x": "x",
 	} {
 		if got := nameByPath(path); got != want {
-			t.Errorf("%s is called %s, not %s", path, got, want)
+			t.Errorf("%s is called %s, want %s", path, got, want)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestAction(t *testing.T) {
 	} {
 		file := journal.Change{Path: "x", Before: c.before, After: c.after}
 		if got := file.Action(); got != c.want {
-			t.Errorf("%q to %q is %s, not %s", c.before, c.after, got, c.want)
+			t.Errorf("%q to %q is %s, want %s", c.before, c.after, got, c.want)
 		}
 		if (file.Diff() == "") != (c.want == journal.None) {
 			t.Errorf("%q and %q: the diff is %q, want it empty: %t", c.before, c.after, file.Diff(), c.want == journal.None)
@@ -45,7 +45,7 @@ func TestHash(t *testing.T) {
 		{[]byte("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
 	} {
 		if got := journal.Hash(c.data); got != c.want {
-			t.Errorf("%q: %s, not %s", c.data, got, c.want)
+			t.Errorf("%q: %s, want %s", c.data, got, c.want)
 		}
 	}
 }

@@ -142,13 +142,13 @@ func check(t *testing.T, before, after string) string {
 	diff := file("x", before, after).Diff()
 	if before == after {
 		if diff != "" {
-			t.Fatalf(`nothing changes, and the diff: got %q, want ""`, diff)
+			t.Fatalf("the diff of equal texts is %q, want none", diff)
 		}
 		return ""
 	}
 	got, err := apply(before, diff)
 	if err != nil || got != after {
-		t.Fatalf("%q becomes %q (%v), not %q, by\n%s; want no error and %q", before, got, err, after, diff, after)
+		t.Fatalf("%q becomes %q (%v) by\n%s\nwant no error and %q", before, got, err, diff, after)
 	}
 	return diff
 }
@@ -252,7 +252,7 @@ func TestLargeDiff(t *testing.T) {
 			begin := time.Now()
 			diff := check(t, c.before, c.after)
 			if took := time.Since(begin); took > 5*time.Second {
-				t.Errorf("it takes: got %v, want at most %v", took, 5*time.Second)
+				t.Errorf("the diff took %v, want at most %v", took, 5*time.Second)
 			}
 			if added := strings.Count(diff, "\n+") - 1; added > c.most {
 				t.Errorf("the diff adds %d lines, want at most %d", added, c.most)

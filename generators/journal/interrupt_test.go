@@ -89,7 +89,7 @@ func TestInterrupted(t *testing.T) {
 		t.Logf("%q: %v", action, outcomes)
 		for _, outcome := range []string{"nothing was done", "it is finished"} {
 			if outcomes[outcome] == 0 {
-				t.Errorf("never: got %v, want not 0 (outcome: %q)", outcomes[outcome], outcome)
+				t.Errorf("%q: no interruption had the outcome %q: %v", action, outcome, outcomes)
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func checkRecovery(t *testing.T, dir, action, when string) string {
 		if pending == nil {
 			outcome = "it is finished"
 			if !strings.HasPrefix(said, "generate all") || !strings.Contains(said, "was interrupted and has now been completed") {
-				t.Errorf(`%s: got %q; want said starting with "generate all" and said containing "was interrupted and has now been completed"`, when, said)
+				t.Errorf(`%s: Recovered() = %q; want "generate all" at its start, and "was interrupted and has now been completed" in it`, when, said)
 			}
 		}
 		if (action != "") != (len(history) == 1) {
@@ -247,7 +247,7 @@ func TestAllStepsFail(t *testing.T) {
 		checkRecovery(t, dir, "generate", fmt.Sprint("nothing works from step ", step))
 	}
 	if stuck == 0 {
-		t.Errorf("it got stuck %d times, want at least once", stuck)
+		t.Error("no step left the operation pending, want at least one")
 	}
 }
 

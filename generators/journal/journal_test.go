@@ -152,7 +152,7 @@ func checkTidy(t *testing.T, dir string) {
 	t.Helper()
 	for _, name := range []string{"pending.json", "staged"} {
 		if _, err := os.Lstat(filepath.Join(dir, ".petrock", name)); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf(".petrock/%s is still there: got %v, want %v", name, err, fs.ErrNotExist)
+			t.Errorf(".petrock/%s: got %v, want %v", name, err, fs.ErrNotExist)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func TestApply(t *testing.T) {
 	dir := before.write(t)
 	j := open(t, dir)
 	if said := j.Recovered(); said != "" {
-		t.Errorf(`nothing was interrupted: got %q, want ""`, said)
+		t.Errorf("Recovered() = %q, want none: nothing was interrupted", said)
 	}
 	if history, err := j.History(); err != nil || len(history) != 0 {
 		t.Errorf("at first, the history is %v (%v); want no error and no history", history, err)
@@ -178,7 +178,7 @@ func TestApply(t *testing.T) {
 		t.Errorf("the operation is %+v; want an ID of 11 characters that starts with 0001-, and a time of the last minute", op)
 	}
 	if len(op.Files) != 11 { // all but go.mod
-		t.Errorf("it records: got %v, want 11", len(op.Files))
+		t.Errorf("the operation records %d files, want 11", len(op.Files))
 	}
 
 	// Undo it, in a journal that is opened again.
@@ -261,7 +261,7 @@ func TestState(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := journal.Open(ctx, dir, journal.Options{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the second to open it gets: got %v, want %v", err, context.DeadlineExceeded)
+		t.Errorf("the second Open returned %v, want %v", err, context.DeadlineExceeded)
 	}
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
@@ -298,7 +298,7 @@ func TestDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := j.Contents(hash); err == nil || !strings.Contains(err.Error(), hash+" was changed") {
-		t.Errorf(`a changed object: %v; want err containing hash+" was changed"`, err)
+		t.Errorf("a changed object: %v; want an error containing %q", err, hash+" was changed")
 	}
 	if err := os.Remove(object); err != nil {
 		t.Fatal(err)
@@ -307,7 +307,7 @@ func TestDamaged(t *testing.T) {
 		t.Errorf("a lost object: got %v, want %v", err, fs.ErrNotExist)
 	}
 	if _, err := j.Contents("../operations/" + op.ID + ".json"); err == nil {
-		t.Error("Contents accepts an invalid hash: got no error, want one")
+		t.Error("Contents accepts an invalid hash")
 	}
 	for name, text := range map[string]string{
 		"operations/0002-aaaaaa.json": "{",
@@ -322,7 +322,7 @@ func TestDamaged(t *testing.T) {
 	_, err = j.History()
 	for _, say := range []string{"0002-aaaaaa.json: unexpected end", `0003-aaaaaa.json: contains operation "0004-aaaaaa"`, "notes.json", "move it away"} {
 		if err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("history: got %v, want %q", err, say)
+			t.Errorf("history: got %v, want an error with %q in it", err, say)
 		}
 	}
 	if err != nil && strings.Contains(err.Error(), "DS_Store") {

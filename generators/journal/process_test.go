@@ -200,7 +200,7 @@ func TestTurns(t *testing.T) {
 	}
 	for i, op := range history {
 		if !strings.HasPrefix(op.ID, fmt.Sprintf("%04d-", i+1)) {
-			t.Errorf("operation: got %q, want the prefix %q (i+1: %v)", op.ID, fmt.Sprintf("%04d-", i+1), i+1)
+			t.Errorf("operation %d is %q, want the prefix %q", i+1, op.ID, fmt.Sprintf("%04d-", i+1))
 		}
 	}
 	if names, err := filepath.Glob(filepath.Join(dir, ".petrock", "objects", "*")); err != nil || len(names) != 81 {

@@ -23,7 +23,7 @@ func interruptHalfway(t *testing.T) (dir string) {
 		return nil
 	}), "generate", before, after)
 	if !dead {
-		t.Fatal("the process was not killed, want it killed")
+		t.Fatal("the process was not killed")
 	}
 	return dir
 }
@@ -43,7 +43,7 @@ func TestOrder(t *testing.T) {
 	want := "rename empty, rename run.sh, rename tools/add.go, rename tools/new/a/mail.go, rename tools/new/a/mail.sh, rename tools/new/a/void, " +
 		"rename a_gen.go, rename tools/new/wire_gen.go, remove old_gen.go, remove tools/old/gone, remove tools/old/old.go"
 	if got := strings.Join(steps, ", "); got != want {
-		t.Errorf("it goes\n%s, not\n%s", got, want)
+		t.Errorf("the steps are\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestEditedMeanwhile(t *testing.T) {
 			if finished {
 				after.compare(t, dir)
 				if !strings.Contains(said, "has now been completed") {
-					t.Errorf(`said = %q, want it to contain "has now been completed"`, said)
+					t.Errorf(`Recovered() = %q, want it to contain "has now been completed"`, said)
 				}
 				return
 			}
@@ -146,7 +146,7 @@ func TestForgedPending(t *testing.T) {
 		dir := tree{"go.mod": " module x\n", ".petrock/pending.json": " " + text}.write(t)
 		for range 2 {
 			if _, err := journal.Open(t.Context(), dir, journal.Options{}); err == nil || !strings.Contains(err.Error(), say) || !strings.Contains(err.Error(), ".petrock/pending.json") {
-				t.Errorf("%s: got %v, want %q", text, err, say)
+				t.Errorf("%s: got %v, want an error with %q and .petrock/pending.json in it", text, err, say)
 			}
 		}
 		tree{"go.mod": " module x\n"}.compare(t, dir)

@@ -86,13 +86,13 @@ func TestPaths(t *testing.T) {
 			{Path: path, After: []byte("package x\n")},
 		})
 		if err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%q: got %v, want %q", path, err, say)
+			t.Errorf("%q: got %v, want an error with %q in it", path, err, say)
 		}
 		before.compare(t, dir)
 	}
 	checkTidy(t, dir)
 	if names, err := os.ReadDir(outside); err != nil || len(names) > 0 {
-		t.Errorf("outside, there are %v (%v); want no error and no names", names, err)
+		t.Errorf("the folder outside contains %v, %v; want it empty", names, err)
 	}
 
 	// A link to a folder inside the project is allowed, and is not removed with its last file.
@@ -133,7 +133,7 @@ func TestConflictingPaths(t *testing.T) {
 			files = append(files, journal.Change{Path: path, After: []byte("new")})
 		}
 		if _, err := change(j, journal.Operation{}, files); err == nil || !strings.Contains(err.Error(), c.say) {
-			t.Errorf("%q: got %v, want %q", c.paths, err, c.say)
+			t.Errorf("%q: got %v, want an error with %q in it", c.paths, err, c.say)
 		}
 	}
 	// Both may exist already, on a system that distinguishes them.
@@ -202,10 +202,10 @@ func TestForeignState(t *testing.T) {
 		link(t, filepath.Join(outside, "x"), filepath.Join(dir, name))
 		for range 2 {
 			if _, err := journal.Open(t.Context(), dir, journal.Options{}); err == nil {
-				t.Errorf("%s may be a link: got no error, want one", name)
+				t.Errorf("Open accepts a link as %s", name)
 			}
 			if names, err := os.ReadDir(outside); err != nil || len(names) > 0 {
-				t.Errorf("outside, there are %v (%v); want no error and no names", names, err)
+				t.Errorf("the folder outside contains %v, %v; want it empty", names, err)
 			}
 			if err := os.MkdirAll(filepath.Join(outside, "y"), 0o755); err != nil || name == ".petrock/lock" {
 				break

@@ -61,6 +61,6 @@ func TestFewPackages(t *testing.T) {
 		}
 	}
 	if count > 110 {
-		t.Errorf("cmd/petrock of a project links: got %v, want at most 110", count)
+		t.Errorf("cmd/petrock of a project links %d packages, want at most 110", count)
 	}
 }

@@ -79,13 +79,13 @@ func TestBuild(t *testing.T) {
 	again := mustBuild(t, b, "cmd/one", "cmd/two")
 	t.Logf("nothing to do: %v", time.Since(began).Round(time.Millisecond))
 	if again["cmd/one"] != first["cmd/one"] || again["cmd/two"] != first["cmd/two"] {
-		t.Errorf(`nothing has changed: %v, %v; want again["cmd/one"] == first["cmd/one"] and again["cmd/two"] == first["cmd/two"]`, first, again)
+		t.Errorf("nothing has changed, but the programs were %v and are %v", first, again)
 	}
 
 	write(t, root, "cmd/one/main.go", mainFile("one"))
 	changed := mustBuild(t, b, "cmd/one", "cmd/two")
 	if changed["cmd/one"].path == first["cmd/one"].path || changed["cmd/one"].id == first["cmd/one"].id || changed["cmd/two"] != first["cmd/two"] {
-		t.Errorf(`one program has changed: %v, %v; want changed["cmd/one"].path != first["cmd/one"].path and changed["cmd/one"].id != first["cmd/one"].id and changed["cmd/two"] == first["cmd/two"]`, first, changed)
+		t.Errorf("cmd/one has changed: the programs were %v and are %v; want a new path and id of cmd/one, and cmd/two as before", first, changed)
 	}
 	checkOutput(t, first["cmd/one"], "1") // it may still be in use
 	checkOutput(t, changed["cmd/one"], "one")
@@ -127,7 +127,7 @@ func TestBuildErrors(t *testing.T) {
 	write(t, root, "cmd/one/main.go", mainFile("1"), "cmd/two/main.go", mainFile("2"))
 	last := mustBuild(t, b, "cmd/one", "cmd/two")
 	if last["cmd/one"] != first["cmd/one"] || last["cmd/two"].id != first["cmd/two"].id {
-		t.Errorf(`the errors are gone: %v, %v; want last["cmd/one"] == first["cmd/one"] and last["cmd/two"].id == first["cmd/two"].id`, first, last)
+		t.Errorf("the errors are gone: the programs were %v and are %v; want the same cmd/one, and cmd/two with the same id", first, last)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestBuilders(t *testing.T) {
 	}
 	running.Wait()
 	if results[0] != results[2] || results[0].path == results[1].path {
-		t.Errorf("%v; want results[0] == results[2] and results[0].path != results[1].path", results)
+		t.Errorf("the builds are %v; want the first and the third equal, and the second at another path", results)
 	}
 	if err := second.close(); err != nil {
 		t.Error(err)
@@ -225,7 +225,7 @@ func TestBuildCancelChildren(t *testing.T) {
 		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 	}
 	if pid == 0 {
-		t.Fatalf("the child did not start: pid = %v, want not 0", pid)
+		t.Fatal("the child did not start")
 	}
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -336,7 +336,7 @@ func TestFingerprints(t *testing.T) {
 	)
 	before := list()
 	if len(before) != 2 || len(before["posts"]) != 32 || len(before["notes"]) != 32 || before["posts"] == before["notes"] {
-		t.Fatalf(`%v; want len(before) == 2 and len(before["posts"]) == 32 and len(before["notes"]) == 32 and before["posts"] != before["notes"]`, before)
+		t.Fatalf("the fingerprints are %v; want different ones of 32 characters for posts and notes", before)
 	}
 	for _, test := range []struct{ name, file, old, new, changed string }{
 		{"another package", "internal/other/other.go", "return 1", "return 2", ""},
@@ -359,7 +359,7 @@ func TestFingerprints(t *testing.T) {
 		text, _ := os.ReadFile(filepath.Join(root, test.file)) // it may be new
 		changed := strings.Replace(string(text), test.old, test.new, 1)
 		if changed == string(text) {
-			t.Fatalf("%s: nothing changed: changed = %q, want not %q", test.name, changed, string(text))
+			t.Fatalf("%s: the edit left the file as it was: %q", test.name, changed)
 		}
 		write(t, root, test.file, changed)
 		var names []string
@@ -370,7 +370,7 @@ func TestFingerprints(t *testing.T) {
 		}
 		slices.Sort(names)
 		if got := strings.Join(names, " "); got != test.changed {
-			t.Errorf(`%s: the fingerprints: strings.Join(names, " ") = %q, want %q`, test.name, got, test.changed)
+			t.Errorf("%s: the fingerprints of %q have changed, want %q", test.name, got, test.changed)
 		}
 		if text != nil {
 			write(t, root, test.file, string(text))
@@ -386,10 +386,10 @@ func TestFingerprints(t *testing.T) {
 	write(t, outside, "go.mod", "module example.com/dep\n", "dep.go", "package dep\n\nfunc Add(n int) int { return n }\n")
 	write(t, root, "go.mod", "module tiny\n\ngo 1.26\n\nrequire example.com/dep v1.0.0\n\nreplace example.com/dep => "+filepath.ToSlash(outside)+"\n")
 	if text, err := b.fingerprints(t.Context()); err == nil || !strings.Contains(err.Error(), "example.com/dep is in") {
-		t.Errorf(`a module outside of the project: %q, %v; want err containing "example.com/dep is in"`, text, err)
+		t.Errorf(`a module outside of the project: %q, %v; want an error containing "example.com/dep is in"`, text, err)
 	}
 	write(t, root, "features/posts/posts.go", "package posts\n\nfunc Sum() int { return nonsense }\n")
 	if text, err := b.fingerprints(t.Context()); err == nil || !strings.Contains(err.Error(), "undefined: nonsense") {
-		t.Errorf(`a feature that does not compile: %q, %v; want err containing "undefined: nonsense"`, text, err)
+		t.Errorf(`a feature that does not compile: %q, %v; want an error containing "undefined: nonsense"`, text, err)
 	}
 }

@@ -93,7 +93,7 @@ func TestReadOnly(t *testing.T) {
 				t.Errorf("%s: the status is %s; want OK false, read-only because of %q", what, status.marks.Structured, reason)
 			}
 			if text := status.Text(); !strings.HasPrefix(text, "Warning: ") || !strings.Contains(text, "all is well") {
-				t.Errorf(`%s: the status is %q; want text starting with "Warning: " and text containing "all is well"`, what, text)
+				t.Errorf(`%s: the status is %q; want "Warning: " at its start, and "all is well" in it`, what, text)
 			}
 			if text := ask(t, c, Prefix+"list_components", arguments{}).Text(); text != "components" {
 				t.Errorf(`%s: a result that only reads: got %q, want "components"`, what, text)

@@ -134,7 +134,7 @@ func TestReplaces(t *testing.T) {
 		receive(t, changed, "list_changed")
 		waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "two") }, "no tool two")
 		if after := call(t, c, "one"); after == before {
-			t.Errorf("the same process: got %q, want not %q", after, before)
+			t.Errorf("%q: the same process answers after the change, want a new one", after)
 		}
 		w.write("go-on", "")
 		_, process, _ := strings.Cut(before, "process ")
@@ -157,7 +157,7 @@ func TestFeatures(t *testing.T) {
 		w.change("tools", "one\n"+tool+"\n")
 		waitFor(t, func() bool { return slices.Contains(toolNames(t, c), tool) }, "no tool "+tool)
 		if got := call(t, c, "features"); got != want {
-			t.Errorf("%s: the server has %q, not %q", tool, got, want)
+			t.Errorf("%s: the server has %q, want %q", tool, got, want)
 		}
 	}
 	if got := call(t, c, "features"); got != "this executable: posts=1" {
@@ -168,7 +168,7 @@ func TestFeatures(t *testing.T) {
 	reload("three", "posts=4", "this executable: posts=4", nil)
 	reload("failed", "posts=5", "", func() error { return errors.New("no packages") })
 	if !strings.Contains(w.log.String(), "no snapshots of earlier builds: no packages") {
-		t.Errorf(`the log has no reason: got %q, want it to contain "no snapshots of earlier builds: no packages"`, w.log.String())
+		t.Errorf(`the log is %q, want it to contain "no snapshots of earlier builds: no packages"`, w.log.String())
 	}
 
 	// A program that has not changed keeps running.
@@ -435,7 +435,7 @@ func TestInvalid(t *testing.T) {
 		}
 		raw, err := wire.Receive()
 		if err != nil || !strings.Contains(string(raw), test.want) {
-			t.Errorf("%s: %s, %v; want no error and raw containing %q", test.send, raw, err, test.want)
+			t.Errorf("%s: %s, %v; want no error and %q in it", test.send, raw, err, test.want)
 		}
 	}
 }

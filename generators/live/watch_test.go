@@ -50,14 +50,14 @@ func TestSnapshot(t *testing.T) {
 		t.Errorf("files: got %q, want %q", changed, []string{"data/x.db.go", "go.mod", "tools/add.go", "tools/testdata/x.json"})
 	}
 	if changed := before.changed(snap(t, root)); changed != nil {
-		t.Errorf("no file has changed: got %q, want nil", changed)
+		t.Errorf("changed() = %q, want nil: no file has changed", changed)
 	}
 	write(t, root, "tools/new.go", "package tools", "tools/testdata/x.json", "[]")
 	if err := os.Remove(filepath.Join(root, "go.mod")); err != nil {
 		t.Fatal(err)
 	}
 	if changed := before.changed(snap(t, root)); !slices.Equal(changed, []string{"go.mod", "tools/new.go", "tools/testdata/x.json"}) {
-		t.Errorf("changed: got %q, want %q", changed, []string{"go.mod", "tools/new.go", "tools/testdata/x.json"})
+		t.Errorf("changed() = %q, want %q", changed, []string{"go.mod", "tools/new.go", "tools/testdata/x.json"})
 	}
 	if _, err := takeSnapshot(filepath.Join(root, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("snapshot of a folder that does not exist: got %v, want %v", err, os.ErrNotExist)
@@ -78,7 +78,7 @@ func TestSnapshotSameTime(t *testing.T) {
 		snapshots = append(snapshots, snap(t, root))
 	}
 	if changed := snapshots[0].changed(snapshots[1]); !slices.Equal(changed, []string{"a.go"}) {
-		t.Errorf("changed: got %q, want %q", changed, []string{"a.go"})
+		t.Errorf("changed() = %q, want %q", changed, []string{"a.go"})
 	}
 	// A file that was not modified recently is not read. It has changed only if its time has.
 	hour := now.Add(-time.Hour)

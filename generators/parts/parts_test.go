@@ -249,7 +249,7 @@ func TestMergeTidied(t *testing.T) {
 	}
 	for text, want := range map[string]bool{"example.com/own v1.0.0": true, "github.com/google/uuid v1.6.0": true, "example.com/new": false, "modernc.org/sqlite": false, "modernc.org/libc": false} {
 		if got := strings.Contains(string(gotMod), text); got != want {
-			t.Errorf("%s is required: got %v, want %v (gotMod: %s)", text, got, want, gotMod)
+			t.Errorf("%s is required: %t, want %t:\n%s", text, got, want, gotMod)
 		}
 	}
 	if !strings.Contains(string(gotSum), "example.com/own v1.0.0 h1:x\n") || strings.Contains(string(gotSum), "modernc.org/sqlite v") {

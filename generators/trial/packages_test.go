@@ -147,7 +147,7 @@ func TestPackages(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		if _, err := os.Stat(filepath.Join(root, "far")); err == nil {
-			t.Error("the folder of a planned package is left in the project: got no error, want one")
+			t.Error("the folder of a planned package is left in the project")
 		}
 	})
 }

@@ -62,7 +62,7 @@ func testBehaviour(t *testing.T, program *trial.Program) {
 				t.Errorf("printed %q, want %q", r.Printed, c.printed)
 			}
 			if cut := strings.Contains(r.Printed, "… (cut"); cut != strings.Contains(c.summary, "printed more") {
-				t.Errorf("cut: got %v, want %v", cut, strings.Contains(c.summary, "printed more"))
+				t.Errorf("the output says that it was cut: %t, want %t", cut, strings.Contains(c.summary, "printed more"))
 			}
 			if c.limits.Output = max(c.limits.Output, 64<<10); len(r.Printed) > c.limits.Output+100 {
 				t.Errorf("it printed %d bytes, want at most %d", len(r.Printed), c.limits.Output+100)
@@ -127,11 +127,11 @@ func testWritesOutside(t *testing.T, s stage, program *trial.Program) {
 		t.Fatal(err)
 	}
 	if r.Passed == r.IsConfined() {
-		t.Errorf("confined, but not refused: got %v, want not %v (r: %+v)", r.Passed, r.IsConfined(), r)
+		t.Errorf("passed: %t, confined: %t; want one of them: %+v", r.Passed, r.IsConfined(), r)
 	}
 	for name := range read(t, program.Dir()) {
 		if strings.HasPrefix(name, "run-") {
-			t.Errorf(`temporary file is left: %s: got %q, want another prefix than "run-"`, name, name)
+			t.Errorf("the temporary file %s is left", name)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (s stage) program(t *testing.T) *trial.Program {
 	t.Helper()
 	program, found, err := trial.BuildTests(t.Context(), s.Options, "tools")
 	if err != nil || len(found) > 0 {
-		t.Fatalf("build: %v %v; want no error and no found", found, err)
+		t.Fatalf("build: %v, %v; want no diagnostics and no error", found, err)
 	}
 	t.Cleanup(program.Remove)
 	return program

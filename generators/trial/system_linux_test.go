@@ -125,7 +125,7 @@ func hostile(t *testing.T, s stage, run func(string, trial.Limits) (*trial.Repor
 		r := attempt(t, "TestDials")
 		enforced := !slices.Contains(r.Unenforced, "no network")
 		if enforced != r.Passed {
-			t.Errorf("enforced: got %v, want %v (summary(r): %q)", enforced, r.Passed, summary(r))
+			t.Errorf("enforced: %t, passed: %t; want the same:\n%s", enforced, r.Passed, summary(r))
 		}
 		if !enforced {
 			if line, err := s.calls.Accept(); err == nil {

@@ -93,7 +93,7 @@ func TestBuild(t *testing.T) {
 	} {
 		found, err := typecheck.Build(t.Context(), typecheck.BuildOptions{Dir: dir, Patterns: []string{pattern}, Env: env}, "test", "-c", "-o", os.DevNull)
 		if err != nil || len(found) != 1 || !strings.HasPrefix(found[0].Package+": "+found[0].String(), want) {
-			t.Errorf("%s: got %v %v, want %s", pattern, found, err, want)
+			t.Errorf("%s: got %v, %v; want one diagnostic that starts with %q, and no error", pattern, found, err, want)
 		}
 	}
 	if found, err := typecheck.Build(t.Context(), typecheck.BuildOptions{Dir: dir, Env: env}, "build", "-nonsense"); err == nil {

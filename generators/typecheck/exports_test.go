@@ -121,7 +121,7 @@ func TestSavedAndDropped(t *testing.T) {
 			}
 			c := typecheck.NewExportCache(root)
 			if got := isMarked(t, c); got != (change == nil) {
-				t.Errorf("invalid saved answers are used: got %v, want %v", got, (change == nil))
+				t.Errorf("the saved answers are used: %t, want %t", got, change == nil)
 			}
 			if found := findExports(t, c, "errors"); !found.Has("errors") {
 				t.Errorf("errors is not found: %s", found.Reason("errors"))
@@ -136,7 +136,7 @@ func TestDroppedWhileRunning(t *testing.T) {
 	c := typecheck.NewExportCache(root)
 	first := findExports(t, c, "errors")
 	if findExports(t, c, "errors", "strings").Edition != first.Edition {
-		t.Errorf("one more request changes the edition: got %v, want %v", findExports(t, c, "errors", "strings").Edition, first.Edition)
+		t.Errorf("after one more request the edition is not %v any more", first.Edition)
 	}
 	writeText(t, filepath.Join(root.Name(), "go.mod"), plain+"// other\n")
 	if findExports(t, c, "example.com/other").Has("example.com/other") {
@@ -155,7 +155,7 @@ func TestDroppedWhileRunning(t *testing.T) {
 	}
 	t.Setenv("GOFLAGS", "-tags=other")
 	if now := findExports(t, c, "errors"); now.Edition == first.Edition {
-		t.Errorf("the environment has changed, and the edition did not: got %v, want not %v", now.Edition, first.Edition)
+		t.Errorf("the environment has changed, but the edition is still %v", now.Edition)
 	}
 }
 
@@ -197,11 +197,11 @@ func TestReplacedModule(t *testing.T) {
 	}
 	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A string\n")
 	if second := findExports(t, c, "errors"); second.Edition == first.Edition {
-		t.Errorf("after a change of the other module the edition is %v, want not %v", second.Edition, first.Edition)
+		t.Errorf("the other module has changed, but the edition is still %v", second.Edition)
 	}
 	text, err := root.ReadFile(".petrock/cache/exports.json")
 	if err != nil || strings.Contains(string(text), "example.com/other") || !strings.Contains(string(text), `"errors"`) {
-		t.Errorf("saved answers: %v\n%s; want no error, text without \"example.com/other\" and text containing \"\\\"errors\\\"\"", err, text)
+		t.Errorf("the saved answers are %s, %v; want no error, %q in it, and no example.com/other", text, err, `"errors"`)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestSystem(t *testing.T) {
 		t.Errorf("the standard library: %v", err)
 	}
 	if strings.Join(system.Flags, " ") != "-mod=readonly" {
-		t.Errorf(`Go is given: got %q, want "-mod=readonly" (Flags %q)`, strings.Join(system.Flags, " "), system.Flags)
+		t.Errorf(`the flags for Go are %q, want only "-mod=readonly"`, system.Flags)
 	}
 }
 
@@ -262,7 +262,7 @@ func TestSavedFlags(t *testing.T) {
 	}
 	const old, evil = `"Flags":null`, `"Flags":["-toolexec=false"]`
 	if !strings.Contains(string(text), old) {
-		t.Fatalf("the cache: got %q, want it to contain %q", string(text), old)
+		t.Fatalf("the cache file is %q, want it to contain %q", text, old)
 	}
 	writeText(t, file, strings.Replace(string(text), old, evil, 1))
 	system, err := typecheck.NewExportCache(root).System(t.Context())
@@ -289,7 +289,7 @@ func TestLenientExports(t *testing.T) {
 		writeText(t, filepath.Join(root.Name(), file), text)
 		for _, c := range []*typecheck.ExportCache{first, typecheck.NewExportCache(root)} {
 			if _, err := c.Find(t.Context(), []string{"errors", "sort"}); err == nil {
-				t.Errorf("%s: the go command loads the project: got no error, want one", file)
+				t.Errorf("%s: Find returned no error, want one", file)
 			}
 			c.Lenient = true
 			found := findExports(t, c, "errors", "sort", "example.com/dep")
@@ -300,7 +300,7 @@ func TestLenientExports(t *testing.T) {
 			}
 			c.Lenient = false
 			if _, err := c.Find(t.Context(), []string{"errors", "sort"}); err == nil {
-				t.Errorf("%s: the lenient answers stay: got no error, want one", file)
+				t.Errorf("%s: Find without Lenient returned no error, want one", file)
 			}
 		}
 	}

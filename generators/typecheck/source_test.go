@@ -77,16 +77,16 @@ func TestUnchangedFilesAreReused(t *testing.T) {
 	writeAt(t, dir, "a/a.go", "package a // new\n", time.Now())
 	third := view(t, s)
 	if third.File("a/a.go") == first.File("a/a.go") {
-		t.Error("a/a.go, which has changed, is the same file, want it read again")
+		t.Error("a/a.go has changed, but was not read again")
 	}
 	if imports := third.File("a/a.go").Imports(); len(imports) != 0 {
 		t.Errorf("the changed a/a.go imports %+v, want nothing", imports)
 	}
 	if third.File("b/b.go") != first.File("b/b.go") {
-		t.Errorf("a file that has not changed was read again: got %+v, want %+v", third.File("b/b.go"), first.File("b/b.go"))
+		t.Error("b/b.go has not changed, but was read again")
 	}
 	if len(first.File("a/a.go").Imports()) != 1 {
-		t.Errorf("the earlier view has changed: got %v, want 1", len(first.File("a/a.go").Imports()))
+		t.Errorf("a/a.go in the earlier view has %d imports, want 1 as before", len(first.File("a/a.go").Imports()))
 	}
 }
 
@@ -97,7 +97,7 @@ func TestEditsOfTheSameSizeAndTime(t *testing.T) {
 	for _, name := range []string{"one", "two", "six"} {
 		writeAt(t, dir, "a/a.go", "package a\n\nvar "+name+" int\n", at)
 		if file := view(t, s).File("a/a.go"); !strings.Contains(string(file.Text), name) {
-			t.Errorf("an edit was not noticed: got %q, want it to contain %q", string(file.Text), name)
+			t.Errorf("after an edit a/a.go is %q, want it to contain %q", file.Text, name)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestSameTextIsTheSameFile(t *testing.T) {
 	first := view(t, s).File("a/a.go")
 	writeAt(t, dir, "a/a.go", "package a\n", time.Now())
 	if view(t, s).File("a/a.go") != first {
-		t.Errorf("a file with the same text is another file: got %+v, want %+v", view(t, s).File("a/a.go"), first)
+		t.Error("a/a.go has the same text, but is another file")
 	}
 }
 
@@ -151,13 +151,13 @@ func TestPlannedFiles(t *testing.T) {
 		t.Errorf("the view before the plan has %d files in a, and b/b.go: %t; want 1 and true as before", len(before.Files("a")), before.File("b/b.go") != nil)
 	}
 	if before.With(planned).File("a/a.go") != after.File("a/a.go") {
-		t.Errorf("the same plan was parsed twice: got %+v, want %+v", before.With(planned).File("a/a.go"), after.File("a/a.go"))
+		t.Error("the same plan was parsed twice")
 	}
 	if again := after.With(map[string][]byte{"a/a.go": nil, "a/z.go": nil}); len(again.Files("a")) != 0 || slices.Contains(again.Dirs(), "a") {
 		t.Errorf("a folder without files has %d files, and the folders are %q; want none, and no a", len(again.Files("a")), again.Dirs())
 	}
 	if view(t, s).File("a/a.go") != before.File("a/a.go") {
-		t.Errorf("a planned file is in the view of the disk: got %+v, want %+v", view(t, s).File("a/a.go"), before.File("a/a.go"))
+		t.Error("the planned a/a.go is in the view of the disk")
 	}
 }
 
@@ -198,7 +198,7 @@ package i
 		t.Errorf("Dirs() = %q, want %q", dirs, []string{".", "deep/vendor"})
 	}
 	if files := view(t, s).Files("."); len(files) != 1 {
-		t.Errorf("the root: got %v, want 1", len(files))
+		t.Errorf("the root has %d files, want 1", len(files))
 	}
 }
 
@@ -249,7 +249,7 @@ package
 		t.Errorf(`without derived files: got %q, want "a.go l_linux.go tagged.go"`, list(p.Files))
 	}
 	if v.Package("nowhere", nil) != nil {
-		t.Errorf("a package out of nothing: got %+v, want nil", v.Package("nowhere", nil))
+		t.Errorf("a package that does not exist: got %+v, want nil", v.Package("nowhere", nil))
 	}
 	if p := v.Package("broken", nil); p == nil || p.Files[0].Err == nil {
 		t.Error("a file that does not parse: err = nil, want an error")

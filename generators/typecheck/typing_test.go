@@ -360,6 +360,6 @@ func TestPass(t *testing.T) {
 		t.Errorf("a declares %v with the errors %v; want A and no errors", names, wrong)
 	}
 	if pkg, _ := pass.Package("none"); pkg != nil {
-		t.Errorf("a package out of nothing: got %+v, want nil", pkg)
+		t.Errorf("a package that does not exist: got %+v, want nil", pkg)
 	}
 }

@@ -136,7 +136,7 @@ func TestOtherTools(t *testing.T) {
 		}
 	}
 	if got := client.CallTool("twice", create{"zero"}); !got.IsError || !strings.Contains(got.Text(), "already") {
-		t.Errorf("what is refused: got %+v, want \"already\" in it", got)
+		t.Errorf(`the refused command returns %+v, want an error with "already" in it`, got)
 	}
 }
 
@@ -151,17 +151,17 @@ func TestKey(t *testing.T) {
 	}
 	first, err := call("k1")
 	if err != nil || !strings.Contains(first, `"id1"`) {
-		t.Fatalf("the first: got %s, %v, want %q in it", first, err, `"id1"`)
+		t.Fatalf("the first: got %s, %v; want %q in it, and no error", first, err, `"id1"`)
 	}
 	if again, err := call("k1"); err != nil || again != first {
-		t.Errorf("the second: got %s, %v, want %v", again, err, first)
+		t.Errorf("the second: got %s, %v; want %s and no error", again, err, first)
 	}
 	if other, err := call("k2"); err != nil || !strings.Contains(other, "already") {
-		t.Errorf("another key: got %s, %v, want \"already\" in it", other, err)
+		t.Errorf(`another key: got %s, %v; want "already" in it, and no error`, other, err)
 	}
 	for _, key := range []any{7, nil, "", []string{"k1"}} {
 		if _, err := call(key); !errors.Is(err, jsonrpc.InvalidParams) || !strings.Contains(err.Error(), "_meta.idempotencyKey") {
-			t.Errorf("the key %v: got %v, want jsonrpc.InvalidParams, \"_meta.idempotencyKey\" in it", key, err)
+			t.Errorf("the key %v: got %v, want jsonrpc.InvalidParams with _meta.idempotencyKey in it", key, err)
 		}
 	}
 	if page := readLog(t, client, "app://log"); len(page.Events) != 1 {
@@ -225,7 +225,7 @@ func TestLog(t *testing.T) {
 	} {
 		err := client.Call("resources/read", map[string]any{"uri": uri}, nil)
 		if !errors.Is(err, jsonrpc.InvalidParams) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want jsonrpc.InvalidParams, %q in it", uri, err, want)
+			t.Errorf("%s: got %v, want jsonrpc.InvalidParams with %q in it", uri, err, want)
 		}
 	}
 }
@@ -342,7 +342,7 @@ func TestScopes(t *testing.T) {
 	s := newServer(t, appmcp.Options{RemoteResources: true})
 	all := &auth.Identity{Issuer: "i", Subject: "ann", Scopes: []string{"posts:write", "posts:read"}}
 	if status, text := as(t, s, all, "tools/call", "posts_create", `"name":"posts_create","arguments":{"title":"secret"}`); status != http.StatusOK || strings.Contains(text, "isError") {
-		t.Fatalf("a command: got %d %s, want status = %v, no \"isError\"", status, text, http.StatusOK)
+		t.Fatalf(`a command: got %d %s, want %d and no "isError"`, status, text, http.StatusOK)
 	}
 	for _, test := range []struct {
 		id     *auth.Identity
@@ -417,7 +417,7 @@ func TestNewerEvent(t *testing.T) {
 		t.Errorf("posts_list returns %s (error: %t), marked with %s, %v; want the first post, marked with %s", result.Text(), result.IsError, meta, err, want)
 	}
 	if text := client.ReadResource("app://features")[0].Text; !strings.Contains(text, `"stuck":"`+says) || !strings.Contains(text, `"stale":true`) {
-		t.Errorf("the features are %s, want %q in it, %q in it", text, `"stuck":"`+says, `"stale":true`)
+		t.Errorf("the features are %s, want %q and %q in it", text, `"stuck":"`+says, `"stale":true`)
 	}
 	if text := client.ReadResource("app://log")[0].Text; !strings.Contains(text, `"draft":true`) {
 		t.Errorf("the log is %s, want %q in it", text, `"draft":true`)

@@ -92,7 +92,7 @@ func TestErrorsForClients(t *testing.T) {
 				t.Errorf(`%s: got %s with the id %q, want %q in it, an id and no "secret"`, call[1], text, id, want)
 			}
 			if line := logged.String(); !strings.Contains(line, "request="+id+" ") || !strings.Contains(line, "secret") {
-				t.Errorf("%s: the log has %s, want %q in it, \"secret\" in it", call[1], line, "request="+id+" ")
+				t.Errorf(`%s: the log has %s, want %q and "secret" in it`, call[1], line, "request="+id+" ")
 			}
 		}
 	}

@@ -27,7 +27,7 @@ func TestAmendmentIsTried(t *testing.T) {
 				t.Errorf("got error %v, want exit code %v, \"with this amendment, event \" first, %q in it", err, terminal.ExitFailure, "to record the change anyway, add --force")
 			}
 			if strings.Contains(err.Error(), "NAME log") {
-				t.Errorf("the error does not name the program: %v, want no \"NAME log\"", err)
+				t.Errorf(`the error is %v, want the name of the program instead of NAME`, err)
 			}
 			if after := must(t, dir, "log"); after != before {
 				t.Errorf("the log is\n%s, want %v", after, before)
@@ -36,7 +36,7 @@ func TestAmendmentIsTried(t *testing.T) {
 				t.Errorf("by force it says\n%s, want \"weather replay\" in it", out)
 			}
 			if out := must(t, dir, "log", "--type", "app/amended"); out == "" {
-				t.Errorf(`--force recorded nothing: got %q, want not ""`, out)
+				t.Error("--force recorded no event of type app/amended")
 			}
 		})
 	}
@@ -63,7 +63,7 @@ func TestRestore(t *testing.T) {
 		}
 		_, err := run(t, dir, "log", "restore", seq, "--reason", "right")
 		if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "event "+seq+" has no amendment to undo") {
-			t.Errorf("once more: got %v, want exit code %v, %q in it", err, terminal.ExitFailure, "event "+seq+" has no amendment to undo")
+			t.Errorf("once more: got exit code %d, error %v; want %d, and %q in it", terminal.ExitCode(err), err, terminal.ExitFailure, "event "+seq+" has no amendment to undo")
 		}
 	}
 	wantLog(t, dir,
@@ -86,15 +86,15 @@ func TestRestoreIsTried(t *testing.T) {
 	add(t, dir, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})
 	must(t, dir, "log", "skip", "2", "--reason", "never used")
 	if _, err := run(t, dir, "log", "restore", "2", "--reason", "x"); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "posts/write") || !strings.Contains(err.Error(), "--force") {
-		t.Errorf("got error %v, want exit code %v, \"posts/write\" in it, \"--force\" in it", err, terminal.ExitFailure)
+		t.Errorf(`got exit code %d, error %v; want %d, and "posts/write" and "--force" in it`, terminal.ExitCode(err), err, terminal.ExitFailure)
 	}
 	if _, err := run(t, dir, "log", "restore", "1", "--reason", "x"); err == nil || !strings.Contains(err.Error(), "no amendment to undo") {
-		t.Errorf("of an event that was not amended: got %v, want \"no amendment to undo\" in it", err)
+		t.Errorf(`of an event that was not amended: got %v, want an error with "no amendment to undo" in it`, err)
 	}
 	must(t, dir, "replay")
 	must(t, dir, "log", "restore", "2", "--reason", "x", "--force")
 	if _, err := run(t, dir, "replay"); err == nil {
-		t.Error("by force it is not restored: got no error, want one")
+		t.Error("replay after a forced restore returned no error, want one")
 	}
 }
 

@@ -60,7 +60,7 @@ func TestUsage(t *testing.T) {
 		"workers retry posts/digest 1 --all":                 "or --all",
 	} {
 		if _, err := run(t, dir, strings.Fields(line)...); terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want exit code %v, %q in it", line, err, terminal.ExitUsage, want)
+			t.Errorf("%s: got exit code %d, error %v; want %d, and %q in it", line, terminal.ExitCode(err), err, terminal.ExitUsage, want)
 		}
 	}
 	for line, want := range map[string]string{
@@ -76,7 +76,7 @@ func TestUsage(t *testing.T) {
 		"backup " + filepath.Join(dir, "no", "file"): "does not exist; create it first",
 	} {
 		if _, err := run(t, dir, strings.Fields(line)...); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want exit code %v, %q in it", line, err, terminal.ExitFailure, want)
+			t.Errorf("%s: got exit code %d, error %v; want %d, and %q in it", line, terminal.ExitCode(err), err, terminal.ExitFailure, want)
 		}
 	}
 }
@@ -180,13 +180,13 @@ func TestAmend(t *testing.T) {
 				t.Fatalf(`replay: got %v; want event 2 and "weather log skip 2"`, err)
 			}
 			if out := must(t, dir, "log", "show", "2"); !strings.Contains(out, "posts/write") || strings.Contains(out, "amendment") {
-				t.Errorf("the event is shown as\n%s, want \"posts/write\" in it, no \"amendment\"", out)
+				t.Errorf("the event is shown as\n%s, want \"posts/write\" in it, and no \"amendment\"", out)
 			}
 			if out := must(t, dir, test.args...); !strings.Contains(out, "weather replay") {
 				t.Errorf("got output\n%s, want \"weather replay\" in it", out)
 			}
 			if out := must(t, dir, "log", "show", "2"); !strings.Contains(out, "posts/write") || !strings.Contains(out, `"amendment": {`) || !strings.Contains(out, test.args[len(test.args)-1]) {
-				t.Errorf("the event is shown as\n%s, want \"posts/write\" in it, %q in it, %q in it", out, `"amendment": {`, test.args[len(test.args)-1])
+				t.Errorf("the event is shown as\n%s, want %q, %q and %q in it", out, "posts/write", `"amendment": {`, test.args[len(test.args)-1])
 			}
 			if out := must(t, dir, "replay"); !strings.Contains(out, "4 events in ") {
 				t.Errorf("replay: got %s, want \"4 events in \" in it", out)
@@ -340,7 +340,7 @@ func TestTruncatedLog(t *testing.T) {
 	}
 	for _, line := range []string{"replay", "log", "workers"} {
 		if _, err := run(t, dir, line); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "the file is empty; restore a backup") {
-			t.Errorf("%s: got %v, want exit code %v, \"the file is empty; restore a backup\" in it", line, err, terminal.ExitFailure)
+			t.Errorf("%s: got exit code %d, error %v; want %d, and %q in it", line, terminal.ExitCode(err), err, terminal.ExitFailure, "the file is empty; restore a backup")
 		}
 	}
 	d := New("weather", posts())

@@ -60,7 +60,7 @@ func TestUnusableFolder(t *testing.T) {
 		d.dir = dir
 		_, err := d.Open(t.Context(), mcp.NewServer(mcp.Implementation{Name: "weather", Version: "1"}, mcp.Options{}), slog.New(slog.NewTextHandler(t.Output(), nil)))
 		if err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "--data DIR") || !strings.Contains(err.Error(), "WEATHER_DATA") {
-			t.Errorf("%s: got %v, want %q in it, \"--data DIR\" in it, \"WEATHER_DATA\" in it", dir, err, dir)
+			t.Errorf("%s: got %v, want an error that names the folder, --data DIR and WEATHER_DATA", dir, err)
 		}
 	}
 }
@@ -211,7 +211,7 @@ func TestURL(t *testing.T) {
 	for _, line := range []string{"log", "workers", "replay"} {
 		cmd := command(d, line)
 		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "petrock add postgres") || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s, want \"petrock add postgres\" in it, no \"secret\": %v", line, err)
+			t.Errorf(`%s: got %v, want an error with "petrock add postgres" in it, and no "secret"`, line, err)
 		}
 	}
 	store := app.NewMemory()
@@ -237,7 +237,7 @@ func TestURL(t *testing.T) {
 		t.Error(err)
 	}
 	if strings.Contains(logged.String(), "secret") || !strings.Contains(logged.String(), "db.example.com") {
-		t.Errorf("logged %s, want no \"secret\", \"db.example.com\" in it", &logged)
+		t.Errorf(`logged %s, want "db.example.com" in it, and no "secret"`, &logged)
 	}
 	if last, _ := store.Last(t.Context()); last != 1 || !slices.Equal(opened, []string{address + " weather false", address + " weather true"}) {
 		t.Errorf("%d events; opened %q, want 1", last, opened)
@@ -274,7 +274,7 @@ func TestUserData(t *testing.T) {
 		}
 	}
 	if _, err := userData("linux", getenv, func() (string, error) { return "", errors.New("no home") }); err == nil {
-		t.Error("without a home there is one: got no error, want one")
+		t.Error("without a home folder: got no error, want one")
 	}
 }
 

@@ -172,7 +172,7 @@ func must(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	out, err := run(t, dir, args...)
 	if err != nil {
-		t.Fatalf("%s, want no error: %v", strings.Join(args, " "), err)
+		t.Fatalf("%s: %v, want no error", strings.Join(args, " "), err)
 	}
 	return out
 }

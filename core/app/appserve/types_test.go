@@ -72,7 +72,7 @@ func TestTypesWithoutData(t *testing.T) {
 	dir := filepath.Join(parent, "data")
 	var got map[string]any
 	if err := json.Unmarshal([]byte(must(t, dir, "log", "types", "--json")), &got); err != nil || fmt.Sprint(got) != fmt.Sprintf("map[data:%s types:[]]", dir) {
-		t.Errorf("got %v, want no error: %v", got, err)
+		t.Errorf("got %v, %v; want the data %s, no types and no error", got, err, dir)
 	}
 	if out := must(t, dir, "log", "types"); out != "no events in "+dir+"\n" {
 		t.Errorf("got %s, want %v", out, "no events in "+dir+"\n")
@@ -118,7 +118,7 @@ func TestSkip(t *testing.T) {
 		var out strings.Builder
 		cmd.SetOut(&out)
 		if err := cmd.ExecuteContext(t.Context()); err != nil || strings.Contains(out.String(), "cannot be applied") {
-			t.Errorf("%s: got %s%v, want no \"cannot be applied\"", line, out.String(), err)
+			t.Errorf(`%s: got %s, %v; want no error, and no "cannot be applied"`, line, out.String(), err)
 		}
 	}
 }

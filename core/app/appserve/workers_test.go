@@ -45,7 +45,7 @@ func TestWorkers(t *testing.T) {
 		t.Errorf("the workers are %+v, want posts/digest at event 3, with three events aside", all)
 	}
 	if out := must(t, dir, "workers"); !strings.Contains(out, "digest service is down") || !strings.Contains(out, "weather workers retry posts/digest 1") {
-		t.Errorf("got output\n%s, want \"digest service is down\" in it, \"weather workers retry posts/digest 1\" in it", out)
+		t.Errorf("got output\n%s, want %q and %q in it", out, "digest service is down", "weather workers retry posts/digest 1")
 	}
 	for args, want := range map[string]string{"1": "event 1", "3 2": "events 3, 2", "--all": "events 1, 2, 3"} {
 		if out := must(t, dir, append([]string{"workers", "retry", "posts/digest"}, strings.Fields(args)...)...); !strings.HasPrefix(out, "posts/digest retries "+want+" as soon as ") {
@@ -54,7 +54,7 @@ func TestWorkers(t *testing.T) {
 	}
 	out, err := run(t, dir, "workers", "retry", "posts/digest", "7", "2")
 	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "has not set event 7 aside") || !strings.HasPrefix(out, "posts/digest retries event 2 as soon") {
-		t.Errorf("got output %s, error %v, want exit code %v, \"has not set event 7 aside\" in it, \"posts/digest retries event 2 as soon\" first", out, err, terminal.ExitFailure)
+		t.Errorf("got exit code %d, error %v, output %s; want %d, an error with %q in it, and output that starts with %q", terminal.ExitCode(err), err, out, terminal.ExitFailure, "has not set event 7 aside", "posts/digest retries event 2 as soon")
 	}
 	removed(t, dir)
 }
@@ -72,7 +72,7 @@ func removed(t *testing.T, dir string) {
 		return out.String(), err
 	}
 	if out, err := said("workers"); err != nil || !strings.Contains(out, "-  (not in this program: renamed or removed)\n") || strings.Contains(out, "workers retry") {
-		t.Errorf("got error %v, output\n%s, want %q in it, no \"workers retry\"", err, out, "-  (not in this program: renamed or removed)\n")
+		t.Errorf("got error %v, output\n%s; want no error, %q in it, and no \"workers retry\"", err, out, "- (not in this program: renamed or removed)\n")
 	}
 	if out, err := said("workers", "--json"); err != nil || !strings.Contains(out, `"unknown": true`) {
 		t.Errorf("got error %v, output\n%s, want %q in it", err, out, `"unknown": true`)
@@ -125,7 +125,7 @@ func TestResetWorker(t *testing.T) {
 	}
 	_, err = New("weather", posts()).app(t.Context(), store, app.Options{})
 	if err == nil || !strings.Contains(err.Error(), `field "sent" is unknown`) || !strings.HasSuffix(err.Error(), "weather workers reset posts/digest") {
-		t.Errorf("got error %v, want %q in it, \"weather workers reset posts/digest\" last", err, `field "sent" is unknown`)
+		t.Errorf("got error %v, want %q in it, and %q at its end", err, `field "sent" is unknown`, "weather workers reset posts/digest")
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func TestReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n, err := app.Query(app.With(t.Context(), reader), Count{}); err != nil || n != 2 {
-			t.Errorf("it has %d notes, %v, want 2", n, err)
+			t.Errorf("the reader has %d notes, %v; want 2 and no error", n, err)
 		}
 		if _, err := app.DoRaw(t.Context(), reader, Note{Name: "three"}); err == nil || !strings.Contains(err.Error(), "read-only: maintenance") {
 			t.Errorf("a command: %v, want \"read-only: maintenance\" in it", err)

@@ -212,7 +212,7 @@ func (r *pair) after(fault string, err error) {
 	r.Helper()
 	r.faults++
 	if err != nil {
-		r.Errorf("%s, want no error: %v", fault, err)
+		r.Errorf("%s: %v, want no error", fault, err)
 	}
 	r.must(r.one, fault)
 	r.must(r.two, fault)

@@ -134,7 +134,7 @@ func TestOpenWaits(t *testing.T) {
 	p.starting.Store(8) // a client tries twice, with and without TLS
 	open(t, p.address)
 	if n := p.starting.Load(); n >= 0 {
-		t.Errorf("the database has refused too few connections: %d are left, want n below 0", n+1)
+		t.Errorf("the database has refused too few connections: it would refuse %d more", n+1)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestBigWrite(t *testing.T) {
 		}
 		waitFor(t, "notifications", s.listening.Load)
 		if err := storetest.Check(s, 1); err != nil {
-			t.Errorf("%s, want no error: %v", name, err)
+			t.Errorf("%s: %v, want no error", name, err)
 		}
 	}
 	if err := write(lose(&p.losesAnswer)); err != nil {
@@ -282,7 +282,7 @@ func (o *outcomes) check(t testing.TB, s *Store) {
 			t.Errorf("%s is in the log twice: %d and %d, want 0", r.ID, seqs[r.ID], r.Seq)
 		}
 		if seqs[r.ID] = r.Seq; o.failed[r.ID] {
-			t.Errorf("%s failed, and is in the log, want it only in one of them", r.ID)
+			t.Errorf("%s failed, but is in the log", r.ID)
 		}
 	}
 	for id, seq := range o.answered {
@@ -354,7 +354,7 @@ func TestCut(t *testing.T) {
 	group.Wait()
 	all.check(t, open(t, address))
 	if len(all.unknown) > 0 {
-		t.Errorf("%d outcomes are not known, although the database was available, want at most 0", len(all.unknown))
+		t.Errorf("%d outcomes are not known, although the database was available, want none", len(all.unknown))
 	}
 }
 
@@ -396,7 +396,7 @@ func TestRestart(t *testing.T) {
 		all.check(t, s)
 	}
 	if len(all.failed)+len(all.unknown) > 0 {
-		t.Errorf("%d writes failed although the database came back, want at most 0", len(all.failed)+len(all.unknown))
+		t.Errorf("%d writes failed although the database came back, want none", len(all.failed)+len(all.unknown))
 	}
 }
 
@@ -413,7 +413,7 @@ func TestUnavailable(t *testing.T) {
 	p.cut(nil)
 	waitFor(t, "the store notices the outage", func() bool { return !s.listening.Load() })
 	if _, err := more(s, 1); err == nil || !strings.Contains(err.Error(), "timeout after 300ms") || !strings.Contains(err.Error(), "failed to connect") || errors.Is(err, app.ErrOutcomeUnknown) {
-		t.Errorf("write: %v, want \"timeout after 300ms\" in it, \"failed to connect\" in it", err)
+		t.Errorf(`write: %v, want an error with "timeout after 300ms" and "failed to connect" in it, whose outcome is known`, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), s.timeout)
 	defer cancel()

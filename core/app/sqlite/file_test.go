@@ -117,7 +117,7 @@ func TestModes(t *testing.T) {
 	filepath.WalkDir(dir, func(path string, entry fs.DirEntry, _ error) error {
 		info, err := entry.Info()
 		if err != nil || info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s: %v, %v, want info.Mode().Perm()&0o077 = 0", path, info.Mode(), err)
+			t.Errorf("%s: mode %v, %v; want no access for others, and no error", path, info.Mode(), err)
 		}
 		return nil
 	})
@@ -454,7 +454,7 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("the documents are %q, %v; want amended and amendment/0000000000000000002", names, err)
 		}
 		if am, err := app.NewAdmin(s, app.Options{}).FindAmendment(t.Context(), 2); err != nil || am == nil || !am.Skip {
-			t.Errorf("the amendment is %+v, want a value: %v", am, err)
+			t.Errorf("the amendment is %+v, %v; want one that skips, and no error", am, err)
 		}
 	}
 }

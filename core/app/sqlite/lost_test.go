@@ -64,7 +64,7 @@ func TestLostEvents(t *testing.T) {
 			if test.left < 5 {
 				_, err := Open(t.Context(), path)
 				if err == nil || !strings.Contains(err.Error(), "but event 5 was committed") || !strings.Contains(err.Error(), "remove log.db.lock") {
-					t.Fatalf("got error %v, want \"but event 5 was committed\" in it, \"remove log.db.lock\" in it", err)
+					t.Fatalf(`got error %v, want "but event 5 was committed" and "remove log.db.lock" in it`, err)
 				}
 				if test.left <= 0 {
 					if _, err := os.Stat(path + "-wal"); err != nil {

@@ -39,6 +39,6 @@ func TestLink(t *testing.T) {
 	}
 	defer other.Close()
 	if _, err := os.Lstat(link + ".turn"); err == nil {
-		t.Error("the link has its own lock files: got no error, want one")
+		t.Errorf("the link has its own lock file %s.turn", link)
 	}
 }

@@ -148,7 +148,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	for _, c := range both {
 		if line, err := c.out.ReadString('\n'); line != "ready\n" {
-			t.Fatalf(`line = %q, want "ready\n" (err: %v)`, line, err)
+			t.Fatalf(`the child prints %q, %v; want "ready\n"`, line, err)
 		}
 	}
 	for _, c := range both {
@@ -252,7 +252,7 @@ func TestHeld(t *testing.T) {
 	cmd, _, out := start(t, "hold", path)
 	defer cmd.Process.Kill()
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "in\n" {
-		t.Fatalf(`line = %q, want "in\n" (err: %v)`, line, err)
+		t.Fatalf(`the child prints %q, %v; want "in\n"`, line, err)
 	}
 	s = open(t, path)
 	if err := storetest.Check(s, 3); err != nil {
@@ -288,7 +288,7 @@ func TestHeld(t *testing.T) {
 	for range 2 {
 		err := <-queued
 		if want := fmt.Sprintf("process %d (", cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "stop it") {
-			t.Errorf("a patient call ends with %v, want %q in it, \"stop it\" in it", err, want)
+			t.Errorf(`a patient call ends with %v, want an error with %q and "stop it" in it`, err, want)
 		}
 		t.Log(err)
 	}
@@ -334,7 +334,7 @@ func TestKill(t *testing.T) {
 			}
 		}
 		if cmd.Wait(); i <= doomed {
-			t.Fatalf("the process ended early: got %v, want more than %v", i, doomed)
+			t.Fatalf("the process ended after %d events, want more than %d", i, doomed)
 		}
 		s := open(t, path)
 		last, err := s.Last(t.Context())
@@ -346,7 +346,7 @@ func TestKill(t *testing.T) {
 		}
 		noted, err := s.Get(t.Context(), "last")
 		if n, _ := strconv.ParseInt(string(noted), 10, 64); err != nil || n > last || last-n > 71 {
-			t.Fatalf("noted is %q, the log has %d; %v, want n at most %v, last-n at most 71", noted, last, err, last)
+			t.Fatalf("the noted event is %q, %v, and the last %d; want no error, and the noted one at most 71 before the last", noted, err, last)
 		}
 		if told, err = more(s, 1); err != nil {
 			t.Fatal(err)

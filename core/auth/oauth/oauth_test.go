@@ -49,7 +49,7 @@ func TestFlags(t *testing.T) {
 			t.Fatalf("serve has no --%s", name)
 		}
 		if variable := "MY_NOTES_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")); !strings.HasSuffix(f.Usage, "(default $"+variable+")") {
-			t.Errorf("--%s does not name: got %q, want the suffix %q (variable: %q)", name, f.Usage, "(default $"+variable+")", variable)
+			t.Errorf("the usage of --%s is %q, want the suffix %q", name, f.Usage, "(default $"+variable+")")
 		}
 	}
 	if len(o.Commands()) > 0 {
@@ -201,7 +201,7 @@ func checkPages(t *testing.T, gate auth.Gate, pages map[string]http.Handler, iss
 		answer := httptest.NewRecorder()
 		pages[path].ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
 		if text := answer.Body.String(); !strings.Contains(text, `"resource":"`+resource+`"`) || !strings.Contains(text, issuer) {
-			t.Errorf("%s returned %s; want text containing `\"resource\":\"`+resource+`\"` and text containing %q", path, text, issuer)
+			t.Errorf("%s returned %s; want the resource %q and %q in it", path, text, resource, issuer)
 		}
 	}
 }

@@ -146,7 +146,7 @@ func TestRedirects(t *testing.T) {
 		g := w.gate(t, func(o *Options) { o.Issuers, o.JWKS, o.Client = []string{here.URL}, here.URL+path, nil })
 		err := g.Prefetch(t.Context())
 		if (err == nil) != (say == "") || err != nil && !strings.Contains(err.Error(), say) {
-			t.Errorf("%s: got %v", path, err)
+			t.Errorf("%s: got %v, want an error that contains %q, or none if that is empty", path, err, say)
 		}
 		if id, err := g.Authenticate(request(s.sign(t, nil, claimSet(map[string]any{"iss": here.URL})))); (err == nil && id != nil) != (say == "") {
 			t.Errorf("%s: Authenticate() = %+v, %v; want it accepted: %t", path, id, err, say == "")

@@ -273,10 +273,10 @@ func TestCredentials(t *testing.T) {
 	refusedAs(t, id, err, "invalid_token", "longer")
 	id, err = g.Authenticate(request(good + "," + good))
 	if id != nil {
-		t.Errorf("a list is taken: %v: got %+v, want nil", err, id)
+		t.Errorf("Authenticate() of a list = %+v, %v; want no identity", id, err)
 	}
 	if n := w.times(jwksURL); n != 1 {
-		t.Errorf("the keys were fetched: got %v, want 1", n)
+		t.Errorf("the keys were fetched %d times, want 1", n)
 	}
 }
 
@@ -354,7 +354,7 @@ func TestTogether(t *testing.T) {
 	}
 	all.Wait()
 	if n := w.times(jwksURL); n > 2 {
-		t.Errorf("the keys were fetched: got %v, want at most 2", n)
+		t.Errorf("the keys were fetched %d times, want at most 2", n)
 	}
 }
 
@@ -376,7 +376,7 @@ func FuzzEnter(f *testing.F) {
 		r := &http.Request{Method: http.MethodPost, URL: httptest.NewRequest(http.MethodPost, "/mcp", nil).URL, Header: http.Header{"Authorization": {header}}}
 		r.URL.RawQuery = query
 		if id, err := g.Authenticate(r); id != nil {
-			t.Errorf("%q comes in as: got %+v, want nil (err: %v)", header, id, err)
+			t.Errorf("%q: Authenticate() = %+v, %v; want no identity", header, id, err)
 		}
 	})
 }

@@ -82,7 +82,7 @@ func TestChallenge(t *testing.T) {
 	}
 	for name := range plain.issuers {
 		if got := plain.Credentials(); !strings.Contains(got, name) {
-			t.Errorf("it wants %s, and does not name %s", got, name)
+			t.Errorf("Credentials() = %q, want it to name %s", got, name)
 		}
 	}
 }

@@ -19,6 +19,6 @@ func TestReadBodyTrustsNoContentLength(t *testing.T) {
 		t.Errorf("the body is %q, %v; want {} and no error", body, err)
 	}
 	if n := after.TotalAlloc - before.TotalAlloc; n > 16<<20 {
-		t.Errorf("reading allocates: got %v, want at most %v", n, 16<<20)
+		t.Errorf("reading allocates %d bytes, want at most %d", n, 16<<20)
 	}
 }

@@ -58,7 +58,7 @@ func TestEventsKeepTheirPlace(t *testing.T) {
 	}
 	_, e, _ = readAll(strings.NewReader("retry: soon\nretry: -1\nretry: 99999999999999\n\n"), 1<<20)
 	if e.retry != 0 {
-		t.Errorf("it waits: got %v, want 0", e.retry)
+		t.Errorf("the event has the retry time %v, want 0", e.retry)
 	}
 }
 

@@ -95,13 +95,13 @@ func TestHTTPClientLosesSession(t *testing.T) {
 		}
 		all.Wait()
 		if last.Load() == first {
-			t.Errorf("the session is %v as before, want not %q", last.Load(), first)
+			t.Errorf("the session is still %q, want a new one", first)
 		}
 		server.RemoveTool("add")
 		select {
 		case <-told:
 		case <-time.After(5 * time.Second):
-			t.Error("it is told nothing in the new session")
+			t.Error("the client is told nothing in the new session")
 		}
 	}
 }
@@ -247,7 +247,7 @@ func TestHTTPClientRedirects(t *testing.T) {
 		return true
 	})
 	if _, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: elsewhere}, client.Options{}); err == nil || !strings.Contains(err.Error(), "redirect to "+url) {
-		t.Errorf(`to another server: %v; want err containing "redirect to "+url`, err)
+		t.Errorf("to another server: %v; want an error containing %q", err, "redirect to "+url)
 	}
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		reached := false
@@ -383,7 +383,7 @@ func TestHTTPClientOfTwoAddresses(t *testing.T) {
 		c := dial(t, clienthttp.Server{URL: sseServer(t, newServer(t)), SSE: first}, o)
 		expectSum(t, c)
 		if c.Revision() != mcp.LatestHandshake {
-			t.Errorf("it speaks: got %q, want %q", c.Revision(), mcp.LatestHandshake)
+			t.Errorf("Revision() = %q, want %q", c.Revision(), mcp.LatestHandshake)
 		}
 		if result, err := c.CallTool(t.Context(), "ask.model", nil); err != nil || !strings.HasPrefix(result.Text(), "hm") {
 			t.Errorf(`ask.model gives %+v, %v; want no error and Text starting with "hm"`, result, err)
@@ -401,7 +401,7 @@ func TestHTTPClientOfTwoAddresses(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err := c.CallTool(t.Context(), "add", nil); err == nil {
-			t.Error("it still calls: got no error, want one")
+			t.Error("a call after Close returned no error, want one")
 		}
 	}
 }

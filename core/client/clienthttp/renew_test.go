@@ -40,7 +40,7 @@ func TestHTTPClientResumesSlowly(t *testing.T) {
 	}
 	// Requests may be delayed on their way, so that a single wait can look shorter.
 	if total := waits[0] + waits[1] + waits[2]; total < 250*time.Millisecond {
-		t.Errorf("it retries after %v: waits[0] + waits[1] + waits[2] = %v, want at least %v", waits, total, 250*time.Millisecond)
+		t.Errorf("the client retries after %v, %v in all; want at least %v", waits, total, 250*time.Millisecond)
 	}
 }
 
@@ -83,10 +83,10 @@ func TestHTTPClientRenewsInTime(t *testing.T) {
 			select {
 			case err := <-first:
 				if err == nil {
-					t.Error("it is answered: got no error, want one")
+					t.Error("the first call returned no error, want one")
 				}
 			case <-time.After(20 * time.Second):
-				t.Error("it still waits")
+				t.Error("the first call still waits")
 			}
 		})
 	}
@@ -149,7 +149,7 @@ func TestHTTPClientListensOn(t *testing.T) {
 					told = true
 				case <-time.After(20 * time.Millisecond):
 				case <-late:
-					t.Fatal("it is told nothing")
+					t.Fatal("the client is told nothing")
 				}
 			}
 		})
@@ -174,7 +174,7 @@ func TestHTTPClientLeavesSession(t *testing.T) {
 		return false
 	})
 	if _, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: url}, client.Options{Revision: mcp.LatestHandshake}); err == nil {
-		t.Error("it begins: got no error, want one")
+		t.Error("Dial to a busy server returned no error, want one")
 	}
 	if begun.Load() != 1 || ended.Load() != 1 {
 		t.Errorf("%d sessions have begun, and %d ended; want 1 and 1", begun.Load(), ended.Load())
@@ -196,7 +196,7 @@ func TestHTTPClientGivesUpAndEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := c.CallTool(ctx, "waits", nil); err == nil {
-		t.Error("it is answered: got no error, want one")
+		t.Error("a call with a short deadline returned no error, want one")
 	}
 	c.Close()
 	select {
@@ -239,9 +239,9 @@ func TestHTTPClientLeavesHungServer(t *testing.T) {
 	select {
 	case err := <-ended:
 		if err == nil {
-			t.Error("it is answered: got no error, want one")
+			t.Error("a call in progress returned no error after Close, want one")
 		}
 	case <-time.After(time.Second):
-		t.Error("it still waits")
+		t.Error("a call in progress still waits after Close")
 	}
 }

@@ -51,10 +51,10 @@ func TestSSEOpens(t *testing.T) {
 	select {
 	case host := <-posted:
 		if host != "LOCALHOST:80" {
-			t.Errorf(`it posts: got %q, want "LOCALHOST:80"`, host)
+			t.Errorf(`the client posts to the host %q, want "LOCALHOST:80"`, host)
 		}
 	default:
-		t.Error("it posts nothing")
+		t.Error("the client posts nothing")
 	}
 
 	silent := carrierFunc(func(r *http.Request) (*http.Response, error) {

@@ -40,7 +40,7 @@ func BenchmarkValidateProblem(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if s.Validate(data) == nil {
-			b.Fatal("valid: got no error, want one")
+			b.Fatal("Validate() of a wrong value returned no error, want one")
 		}
 	}
 }

@@ -40,7 +40,7 @@ func FuzzValidate(f *testing.F) {
 		}
 		err := checkInvariants(t, plain, data)
 		if strictjson.Check(data) == nil && fitsPlain(data) != (err == nil) {
-			t.Errorf("%q: got %v, the model returned %v", data, err, fitsPlain(data))
+			t.Errorf("%q: got %v; the model accepts it: %t", data, err, fitsPlain(data))
 		}
 	})
 }

@@ -106,7 +106,7 @@ func TestDecimalAgainstRat(t *testing.T) {
 			t.Fatalf("%s and %s have equal forms: %v, want %v", x, y, got, want)
 		}
 		if a.IsWhole() != p.IsInt() {
-			t.Fatalf("%s is whole: got %v, want %v", x, a.IsWhole(), p.IsInt())
+			t.Fatalf("IsWhole() of %s = %v, want %v", x, a.IsWhole(), p.IsInt())
 		}
 		if b.Sign > 0 {
 			if got, want := isMultiple(a, b), new(big.Rat).Quo(p, q).IsInt(); got != want {

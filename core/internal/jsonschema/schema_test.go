@@ -87,7 +87,7 @@ func TestInputThatIsNotJSON(t *testing.T) {
 	} {
 		want := strictjson.Check([]byte(text))
 		if want == nil {
-			t.Fatalf("%q is good: got no error, want one", text)
+			t.Fatalf("%q is valid JSON, want it invalid", text)
 		}
 		run(t, []check{{text, `true`, text, "parse JSON: " + want.Error()}})
 		if _, err := Compile([]byte(text)); !errors.As(err, new(*strictjson.Error)) || err.Error() != "parse schema: "+want.Error() {
@@ -118,7 +118,7 @@ func TestSchemaIsSharedByGoroutines(t *testing.T) {
 					t.Error(err)
 				}
 				if s.Validate([]byte(`{"email":1}`)) == nil {
-					t.Error("a number passed for an email: got no error, want one")
+					t.Error("a number passed for an email")
 				}
 			}
 		})

@@ -39,7 +39,7 @@ func TestForm(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(e.Action) != test.action || string(e.Content) != test.content || !strings.Contains(out.String(), test.says) || strings.Contains(out.String(), "\x1b") {
-			t.Errorf("%q: %s %s, output\n%s; want Action %q, Content %q, out containing %q and out without \"\\x1b\"", test.in, e.Action, e.Content, out, test.action, test.content, test.says)
+			t.Errorf("%q: %s %s, output\n%s; want the action %q, the content %q, and output with %q and without \"\\x1b\"", test.in, e.Action, e.Content, out, test.action, test.content, test.says)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestVisit(t *testing.T) {
 		a, out := asking(in)
 		e := &mcp.URLElicitation{Message: "Sign in", URL: "https://example.com/x"}
 		if err := a.visit(t.Context(), e); err != nil || e.Action != want || !strings.Contains(out.String(), "https://example.com/x") {
-			t.Errorf(`%q: %s, %v, %s; want no error, Action %q and out containing "https://example.com/x"`, in, e.Action, err, out, want)
+			t.Errorf(`%q: %s, %v, output %s; want the action %q, no error and https://example.com/x in the output`, in, e.Action, err, out, want)
 		}
 	}
 	silent, _ := io.Pipe()

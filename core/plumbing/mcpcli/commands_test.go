@@ -246,7 +246,7 @@ func TestLists(t *testing.T) {
 		"prompt greet who=x": "user:\nHello x\n",
 	} {
 		if got := do(t, t.TempDir(), "", append(strings.Fields(args), "--text")...); got.status != 0 || !strings.HasPrefix(got.out, want) {
-			t.Errorf("%s: %+v; want status 0 and out starting with %q", args, got, want)
+			t.Errorf("%s: got %+v; want status 0 and output starting with %q", args, got, want)
 		}
 	}
 }
@@ -290,7 +290,7 @@ func TestNoServer(t *testing.T) {
 		t.Errorf(`got %+v; want status 1 and err containing "no database"`, got)
 	}
 	if got := doWith(t.Context(), t, target, t.TempDir(), "", "__complete", "call", ""); got.status != 0 || strings.Contains(got.out, "echo") {
-		t.Errorf(`got %+v; want status 0 and out without "echo"`, got)
+		t.Errorf(`got %+v; want status 0 and output without "echo"`, got)
 	}
 }
 

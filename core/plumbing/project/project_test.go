@@ -139,7 +139,7 @@ func TestLookupSetting(t *testing.T) {
 			got = err.Error()
 		}
 		if !strings.HasPrefix(got, test.want) {
-			t.Errorf("got %q, want the prefix %q (test: %+v)", got, test.want, test)
+			t.Errorf("%+v: got %q, want the prefix %q", test, got, test.want)
 		}
 	}
 }

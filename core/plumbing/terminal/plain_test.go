@@ -40,7 +40,7 @@ func TestPrintJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text := strings.TrimSuffix(out.String(), "\n"); terminal.Plain(text) != text {
-			t.Errorf("a terminal gets: got %q, want %q", terminal.Plain(text), text)
+			t.Errorf("a terminal gets %q, want it as Plain writes it: %q", text, terminal.Plain(text))
 		}
 		var got, want any
 		exact, err := json.Marshal(value)

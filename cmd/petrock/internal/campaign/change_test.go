@@ -63,7 +63,7 @@ func TestChange(t *testing.T) {
 		mustCall[engine.Result](w, client, "undo", object{"operation": operations[len(operations)-1-i]})
 	}
 	if changed := before.differences(w.source()); changed != "" {
-		t.Errorf(`after undoing the changes: got %q, want ""`, changed)
+		t.Errorf("after undoing the changes the source differs:\n%s", changed)
 	}
 	for range operations {
 		mustCall[engine.Result](w, client, "redo", object{})
@@ -85,7 +85,7 @@ func TestChange(t *testing.T) {
 		mustCall[engine.Result](w, client, "redo", object{})
 	}
 	if changed := after.differences(w.source()); changed != "" {
-		t.Errorf(`after the refused undo: got %q, want ""`, changed)
+		t.Errorf("the refused undo has changed the source:\n%s", changed)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestChangeIsRefused(t *testing.T) {
 	} {
 		said := client.CallTool("change", test.change)
 		if !said.IsError || !strings.Contains(said.Text(), test.want) {
-			t.Errorf("%v: got %s, want %q", test.change, said.Text(), test.want)
+			t.Errorf("%v: got %s (error: %t), want an error with %q in it", test.change, said.Text(), said.IsError, test.want)
 		}
 	}
 	w.unchanged(before, "after refused changes")

@@ -43,7 +43,7 @@ func TestDestroyLeavesNoFailingTests(t *testing.T) {
 	w.links(e)
 	w.goCommand("test", "-vet=all", "./features/...")
 	if test := w.read("features/links/star_test.go"); !strings.Contains(test, `links.Create{URL: "a", Kind: "page"}`) {
-		t.Errorf(`the test of star calls create without a Go value: got %q, want it to contain "links.Create{URL: \"a\", Kind: \"page\"}"`, test)
+		t.Errorf(`the test of star is %q, want it to contain "links.Create{URL: \"a\", Kind: \"page\"}"`, test)
 	}
 	before := w.tree()
 	for _, test := range []struct {

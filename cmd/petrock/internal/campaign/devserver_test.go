@@ -77,7 +77,7 @@ func TestDevServerFinishesTool(t *testing.T) {
 		t.Errorf("got %+v; want one component, and a trial that passed loud and example 2", made)
 	}
 	if text := w.read("tools/shout.go"); !strings.Contains(text, "import (\n\t\"context\"\n\t\"errors\"\n\t\"strings\"\n)") {
-		t.Errorf(`wrong imports: got %q, want it to contain "import (\n\t\"context\"\n\t\"errors\"\n\t\"strings\"\n)"`, text)
+		t.Errorf(`tools/shout.go is %q, want it to contain "import (\n\t\"context\"\n\t\"errors\"\n\t\"strings\"\n)"`, text)
 	}
 	if said := client.CallTool("call", object{"name": "shout", "arguments": object{"text": "hey"}}); said.IsError || said.Text() != `{"result":"HEY"}` {
 		t.Errorf(`shout returned %s; want IsError false and Text "{\"result\":\"HEY\"}"`, said.Text())
@@ -140,10 +140,10 @@ func TestDevServerSurvivesBodies(t *testing.T) {
 		})
 	}
 	if how := outsideBefore.differences(w.outside()); how != "" {
-		t.Errorf(`a file outside the project has changed: got %q, want ""`, how)
+		t.Errorf("files outside the project differ:\n%s", how)
 	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
-		t.Errorf("the temporary folder contains %v, %v; want no error and no left", left, err)
+		t.Errorf("the temporary folder contains %v, %v; want it empty", left, err)
 	}
 	// A body may print, and may write to its working directory.
 	made := mustCall[engine.Result](w, client, "generate_tool", object{"description": "Does its work.", "name": "loud", "fields": []string{"text"},
@@ -209,7 +209,7 @@ func TestDevServerIsCheap(t *testing.T) {
 		}
 	}
 	if total > 16<<10 {
-		t.Errorf("all results: got %v, want at most %v", total, 16<<10)
+		t.Errorf("all results have %d bytes, want at most %d", total, 16<<10)
 	}
 }
 
@@ -298,7 +298,7 @@ func TestDevServerPlans(t *testing.T) {
 	applied := mustCall[engine.Result](w, client, "apply", object{"plan": plan.Plan})
 	plan.Plan, plan.DryRun, plan.Operation, plan.Next = "", false, applied.Operation, applied.Next
 	if !reflect.DeepEqual(plan, applied) {
-		t.Errorf("apply differs from the plan: got %+v, want %+v", plan, applied)
+		t.Errorf("applied %+v, want %+v as planned", applied, plan)
 	}
 	for id, says := range map[string]string{again.Plan: "does not exist", "xyz": "is not a plan id", "../../../etc/pass": "is not a plan id"} {
 		if said := client.CallTool("apply", object{"plan": id}); !said.IsError || !strings.Contains(said.Text(), says) {
@@ -335,11 +335,11 @@ func TestDevServerCanBeCancelled(t *testing.T) {
 	}
 	cancel()
 	if err := <-done; err == nil {
-		t.Error("a cancelled call succeeds: <-done = nil, want an error")
+		t.Error("a cancelled call returned no error, want one")
 	}
 	made := mustCall[engine.Result](w, client, "plan", object{"kind": "tool", "description": "Does its work.", "name": "other"})
 	if len(made.Files) == 0 {
-		t.Errorf("afterwards: made.Files is empty (made: %+v)", made)
+		t.Errorf("after the cancelled call generate_tool made %+v, want files", made)
 	}
 	w.unchanged(before, "after cancelling, having seen "+strings.Join(steps, ", ")+",")
 }
@@ -402,7 +402,7 @@ func TestDevServerBuildsInside(t *testing.T) {
 		t.Errorf(`build returned %s; want IsError true and Text containing ".petrock/bin"`, said.Text())
 	}
 	if how := outside.differences(w.outside()); how != "" {
-		t.Errorf(`outside the project: got %q, want ""`, how)
+		t.Errorf("files outside the project differ:\n%s", how)
 	}
 }
 
@@ -424,7 +424,7 @@ func TestDevServerWithoutExec(t *testing.T) {
 		t.Errorf("got %+v; want Trial.Ran false", made.Trial)
 	}
 	if _, err := os.Stat(marker); err == nil {
-		t.Error("the body was run: got no error, want one")
+		t.Errorf("the body was run: it has created %s", marker)
 	}
 	if said := client.CallTool("generate_tool", object{"description": "Does its work.", "name": "bad", "body": "return 1"}); !said.IsError {
 		t.Errorf("code that does not compile is accepted: %s, want an error", said.Text())

@@ -55,16 +55,16 @@ func FuzzGenerate(f *testing.F) {
 		}
 		result, err := e.Generate(t.Context(), kind, in.json(), engine.Options{DryRun: true})
 		if how := before.differences(w.touched()); how != "" {
-			t.Fatalf(`a dry run has changed something: got %q, want ""`, how)
+			t.Fatalf("a dry run has changed the project:\n%s", how)
 		}
 		if _, err := os.Lstat(w.path(".petrock/pending.json")); err == nil {
-			t.Fatal("a dry run has begun an operation: got no error, want one")
+			t.Fatal("a dry run has begun an operation: .petrock/pending.json exists")
 		}
 		if err != nil {
 			w.clear(err)
 			for _, bad := range []string{"cannot derive from", "deriving from", "writing Go", "write Go", "would not compile"} {
 				if strings.Contains(err.Error(), bad) {
-					t.Errorf("%s %s passes the generator and fails later: got %v, want it without %q", kind, in.json(), err, bad)
+					t.Errorf("%s %s passes the generator and fails later: %v; want an error without %q", kind, in.json(), err, bad)
 				}
 			}
 			return

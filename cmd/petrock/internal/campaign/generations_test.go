@@ -143,7 +143,7 @@ func TestSameAgain(t *testing.T) {
 	}
 	for _, other := range trees[1:] {
 		if how := trees[0].differences(other); how != "" {
-			t.Errorf(`the second result differs: got %q, want ""`, how)
+			t.Errorf("the second result differs from the first:\n%s", how)
 		}
 	}
 }

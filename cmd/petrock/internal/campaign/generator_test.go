@@ -160,7 +160,7 @@ func TestGeneratorDrafts(t *testing.T) {
 			}
 			w.unchanged(before, "in the end")
 			if how := outside.differences(w.outside()); how != "" {
-				t.Errorf(`outside the project: got %q, want ""`, how)
+				t.Errorf("files outside the project differ:\n%s", how)
 			}
 		})
 	}

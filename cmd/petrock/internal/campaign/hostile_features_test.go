@@ -182,7 +182,7 @@ func TestHostileBodies(t *testing.T) {
 		test.Name = "posts/bad"
 		result, err := e.Generate(t.Context(), test.kind, test.json(), engine.Options{})
 		if err == nil {
-			t.Errorf("%s %s is not refused: got no error, want one", test.kind, test.json())
+			t.Errorf("%s %s is not refused", test.kind, test.json())
 			w.undo(e, result.Operation)
 			continue
 		}
@@ -193,6 +193,6 @@ func TestHostileBodies(t *testing.T) {
 		w.unchanged(before, "after "+string(test.json()))
 	}
 	if how := outside.differences(w.outside()); how != "" {
-		t.Errorf(`outside the project: got %q, want ""`, how)
+		t.Errorf("files outside the project differ:\n%s", how)
 	}
 }

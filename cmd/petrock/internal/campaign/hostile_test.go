@@ -173,12 +173,12 @@ func (w *world) takes(all []hostile) *engine.Engine {
 		}
 		w.clear(err)
 		if how := now.differences(w.touched()); how != "" {
-			t.Fatalf(`%s: after the refusal, the project is not what: got %q, want ""`, shown, how)
+			t.Fatalf("%s: the refused command has changed the project, want it unchanged:\n%s", shown, how)
 		}
 	}
 	t.Logf("%d of %d inputs were generated", made, len(all))
 	if how := outside.differences(w.outside()); how != "" {
-		t.Errorf(`outside the project: got %q, want ""`, how)
+		t.Errorf("files outside the project differ:\n%s", how)
 	}
 	after := w.tree()
 	for _, dir := range []string{"resources", "prompts", "features"} {
@@ -189,7 +189,7 @@ func (w *world) takes(all []hostile) *engine.Engine {
 		delete(after, file)
 	}
 	if how := start.differences(after); how != "" {
-		t.Errorf(`elsewhere in the project: got %q, want ""`, how)
+		t.Errorf("other files of the project differ:\n%s", how)
 	}
 	return e
 }
@@ -317,11 +317,11 @@ func TestHostileFiles(t *testing.T) {
 			}
 			out, errOut, status := w.run(args...)
 			if how := outside.differences(w.outside()); how != "" {
-				t.Errorf(`outside the project: got %q, want ""`, how)
+				t.Errorf("files outside the project differ:\n%s", how)
 			}
 			if test.refused == "" {
 				if status != 0 {
-					t.Fatalf("it is refused: %s: got %v, want 0", errOut, status)
+					t.Fatalf("exit code %d, want 0: %s", status, errOut)
 				}
 				w.soundQuickly(w.engine())
 				return
@@ -331,7 +331,7 @@ func TestHostileFiles(t *testing.T) {
 			}
 			t.Log(errOut)
 			if line, _, _ := strings.Cut(strings.TrimPrefix(errOut, "petrock: "), "\n"); strings.Count(errOut, line) > 1 {
-				t.Errorf("duplicate line: got %v, want at most 1 (line: %q)", strings.Count(errOut, line), line)
+				t.Errorf("standard error has the line %q %d times, want once:\n%s", line, strings.Count(errOut, line), errOut)
 			}
 			w.unchanged(before, "after the refusal,")
 		})

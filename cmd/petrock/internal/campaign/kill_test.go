@@ -34,7 +34,7 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 		t.Helper()
 		begin := time.Now()
 		if out, errOut, status := w.run(args...); status != 0 {
-			t.Fatalf("%s: exit code: got %v, want 0 (out: %q) (errOut: %q)", strings.Join(args, " "), status, out, errOut)
+			t.Fatalf("%s: exit code %d, want 0: %s%s", strings.Join(args, " "), status, out, errOut)
 		}
 		took[args[0]] = time.Since(begin)
 	}
@@ -83,7 +83,7 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 		next := one(m, []string{"history"}, []string{"history", "--json"}, []string{"generate", "tool", "other", "--dry-run"}, []string{"sync"}, []string{"generate", "prompt", "other"})
 		out, errOut, status := w.run(next...)
 		if status != 0 {
-			t.Fatalf("after killing %s, %s: exit code: got %v, want 0 (out: %q) (errOut: %q)", args, next, status, out, errOut)
+			t.Fatalf("after killing %s, %s: exit code %d, want 0: %s%s", args, next, status, out, errOut)
 		}
 		if pending && !strings.Contains(out+errOut, "was interrupted and has now been completed") {
 			t.Errorf("%s after the interrupted %s prints %s%s; want that it has now been completed", next, args, out, errOut)
@@ -100,7 +100,7 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 		case pending:
 			middle++
 			if is == there {
-				t.Errorf("%s was started, but not completed by %s: got %v, want not %v", args, next, is, there)
+				t.Errorf("%s was started, but not completed by %s", args, next)
 			}
 		case is == there:
 			before++

@@ -60,7 +60,7 @@ func TestSession(t *testing.T) {
 	}
 	t.Logf("%d bytes of results", size)
 	if size > 120_000 {
-		t.Errorf("the results: got %v, want at most 120_000", size)
+		t.Errorf("the results have %d bytes, want at most 120_000", size)
 	}
 	w.goCommand("vet", "./...")
 	w.goCommand("test", "./...")

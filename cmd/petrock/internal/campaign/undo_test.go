@@ -95,7 +95,7 @@ func TestUndo(t *testing.T) {
 					s.Errorf("the refusal does not name the dependent code: %v", refused)
 				}
 				if len(refused.Operations) != 1 || refused.Operations[0] != later.Operation {
-					s.Errorf("the refusal names the operations %q, not %q", refused.Operations, later.Operation)
+					s.Errorf("the refusal names the operations %q, want only %q", refused.Operations, later.Operation)
 				}
 				s.unchanged(edited, "after the refusal,")
 			}
@@ -346,10 +346,10 @@ func TestDryRun(t *testing.T) {
 		before := w.treeOf(w.dir, true)
 		diff, errOut, status := w.run(append(args, "--dry-run")...)
 		if status != 0 {
-			t.Fatalf("%s --dry-run: exit code: got %v, want 0 (errOut: %q)", args, status, errOut)
+			t.Fatalf("%s --dry-run: exit code %d, want 0: %s", args, status, errOut)
 		}
 		if how := before.differences(w.treeOf(w.dir, true)); how != "" {
-			t.Fatalf(`%s --dry-run has changed something: got %q, want ""`, args, how)
+			t.Fatalf("%s --dry-run has changed the project:\n%s", args, how)
 		}
 
 		twin := &world{TB: t, base: w.base, dir: t.TempDir()}
@@ -363,10 +363,10 @@ func TestDryRun(t *testing.T) {
 			t.Fatalf("git apply of %s: %v\n%s%s", args, err, out, diff)
 		}
 		if out, errOut, status := w.run(args...); status != 0 {
-			t.Fatalf("%s: exit code: got %v, want 0 (out: %q) (errOut: %q)", args, status, out, errOut)
+			t.Fatalf("%s: exit code %d, want 0: %s%s", args, status, out, errOut)
 		}
 		if how := w.tree().differences(twin.tree()); how != "" {
-			t.Errorf(`git apply of the diff of %s has a different result: got %q, want ""`, args, how)
+			t.Errorf("git apply of the diff of %s has a different result:\n%s", args, how)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 		t.Errorf("the test was not run: %+v; want Trial.Ran true", first.Trial)
 	}
 	if text := w.read("features/links/create_v1_test.go"); !strings.Contains(text, `"tags":["example"]`) || !strings.Contains(text, `Tags: []string{"example"}`) {
-		t.Errorf("the optional field has no value in the test:\n%s; want text containing \"\\\"tags\\\":[\\\"example\\\"]\" and \"Tags: []string{\\\"example\\\"}\"", text)
+		t.Errorf("features/links/create_v1_test.go is\n%s\nwant %q and %q in it", text, `"tags":["example"]`, `Tags: []string{"example"}`)
 	}
 	if text := w.read("features/links/create.go"); !strings.Contains(text, `json:"href"`) || strings.Contains(text, "// Url") {
 		t.Errorf("create.go = %s, want the field href, without the old name in its comment", text)
@@ -67,7 +67,7 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 	mustCall[engine.Result](w, client, "undo", nil)
 	mustCall[engine.Result](w, client, "undo", nil)
 	if changed := before.differences(w.source()); changed != "" {
-		t.Errorf(`after undoing the versions: got %q, want ""`, changed)
+		t.Errorf("after undoing the versions the source differs:\n%s", changed)
 	}
 	for range 2 {
 		mustCall[engine.Result](w, client, "redo", nil)
@@ -201,7 +201,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 	w.replace("features/links/get.go", `json:"id"`, `json:"key"`)
 	synced, err = e.Sync(t.Context(), engine.Options{})
 	if err != nil || !strings.Contains(synced.String(), "this breaks clients: tool links_get: input property id was removed") {
-		t.Errorf(`a query's field: %v, %v; want no error and synced containing "this breaks clients: tool links_get: input property id was removed"`, synced, err)
+		t.Errorf(`sync after a query lost a field: %v, %v; want no error and "this breaks clients: tool links_get: input property id was removed" in it`, synced, err)
 	}
 	w.fresh(e)
 }
@@ -339,7 +339,7 @@ type Place struct {
 	}
 	for _, part := range []string{"func (old PlaceV1Item) upgrade() PlaceV2Item", "PlaceV2Item{", "Href: old.URL", "return PlaceV2{", "PlaceV2Base: old.PlaceV1Base.upgrade()"} {
 		if text := w.read("features/orders/place_v1.go"); !strings.Contains(text, part) {
-			t.Errorf(`w.read("features/orders/place_v1.go") = %q, want it to contain %q`, text, part)
+			t.Errorf("features/orders/place_v1.go is %q, want it to contain %q", text, part)
 		}
 	}
 	w.goCommand("test", "-vet=all", "./features/...")
@@ -347,7 +347,7 @@ type Place struct {
 	w.undo(e, second.Operation)
 	w.undo(e, result.Operation)
 	if _, err := e.Sync(t.Context(), engine.Options{}); err == nil {
-		t.Error("after the undo the change is no longer refused: got no error, want one")
+		t.Error("after the undo the change is no longer refused")
 	}
 	// A body provides all conversions.
 	if _, err := w.version(e, object{"name": "orders/place", "body": "return Place{Base: Base{By: strings.ToUpper(old.By)}}"}); err != nil {
@@ -414,7 +414,7 @@ func (c Order) Apply(s *State, e app.Event) int { return c.Count }
 		said := client.CallTool("change", change)
 		for _, part := range parts {
 			if !said.IsError || !strings.Contains(said.Text(), part) {
-				t.Errorf("%v: got %s, want %q", change, said.Text(), part)
+				t.Errorf("%v: got %s (error: %t), want an error with %q in it", change, said.Text(), said.IsError, part)
 			}
 		}
 	}
@@ -432,7 +432,7 @@ func (c Order) Apply(s *State, e app.Event) int { return c.Count }
 	call("desk_authors", object{}, `"authors":["Jane Austen","Nobody","Jane Austen","Nobody","Jane Austen","Nobody","Jane Austen","Nobody"]`)
 	mustCall[engine.Result](w, client, "undo", object{"operation": done.Operation})
 	if changed := before.differences(w.source()); changed != "" {
-		t.Errorf(`after undo: got %q, want ""`, changed)
+		t.Errorf("after undo the source differs:\n%s", changed)
 	}
 	mustCall[engine.Result](w, client, "redo", object{})
 	call("desk_stock", object{"items": []object{{"title": "Persuasion", "authors": []string{"J. A."}}}}, `{}`)

@@ -341,7 +341,7 @@ func TestNotifications(t *testing.T) {
 		names := []string{receive(t, changed, "no list_changed"), receive(t, changed, "one list_changed only")}
 		slices.Sort(names)
 		if fmt.Sprint(names) != "[one two]" {
-			t.Errorf(`list_changed: got %q, want "[one two]" (names: %q)`, fmt.Sprint(names), names)
+			t.Errorf(`after list_changed the tools are %v, want [one two]`, names)
 		}
 		if err := stopOne(); err != nil {
 			t.Fatal(err)

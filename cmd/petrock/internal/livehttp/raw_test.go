@@ -115,7 +115,7 @@ func TestStatus(t *testing.T) {
 				t.Errorf("got %d %q, want %d %s", r.StatusCode, all, test.status, test.want)
 			}
 			if id := r.Header.Get("Mcp-Session-Id"); id != "" {
-				t.Errorf(`started session: got %q, want ""`, id)
+				t.Errorf("the server started the session %q, want none", id)
 			}
 		})
 	}
@@ -141,7 +141,7 @@ func TestEqualIDs(t *testing.T) {
 			got := messages(t, <-r)
 			want := fmt.Sprintf(`{\"n\":%d}`, i)
 			if len(got) != 2 || !strings.Contains(got[0], `"progressToken":"p"`) || !strings.Contains(got[0], want) || !strings.Contains(got[1], want) || !strings.Contains(got[1], `"id":1,`) {
-				t.Errorf("call %d: got %q", i, got)
+				t.Errorf(`call %d: got %q; want two messages with %s, the first with "progressToken":"p", the second with "id":1`, i, got, want)
 			}
 		})
 	}
@@ -155,7 +155,7 @@ func TestBatch(t *testing.T) {
 	session := "Mcp-Session-Id: " + r.Header.Get("Mcp-Session-Id")
 	messages(t, r)
 	if r := post(t.Context(), t, b.url, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, session); r.StatusCode != 202 {
-		t.Fatalf("initialized: got %v, want 202 (Status %q)", r.StatusCode, r.Status)
+		t.Fatalf("initialized gets %s, want 202", r.Status)
 	}
 	got := messages(t, post(t.Context(), t, b.url, `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"reports","_meta":{"progressToken":7}}}]`, session))
 	if len(got) != 4 || strings.Count(strings.Join(got[:3], ""), `"progressToken":7`) != 3 || !strings.HasPrefix(got[3], `[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,`) {
@@ -283,7 +283,7 @@ func TestOldestCall(t *testing.T) {
 	}
 	got := messages(t, receive(t, first, "no answer"))
 	if want := []string{`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}`, `{"jsonrpc":"2.0","id":"a","result":{"first":true}}`}; !slices.Equal(got, want) {
-		t.Errorf("the first call gets: got %q, want %q", got, want)
+		t.Errorf("the first call gets %q, want %q", got, want)
 	}
 	server.Send([]byte(`{"jsonrpc":"2.0","id":7,"method":"roots/list"}`))
 	stream := bufio.NewReader(receive(t, second, "no answer").Body)
@@ -306,14 +306,14 @@ func TestListen(t *testing.T) {
 		stream := bufio.NewReader(r.Body)
 		streams = append(streams, stream)
 		if got := nextMessage(t, stream); !strings.Contains(got, "acknowledged") || !strings.Contains(got, `subscriptionId":"sub"`) {
-			t.Errorf(`the stream begins with %s; want got containing "acknowledged" and "subscriptionId\":\"sub\""`, got)
+			t.Errorf(`the stream begins with %s; want "acknowledged" and "subscriptionId\":\"sub\"" in it`, got)
 		}
 	}
 	b.add(t, "new", fixture.Nothing)
 	b.ResourceUpdated("note://readme")
 	for i, want := range []string{"tools/list_changed", "resources/updated"} {
 		if got := nextMessage(t, streams[i]); !strings.Contains(got, want) || !strings.Contains(got, `subscriptionId":"sub"`) {
-			t.Errorf(`stream %d has %s; want got containing %q and "subscriptionId\":\"sub\""`, i, got, want)
+			t.Errorf(`stream %d has %s; want %q and "subscriptionId\":\"sub\"" in it`, i, got, want)
 		}
 	}
 	stop() // the test ends without waiting for the streams
@@ -333,7 +333,7 @@ func TestServeEndsSubscriptions(t *testing.T) {
 	began := time.Now()
 	stop()
 	if got := nextMessage(t, stream); got != `{"jsonrpc":"2.0","id":5,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":5}}}` {
-		t.Errorf("the stream ends: got %q, want %q", got, `{"jsonrpc":"2.0","id":5,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":5}}}`)
+		t.Errorf("the stream ends with %s, want %s", got, `{"jsonrpc":"2.0","id":5,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":5}}}`)
 	}
 	if err := receive(t, served, "Serve does not return"); err != nil || time.Since(began) > 5*time.Second {
 		t.Errorf("Serve returned %v after %v; want no error after at most 5s", err, time.Since(began))

@@ -161,7 +161,7 @@ func TestDefinition(t *testing.T) {
 		"folder":  define(t.TempDir(), text, "A=1\n", "one"),
 	} {
 		if other == first {
-			t.Errorf("another %s leads to the same definition: got %q, want not %q", name, other, first)
+			t.Errorf("another %s leads to the same definition %q, want another", name, other)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 	for _, file := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none.json")} {
 		if _, err := mcpconfig.Read(file, mcpconfig.Options{}); err == nil || !strings.HasPrefix(err.Error(), file+": ") {
-			t.Errorf(`%s: %v; want err starting with file+": "`, file, err)
+			t.Errorf("%v; want an error starting with %q", err, file+": ")
 		}
 	}
 	if _, err := mcpconfig.Read("none.json", mcpconfig.Options{}); !errors.Is(err, os.ErrNotExist) {

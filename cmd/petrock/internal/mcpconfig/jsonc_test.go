@@ -36,7 +36,7 @@ func TestBlankComments(t *testing.T) {
 	} {
 		in := []byte(test.text)
 		if got := blankComments(in); string(got) != test.want {
-			t.Errorf("%q becomes %q, not %q", test.text, got, test.want)
+			t.Errorf("%q becomes %q, want %q", test.text, got, test.want)
 		}
 		if string(in) != test.text {
 			t.Errorf("the input is now %q, want %q as before", string(in), test.text)

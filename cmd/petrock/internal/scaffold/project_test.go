@@ -95,7 +95,7 @@ func TestGo(t *testing.T) {
 				}
 			}
 			if strings.Contains(text, home) {
-				t.Errorf("%s names petrock's own module: got %q, want it without %q", name, text, home)
+				t.Errorf("%s is %q, want it without petrock's own module %q", name, text, home)
 			}
 			if path.Ext(name) != ".go" {
 				continue
@@ -186,7 +186,7 @@ func TestVersionsArePetrocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if parsed.Go.Version != own.Go.Version {
-		t.Errorf("go: got %q, want %q", parsed.Go.Version, own.Go.Version)
+		t.Errorf("go.mod names go %s, want %s", parsed.Go.Version, own.Go.Version)
 	}
 	ownSums, err := os.ReadFile(filepath.Join(repository, "go.sum"))
 	if err != nil {
@@ -197,7 +197,7 @@ func TestVersionsArePetrocks(t *testing.T) {
 			t.Errorf("version of %s in the project = %s, want %q", require.Mod.Path, got, want)
 		}
 		if !strings.Contains(files["go.sum"], require.Mod.Path+" "+require.Mod.Version+" h1:") {
-			t.Errorf("go.sum lacks: got %q, want it to contain %q (Mod %+v)", files["go.sum"], require.Mod.Path+" "+require.Mod.Version+" h1:", require.Mod)
+			t.Errorf("go.sum is %q, want it to contain %q", files["go.sum"], require.Mod.Path+" "+require.Mod.Version+" h1:")
 		}
 	}
 	for line := range strings.Lines(files["go.sum"]) {
@@ -240,19 +240,19 @@ func TestConfigurations(t *testing.T) {
 		}
 	}
 	if got := strings.Count(files[".codex/config.toml"], "[mcp_servers."); got != 1 {
-		t.Errorf(".codex/config.toml: got %v, want 1", got)
+		t.Errorf(".codex/config.toml has %d servers, want 1:\n%s", got, files[".codex/config.toml"])
 	}
 	for _, line := range []string{"[mcp_servers.my-hello]", `args = ["run", "example.com/hello/cmd/petrock", "dev"]`, "startup_timeout_sec = 300"} {
 		if !strings.Contains(files[".codex/config.toml"], line+"\n") {
-			t.Errorf(".codex/config.toml lacks: got %q, want it to contain %q (line: %q)", files[".codex/config.toml"], line+"\n", line)
+			t.Errorf(".codex/config.toml is %q, want it to contain the line %q", files[".codex/config.toml"], line)
 		}
 	}
 	if !strings.Contains(files["CLAUDE.md"], "@AGENTS.md") {
-		t.Errorf(`CLAUDE.md does not point to AGENTS.md: got %q, want it to contain "@AGENTS.md"`, files["CLAUDE.md"])
+		t.Errorf(`CLAUDE.md is %q, want it to contain "@AGENTS.md"`, files["CLAUDE.md"])
 	}
 	// go build leaves a program in the root; a folder of that name is not ignored.
 	if !strings.Contains(files[".gitignore"], "\n/my-hello\n!/my-hello/\n") {
-		t.Errorf(`.gitignore lacks the program: got %q, want it to contain "\n/my-hello\n!/my-hello/\n"`, files[".gitignore"])
+		t.Errorf(`.gitignore is %q, want it to contain "\n/my-hello\n!/my-hello/\n"`, files[".gitignore"])
 	}
 	for line := range strings.Lines(files[".gitignore"]) {
 		line = strings.TrimSpace(line)
@@ -299,7 +299,7 @@ func TestManifest(t *testing.T) {
 		t.Errorf(`got %+v; want Name "hello", Module "example.com/hello", Petrock set and Example ""`, manifest)
 	}
 	if size := len(files[project.FileName]); size > 2<<10 {
-		t.Errorf("petrock.json: got %v, want at most %v", size, 2<<10)
+		t.Errorf("petrock.json has %d bytes, want at most %d", size, 2<<10)
 	}
 	sum, err := engine.ParseSum([]byte(files[engine.SumFile]))
 	if err != nil {
@@ -313,7 +313,7 @@ func TestManifest(t *testing.T) {
 		}
 	}
 	if encoded := string(sum.Encode()); encoded != files[engine.SumFile] {
-		t.Errorf("petrock.sum is not sorted: got %q, want %q", encoded, files[engine.SumFile])
+		t.Errorf("petrock.sum is %q, want it sorted: %q", files[engine.SumFile], encoded)
 	}
 }
 
@@ -342,7 +342,7 @@ func TestExample(t *testing.T) {
 
 	files := makeFiles(t, sources, scaffold.Answers{Name: "luna", Module: "example.com/luna", Example: "moon"})
 	if got := files["tools/moon.go"]; !strings.Contains(got, `"example.com/luna/phase"`) {
-		t.Errorf(`the example's imports: got %q, want it to contain "\"example.com/luna/phase\""`, got)
+		t.Errorf(`tools/moon.go is %q, want it to contain "\"example.com/luna/phase\""`, got)
 	}
 	for _, name := range []string{"phase/phase.go", "cmd/luna/main.go"} {
 		if files[name] == "" {
@@ -378,7 +378,7 @@ func TestEverything(t *testing.T) {
 	plain := makeFiles(t, sources, scaffold.Answers{Name: "demo", Module: "example.com/demo"})
 	for _, line := range []string{"prompts.Register(s)", "resources.Register(s)", "tools.Register(s)", "tools.New(s)", `"example.com/demo/resources"`} {
 		if !strings.Contains(files["cmd/demo/wire_gen.go"], line) {
-			t.Errorf("the wiring lacks: got %q, want it to contain %q", files["cmd/demo/wire_gen.go"], line)
+			t.Errorf("cmd/demo/wire_gen.go is %q, want it to contain %q", files["cmd/demo/wire_gen.go"], line)
 		}
 	}
 	for _, name := range []string{"tools/add.go", "tools/add_test.go", "cmd/demo/main.go", "go.mod"} {
@@ -409,7 +409,7 @@ func TestTasks(t *testing.T) {
 	files := makeFiles(t, sources, scaffold.Answers{Name: "jobs", Module: "example.com/jobs", Example: "tasks"})
 	for _, line := range []string{"tools.Register(s)", "appserve.New(programName, chats.Feature(), tasks.Feature())", `"example.com/jobs/features/tasks"`} {
 		if !strings.Contains(files["cmd/jobs/wire_gen.go"], line) {
-			t.Errorf("the wiring lacks: got %q, want it to contain %q", files["cmd/jobs/wire_gen.go"], line)
+			t.Errorf("cmd/jobs/wire_gen.go is %q, want it to contain %q", files["cmd/jobs/wire_gen.go"], line)
 		}
 	}
 	for name, text := range files {
@@ -457,7 +457,7 @@ func TestMoonphase(t *testing.T) {
 		variable := project.Variable(name, "api_key")
 		for _, file := range []string{"README.md", "AGENTS.md"} {
 			if text := files[file]; !strings.Contains(text, "not start without") || !strings.Contains(text, variable) || strings.Contains(text, "tools/add") || strings.Contains(text, `"add"`) {
-				t.Errorf("%s does not describe the project:\n%s; want text containing \"not start without\" and %q, without \"tools/add\" or \"\\\"add\\\"\"", file, text, variable)
+				t.Errorf("%s is\n%s\nwant \"not start without\" and %q in it, and neither \"tools/add\" nor %q", file, text, variable, `"add"`)
 			}
 		}
 	}
@@ -469,7 +469,7 @@ func TestFacts(t *testing.T) {
 		answers := scaffold.Answers{Name: "hello", Module: "hello", Example: example}
 		files, facts := makeFiles(t, scaffold.Embedded(), answers), answers.Facts()
 		if keyed := strings.Contains(files["cmd/hello/main.go"], "KeysRequired: true,"); keyed != facts.Keyed {
-			t.Errorf("in the example %q, whether keys are required: got %v, want %v", example, keyed, facts.Keyed)
+			t.Errorf("the example %q requires keys: %t, want %t", example, keyed, facts.Keyed)
 		}
 		if files["tools/"+facts.Tool+".go"] == "" || files["tools/"+facts.Tool+"_test.go"] == "" || !strings.Contains(files["tools/tools_gen.go"], `"`+facts.Tool+`"`) {
 			t.Errorf("the example %[1]q lacks tools/%[2]s.go (%[3]d bytes), tools/%[2]s_test.go (%[4]d bytes), or the tool in tools/tools_gen.go:\n%[5]s", example, facts.Tool, len(files["tools/"+facts.Tool+".go"]), len(files["tools/"+facts.Tool+"_test.go"]), files["tools/tools_gen.go"])
@@ -484,7 +484,7 @@ func TestDocumentsAreShort(t *testing.T) {
 			answers := scaffold.Answers{Name: "hello", Module: "example.com/hello", Example: example, OAuth: oauth}
 			files := makeFiles(t, scaffold.Embedded(), answers)
 			if lines := strings.Count(files["README.md"], "\n"); lines > 120 {
-				t.Errorf("example %q: README.md: got %v, want at most 120", example, lines)
+				t.Errorf("example %q: README.md has %d lines, want at most 120", example, lines)
 			}
 			if lines, bytes := strings.Count(files["AGENTS.md"], "\n"), len(files["AGENTS.md"]); lines > 80 || bytes > 4096 {
 				t.Errorf("example %q: AGENTS.md has %d lines and %d bytes, want at most 80 and 4096", example, lines, bytes)
@@ -514,7 +514,7 @@ func TestOAuth(t *testing.T) {
 		before, there := plain[name]
 		if name == "cmd/hello/wire_gen.go" {
 			if !strings.Contains(text, `"example.com/hello/core/auth/oauth"`) || !strings.Contains(text, "oauth.New(programName)") || strings.Contains(before, "oauth") {
-				t.Errorf("%s is\n%s\nand without tokens\n%s; want text containing \"\\\"example.com/hello/core/auth/oauth\\\"\" and \"oauth.New(programName)\" and before without \"oauth\"", name, text, before)
+				t.Errorf("%s is\n%s\nand without tokens\n%s\nwant %q and \"oauth.New(programName)\" only in the first", name, text, before, `"example.com/hello/core/auth/oauth"`)
 			}
 		} else if name == "README.md" {
 			if !strings.Contains(text, "HELLO_OAUTH_ISSUER`. Without an issuer, tokens are not checked") || strings.Contains(before, "tokens are not checked") {
@@ -522,7 +522,7 @@ func TestOAuth(t *testing.T) {
 			}
 		} else if oauth.Holds(name) || name == "go.mod" || name == "go.sum" || name == engine.SumFile {
 			if text == before {
-				t.Errorf("%s is the same without tokens: got %q, want not %q", name, text, before)
+				t.Errorf("%s is the same with and without tokens: %q", name, text)
 			}
 		} else if !there || text != before {
 			t.Errorf("%s exists: %t, with the text %q; want true and %q", name, there, text, before)

@@ -25,7 +25,7 @@ func TestPlainWriter(t *testing.T) {
 			rest = rest[n:]
 		}
 		if want := escapedText + "\nend\n"; out.String() != want {
-			t.Errorf("by %d bytes: %q, not %q", size+1, out.String(), want)
+			t.Errorf("by %d bytes: got %q, want %q", size+1, out.String(), want)
 		}
 	}
 	var out bytes.Buffer

@@ -233,7 +233,7 @@ func TestWords(t *testing.T) {
 				args := append([]string{strings.Fields(test.args)[0], format, "--yes"}, strings.Fields(test.args)[1:]...)
 				got := do(t.Context(), t, dir, args...)
 				if got.status != test.status || format == "--text" && !strings.Contains(got.out+got.err, test.says) {
-					t.Errorf("exit code %d, not %d, and it prints\n%s%s\nwant %q in it", got.status, test.status, got.out, got.err, test.says)
+					t.Errorf("exit code %d, and the output\n%s%s\nwant %d, and %q in it", got.status, got.out, got.err, test.status, test.says)
 				}
 				if object := map[string]any{}; format == "--json" && !strings.Contains(test.args, "one two") {
 					if err := json.Unmarshal([]byte(got.out), &object); err != nil {
@@ -325,7 +325,7 @@ func TestAddress(t *testing.T) {
 	defer web.Close()
 	dir := t.TempDir()
 	if got := do(t.Context(), t, dir, "call", web.URL, "echo", "text=hi", "--header", "Authorization: Bearer secret"); got.status != 0 || !strings.Contains(got.out, "hi") {
-		t.Errorf(`got %+v; want status 0 and out containing "hi"`, got)
+		t.Errorf(`got %+v; want status 0 and "hi" in the output`, got)
 	}
 	if got := do(t.Context(), t, dir, "tools", web.URL); got.status != 3 || !strings.Contains(got.err, "401") {
 		t.Errorf(`got %+v; want status 3 and err containing "401"`, got)
@@ -345,7 +345,7 @@ func TestAddress(t *testing.T) {
 		}
 	}
 	if got.status != 1 {
-		t.Errorf("exit code: got %v, want 1", got.status)
+		t.Errorf("exit code %d, want 1", got.status)
 	}
 }
 
@@ -411,7 +411,7 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 	if got := do(t.Context(), t, t.TempDir(), "doctor", "--text"); got.status != 1 || !strings.Contains(got.err, "no MCP configuration file") {
-		t.Errorf(`without files: got %+v; want status 1 and err containing "no MCP configuration file"`, got)
+		t.Errorf(`without files: got %+v; want status 1 and "no MCP configuration file" in the standard error`, got)
 	}
 }
 
@@ -422,7 +422,7 @@ func TestCompletion(t *testing.T) {
 	write(t, dir, "petrock.json", `{"name": "good"}`)
 	for _, command := range []string{"tools", "resources", "prompts"} {
 		if got := do(t.Context(), t, dir, command, "good"); got.status != 0 {
-			t.Fatalf("%s: got %v, want 0 (%+v)", command, got.status, got)
+			t.Fatalf("%s: got %+v, want status 0", command, got)
 		}
 	}
 	for args, want := range map[string]string{

@@ -46,7 +46,7 @@ func TestFlagAsName(t *testing.T) {
 		write(t, filepath.Dir(dir), ".mcp.json", fmt.Sprintf(`{"mcpServers": {%q: {"command": "sh", "args": ["-c", "touch ran"]}}}`, name))
 		for _, command := range []string{"tools", "call", "doctor"} {
 			if got := do(t.Context(), t, dir, "__complete", command, ""); got.status != 0 || strings.Contains(got.out, name) {
-				t.Errorf("%s suggests %+v; want status 0 and out without %q", command, got, name)
+				t.Errorf("%s suggests %+v; want status 0 and no %q in the output", command, got, name)
 			}
 		}
 		for _, args := range []string{"tools", "tools --yes", "tools --all --yes", "call x --yes", "doctor --yes"} {
@@ -232,6 +232,6 @@ func TestKnown(t *testing.T) {
 		t.Errorf("there are %d files, %v; want no error and at most %v left", len(left), err, maxListsKept)
 	}
 	if lists := loadLists(fmt.Sprint("server", maxListsKept+19)); len(lists["tools/list"]) != 1 {
-		t.Errorf("the newest server is forgotten: got %v, want 1", len(lists["tools/list"]))
+		t.Errorf("the newest server has the lists %v, want one tools/list", lists)
 	}
 }

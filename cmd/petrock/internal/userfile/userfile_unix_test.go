@@ -21,7 +21,7 @@ func TestFiles(t *testing.T) {
 		t.Errorf(`Read() = %q, %v; want "text" and no error`, text, err)
 	}
 	if _, err := userfile.Read(file, 3); err == nil {
-		t.Error("a file that is too large is read: got no error, want one")
+		t.Error("a file that is too large is read")
 	}
 	if info, err := os.Stat(file); err != nil {
 		t.Error(err)
@@ -38,7 +38,7 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := userfile.Read(file, 10); !errors.Is(err, userfile.ErrForeign) {
-			t.Errorf("%s is writable by others: got %v, want %v", path, err, userfile.ErrForeign)
+			t.Errorf("Read with %s writable by others: %v, want %v", path, err, userfile.ErrForeign)
 		}
 		if err := userfile.Write(file+"2", nil); info.IsDir() && !errors.Is(err, userfile.ErrForeign) {
 			t.Errorf("%s is writable by others: Write() = %v, want %v", path, err, userfile.ErrForeign)
@@ -52,14 +52,14 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := userfile.Read(link, 10); !errors.Is(err, userfile.ErrForeign) {
-		t.Errorf("a link is read: got %v, want %v", err, userfile.ErrForeign)
+		t.Errorf("Read of a link: %v, want %v", err, userfile.ErrForeign)
 	}
 	if os.Geteuid() == 0 {
 		if err := os.Chown(file, 12345, -1); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := userfile.Read(file, 10); !errors.Is(err, userfile.ErrForeign) {
-			t.Errorf("a file of another user is read: got %v, want %v", err, userfile.ErrForeign)
+			t.Errorf("Read of another user's file: %v, want %v", err, userfile.ErrForeign)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestFind(t *testing.T) {
 func TestProjectsBelow(t *testing.T) {
 	d, _ := open(t, "", []string{"a", "b", "c", "d", "e"}, nil)
 	if _, err := d.Find(""); err == nil || !strings.HasSuffix(err.Error(), "choose a project with dir, such as a, b, c") {
-		t.Errorf(`got %v; want err ending with "choose a project with dir, such as a, b, c"`, err)
+		t.Errorf(`got %v; want an error ending with "choose a project with dir, such as a, b, c"`, err)
 	}
 	if d, base := open(t, "", []string{"only"}, nil); d != nil {
 		if found, err := d.Find(""); err != nil || found.Root != filepath.Join(base, "only") {

@@ -68,7 +68,7 @@ func TestAsking(t *testing.T) {
 			{"test_input_required_result_capabilities", `{}`, "Hello, my name!"},
 		} {
 			if got := client.CallTool(test.tool, json.RawMessage(test.input)).Text(); got != test.text {
-				t.Errorf("in revision %s: got %q, want %q (tool %q)", revision, got, test.text, test.tool)
+				t.Errorf("%s in revision %s: got %q, want %q", test.tool, revision, got, test.text)
 			}
 		}
 	}

@@ -31,7 +31,7 @@ func TestChanges(t *testing.T) {
 		client.CallTool("test_trigger_prompt_change", nil)
 		client.Next("notifications/prompts/list_changed")
 		if got := len(client.Prompts()); got != want {
-			t.Errorf("there are %d prompts, not %d", got, want)
+			t.Errorf("there are %d prompts, want %d", got, want)
 		}
 	}
 	if err := client.Call("resources/subscribe", map[string]any{"uri": "test://watched-resource"}, nil); err != nil {

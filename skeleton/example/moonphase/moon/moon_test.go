@@ -63,24 +63,24 @@ func TestPublishedPhases(t *testing.T) {
 			off := time.Duration(turn(got.Angle-float64(90*i)) / 360 * float64(month))
 			worst = max(worst, off.Abs())
 			if off.Abs() > tolerance {
-				t.Errorf("%s: %s: got %v, want at most %v (off: %v)", row[i], phase, off.Abs(), tolerance, off)
+				t.Errorf("%s: %s is %v off, want at most %v", row[i], phase, off, tolerance)
 			}
 			if lit := [...]float64{0, 0.5, 1, 0.5}[i]; math.Abs(got.Lit-lit) > 0.005 {
-				t.Errorf("%s: at %s: got %v, want at most 0.005 (Lit %v)", row[i], phase, math.Abs(got.Lit-lit), got.Lit)
+				t.Errorf("%s: at %s the moon is lit by %v, want %v", row[i], phase, got.Lit, lit)
 			}
 			if got.Phase != phase {
-				t.Errorf("%s: it is called: got %q, want %q", row[i], got.Phase, phase)
+				t.Errorf("%s: the phase is %q, want %q", row[i], got.Phase, phase)
 			}
 			if age := when.Sub(parse(t, row[0])); i > 0 && (got.Age-age).Abs() > tolerance {
-				t.Errorf("%s: at %s its age is %v, not %v", row[i], phase, got.Age, age)
+				t.Errorf("%s: at %s its age is %v, want %v", row[i], phase, got.Age, age)
 			}
 		}
 		born := parse(t, row[0])
 		if young := at(t, born.Add(tolerance)); young.Age > 2*tolerance {
-			t.Errorf("%s: then its age: got %v, want at most %v", row[0], young.Age, 2*tolerance)
+			t.Errorf("%s: after the new moon its age is %v, want at most %v", row[0], young.Age, 2*tolerance)
 		}
 		if old := at(t, born.Add(-tolerance)); old.Age < 29*24*time.Hour {
-			t.Errorf("%s: before, its age: got %v, want at least %v", row[0], old.Age, 29*24*time.Hour)
+			t.Errorf("%s: before the new moon its age is %v, want at least %v", row[0], old.Age, 29*24*time.Hour)
 		}
 	}
 	t.Logf("the worst of %d phases is %v off", 4*len(published()), worst)
@@ -101,7 +101,7 @@ func TestManyYears(t *testing.T) {
 				t.Fatalf("%s: it gained %f degrees on the sun, want 2.9 to 4.4", when, gained)
 			}
 			if math.Abs(now.Lit-before.Lit) > 0.04 {
-				t.Fatalf("%s: got %v, want at most 0.04 (Lit %v) (Lit %v)", when, math.Abs(now.Lit-before.Lit), now.Lit, before.Lit)
+				t.Fatalf("%s: the moon was lit by %v and is by %v, want at most 0.04 between them", when, before.Lit, now.Lit)
 			}
 			if now.Angle < before.Angle {
 				months++
@@ -109,7 +109,7 @@ func TestManyYears(t *testing.T) {
 					t.Fatalf("%s: at new moon its age goes from %v to %v; want from about 29 days to at most %v", when, before.Age, now.Age, step)
 				}
 			} else if aged := now.Age - before.Age; (aged - step).Abs() > time.Second {
-				t.Fatalf("%s: it aged: (aged - step).Abs() = %v, want at most %v (aged: %v)", when, (aged - step).Abs(), time.Second, aged)
+				t.Fatalf("%s: the moon aged by %v, want %v", when, aged, step)
 			}
 			before = now
 		}
@@ -126,7 +126,7 @@ func TestNames(t *testing.T) {
 		18: moon.WaningGibbous, 21.5: moon.LastQuarter, 26: moon.WaningCrescent, 29: moon.WaningCrescent, 29.5: moon.New,
 	} {
 		if got := at(t, born.Add(time.Duration(days*float64(24*time.Hour)))); got.Phase != want {
-			t.Errorf("after %v days it is called %s, not %s", days, got.Phase, want)
+			t.Errorf("after %v days it is called %s, want %s", days, got.Phase, want)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestMoonphaseNow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if off := time.Since(made.Now()).Abs(); off > time.Minute {
-		t.Errorf("the clock: got %v, want at most %v", off, time.Minute)
+		t.Errorf("the clock is %v off, want at most %v", off, time.Minute)
 	}
 	client := mcptest.Serve(t, made.Register)
 	client.CheckTool(t, "moonphase", mcptest.Example{Input: `{}`, Output: mcptest.AnyOutput{}})

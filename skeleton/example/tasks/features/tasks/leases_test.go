@@ -46,7 +46,7 @@ func TestLeasesOrder(t *testing.T) {
 	client.Work(t.Context(), "tasks/leases")
 	for _, want := range []string{"one", "two", "three"} {
 		if got := take(t, client, "bob"); got.Title != want {
-			t.Errorf("bob has %s, not %s", got.Title, want)
+			t.Errorf("bob has %s, want %s", got.Title, want)
 		}
 	}
 }
