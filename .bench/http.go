@@ -25,7 +25,8 @@ import (
 const inFlight = 64
 
 // measureHTTP calls every server with 64 clients, in five interleaved slices, and returns calls per
-// second by server. The server processes run through all slices.
+// second by server. The server processes run through all slices. Before these, each server is called
+// for as long as it is measured: until its heap has its size, the system spends time on new memory.
 func measureHTTP(ctx context.Context, servers []server, era eras.Era, d time.Duration) (map[string]float64, error) {
 	const slices = 5
 	running, clients := map[string]*served{}, map[string][]*caller{}
@@ -36,11 +37,16 @@ func measureHTTP(ctx context.Context, servers []server, era eras.Era, d time.Dur
 	}()
 	for _, s := range servers {
 		doing := fmt.Sprintf("%d clients call add (%s)", inFlight, era.Name)
-		p, callers, err := connectCallers(ctx, s, era, doing, time.Duration(len(servers))*(2*d+patience), inFlight)
+		p, callers, err := connectCallers(ctx, s, era, doing, time.Duration(len(servers))*(4*d+patience), inFlight)
 		if err != nil {
 			return nil, err
 		}
 		running[s.name], clients[s.name] = p, callers
+	}
+	for _, s := range servers {
+		if _, err := callFor(d, clients[s.name]); err != nil {
+			return nil, running[s.name].failed(err)
+		}
 	}
 	total := map[string]load{}
 	for i := range slices {

@@ -138,7 +138,7 @@ func (n component) exampleTest(check string, own row) (gen.GoFile, error) {
 		case !slices.ContainsFunc(n.steps, isOther):
 			rows := ""
 			for _, s := range n.steps {
-				rows += s.code(file) + ",\n"
+				rows += s.code(file, mcptest) + ",\n"
 			}
 			return exampleLoop(file.Ref(mcptest, "Example"), rows, strings.ReplaceAll(check, "$example", "example"))
 		case n.ownTool() != "":
@@ -156,6 +156,7 @@ func (n component) plainTest(check string, sample *jen.Statement) gen.GoFile {
 	if n.isWritten() && n.ownTool() == "" {
 		return n.listedTest()
 	}
+	mcptest := n.project.Import("core/mcptest")
 	return n.test(func(file gen.GoFile) string {
 		comment := "// When " + n.goName + " is written, replace Error by the expected Output.\n"
 		if n.isWritten() || sample == nil {
@@ -164,7 +165,7 @@ func (n component) plainTest(check string, sample *jen.Statement) gen.GoFile {
 		} else {
 			n.steps = []step{{input: sample, Example: gen.Example{Error: "not written yet"}}}
 		}
-		return comment + strings.ReplaceAll(check, "$example", file.Ref(n.project.Import("core/mcptest"), "Example")+n.steps[0].code(file))
+		return comment + strings.ReplaceAll(check, "$example", file.Ref(mcptest, "Example")+n.steps[0].code(file, mcptest))
 	})
 }
 
@@ -232,14 +233,16 @@ func (n component) toolRow(s step) (input, output *jen.Statement, err error) {
 	return n.inputOf(s.tool).argument(s.Input), output, nil
 }
 
-// code returns the step as a literal of type mcptest.Example.
-func (s step) code(file gen.GoFile) string {
+// code returns the step as a literal of type mcptest.Example. mcptest is the path of that package.
+func (s step) code(file gen.GoFile, mcptest string) string {
 	text := "{Input: " + file.Code(s.input)
 	if s.Name != "" {
 		text = fmt.Sprintf("{Name: %q, Input: %s", s.Name, file.Code(s.input))
 	}
 	if s.output != nil {
 		text += ", Output: " + file.Code(s.output)
+	} else if s.Error == "" {
+		text += ", Output: " + file.Ref(mcptest, "AnyOutput") + "{}"
 	}
 	if s.Error != "" {
 		text += ", Error: " + file.Code(textLit(s.Error))
@@ -268,7 +271,7 @@ func stepLoop(file gen.GoFile, mcptest string, all []step, check, then string) s
 		if s.later > 0 {
 			later = ", " + file.Code(gen.Duration(s.later))
 		}
-		rows += fmt.Sprintf("{%q%s, %s%s},\n", s.tool, later, example, s.code(file))
+		rows += fmt.Sprintf("{%q%s, %s%s},\n", s.tool, later, example, s.code(file, mcptest))
 	}
 	return `for _, step := range []struct {
 		tool string

@@ -130,6 +130,26 @@ func TestReceiveBatch(t *testing.T) {
 	}
 }
 
+func TestReceiveMaxInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := openConn(t, jsonrpc.Options{MaxInFlight: 2})
+		ctx, cancel := context.WithCancel(t.Context())
+		waits := func(id int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"waits"}`, id) }
+		for id := range 2 {
+			go receive(c, ctx, waits(id))
+			synctest.Wait()
+		}
+		if got, want := receive(c, ctx, waits(2)).answer, "too many requests in flight (limit 2)"; !strings.Contains(got, want) {
+			t.Errorf("the answer to a third request is %s, want %q in it", got, want)
+		}
+		cancel()
+		synctest.Wait()
+		if got, want := receive(c, ctx, `{"jsonrpc":"2.0","id":3,"method":"who"}`).answer, `{"jsonrpc":"2.0","id":3,"result":null}`; got != want {
+			t.Errorf("the answer after both requests have ended is %s, want %s", got, want)
+		}
+	})
+}
+
 // A call goes to the responder of its request, and its answer arrives as a separate message.
 func TestReceiveCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -34,10 +34,14 @@ func (c *Conn) register(r *Request) *MessageError {
 	if !r.IsNotification() && !c.o.UnrelatedPeers {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if (c.single != nil || len(c.inflight) > 0) && c.lookup(r.ID) != nil {
+		count := len(c.inflight)
+		if c.single != nil {
+			count++
+		}
+		if count > 0 && c.lookup(r.ID) != nil {
 			return &MessageError{Err: Errorf(InvalidRequest, "the id %s is in use by a request that has not been answered yet", r.ID)}
 		}
-		if len(c.inflight) >= c.o.MaxInFlight {
+		if count >= c.o.MaxInFlight {
 			err := Errorf(InternalError, "too many requests in flight (limit %d); wait for an answer before the next request", c.o.MaxInFlight)
 			return &MessageError{ID: r.ID, Err: err}
 		}

@@ -151,10 +151,10 @@ func TestPanic(t *testing.T) {
 	}
 	response, err := http.Get("http://" + addr + "/healthz")
 	if err != nil {
-		t.Fatalf("a request after the start: %v", err)
+		t.Fatalf("a request after the panic: %v", err)
 	}
 	if response.StatusCode != 200 {
-		t.Errorf("a request after the start gives %s, want 200", response.Status)
+		t.Errorf("a request after the panic gives %s, want 200", response.Status)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)

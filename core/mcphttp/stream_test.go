@@ -290,7 +290,7 @@ func TestHTTPLimits(t *testing.T) {
 		t.Errorf("a second call gives %s %v %q; want 503 and the header Retry-After", a.Status, a.Header, a.body)
 	}
 	if a := s.post(first, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c"}}`); a.StatusCode != 202 {
-		t.Errorf("to cancel the first: got %v, want 202 (Status %q) (body %q)", a.StatusCode, a.Status, a.body)
+		t.Errorf("cancelling the first call gives %s %s, want 202", a.Status, a.body)
 	}
 	if all, err := io.ReadAll(r.Body); err != nil || strings.Contains(string(all), "result") {
 		t.Errorf(`the cancelled call gives %q, %v; want no error and all without "result"`, all, err)

@@ -19,11 +19,19 @@ import (
 // test. Use JSON text for input that no Go value encodes to, such as a missing field or a wrong
 // type.
 type Example struct {
-	Name   string // for [testing.T.Run]
-	Input  any    // arguments of a tool or a prompt; the URI of a resource, as a string
-	Output any    // result of a tool; text of a prompt or resource; nil or "" accepts any result
-	Error  string // a part of the expected error; "" expects success
+	Name  string // for [testing.T.Run]
+	Input any    // arguments of a tool or a prompt; the URI of a resource, as a string
+
+	// Output is the result of a tool, or the text of a prompt or resource, which must match.
+	// [AnyOutput] accepts any result. So does nil, but readers cannot see whether the output was
+	// forgotten.
+	Output any
+
+	Error string // a part of the expected error; "" expects success
 }
+
+// AnyOutput is the Output of an [Example] whose call must succeed, with any result.
+type AnyOutput struct{}
 
 // CheckTool calls a tool with the input of an example. It fails t if the result differs. Outputs
 // are compared as JSON values: the order of properties and the notation of numbers do not matter.
@@ -80,9 +88,14 @@ func (e Example) call(name string) string {
 // check fails t if a call has another result than the example.
 func (e Example) check(t testing.TB, call, got string, err error, same func(got, want string) bool) {
 	t.Helper()
-	want, isText := e.Output.(string)
-	if e.Output != nil && !isText {
-		encoded, err := new(strictjson.OutputEncoder).Encode(e.Output)
+	want, acceptsAny := "", false
+	switch output := e.Output.(type) {
+	case nil, AnyOutput:
+		want, acceptsAny = "no error", true
+	case string:
+		want = output
+	default:
+		encoded, err := new(strictjson.OutputEncoder).Encode(output)
 		if err != nil {
 			t.Fatalf("encode the output of example %q: %v", e.Name, err)
 		}
@@ -94,11 +107,12 @@ func (e Example) check(t testing.TB, call, got string, err error, same func(got,
 	case e.Error != "" && !strings.Contains(err.Error(), e.Error):
 		t.Errorf("%s fails: %v\nwant an error that contains %q", call, err, e.Error)
 	case e.Error == "" && err != nil:
-		t.Errorf("%s fails: %v\nwant %s", call, err, cmp.Or(want, "no error"))
-	case e.Error == "" && want != "" && !same(got, want) && len(got)+len(want) > 120:
+		t.Errorf("%s fails: %v\nwant %s", call, err, want)
+	case e.Error != "" || acceptsAny || same(got, want):
+	case len(got)+len(want) > 120:
 		t.Errorf("%s:\ngot  %s\nwant %s", call, got, want)
-	case e.Error == "" && want != "" && !same(got, want):
-		t.Errorf("%s = %s, want %s", call, got, want)
+	default:
+		t.Errorf("%s = %s, want %s", call, got, cmp.Or(want, "an empty text"))
 	}
 }
 

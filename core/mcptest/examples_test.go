@@ -29,6 +29,7 @@ func offer(s *mcp.Server) error {
 			return "Greet " + in.Who, nil
 		}),
 		mcp.AddResource(s, mcp.Resource{URI: "note://one", Name: "one"}, func(context.Context) (string, error) { return "first", nil }),
+		mcp.AddResource(s, mcp.Resource{URI: "note://empty", Name: "empty"}, func(context.Context) (string, error) { return "", nil }),
 		mcp.AddTool(s, mcp.Tool{Name: "fall"}, func(context.Context, struct{}) (string, error) { panic("no floor") }),
 	)
 }
@@ -45,6 +46,8 @@ func TestExamples(t *testing.T) {
 	}{
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: ` { "sum" : 5.0 } `}, ""},
 		{tool, mcptest.Example{Input: `{"a":2,"b":3}`}, ""},
+		{tool, mcptest.Example{Input: `{"a":2,"b":3}`, Output: mcptest.AnyOutput{}}, ""},
+		{tool, mcptest.Example{Input: `{"a":2}`, Output: mcptest.AnyOutput{}}, "want no error"},
 		{tool, mcptest.Example{Input: addInput{2, 3}, Output: addOutput{5}}, ""},
 		{tool, mcptest.Example{Input: &addInput{2, 3}, Output: map[string]any{"sum": 5}}, ""},
 		{tool, mcptest.Example{Input: addInput{2, 3}, Output: addOutput{6}}, "add({\"a\":2,\"b\":3}) = {\"sum\":5}, want {\"sum\":6}"},
@@ -62,6 +65,8 @@ func TestExamples(t *testing.T) {
 		{prompt, mcptest.Example{Input: `{"who":"Ann"}`, Output: "Greet Bob"}, "greet({\"who\":\"Ann\"}) = Greet Ann, want Greet Bob"},
 		{resource, mcptest.Example{Input: "note://one", Output: "first"}, ""},
 		{resource, mcptest.Example{Input: "note://one", Output: "second"}, "note://one = first, want second"},
+		{resource, mcptest.Example{Input: "note://one", Output: ""}, "note://one = first, want an empty text"},
+		{resource, mcptest.Example{Input: "note://empty", Output: ""}, ""},
 		{resource, mcptest.Example{Input: "note://two", Error: "note://two"}, ""},
 	} {
 		f := &failing{TB: t}
@@ -104,7 +109,7 @@ func TestExamplePanics(t *testing.T) {
 	if want := "fall({}) fails: internal error in tools/call\nwant no error"; f.why != want {
 		t.Errorf("CheckTool fails with %q, want %q", f.why, want)
 	}
-	if want := `panic="no floor" position=mcptest/examples_test.go:32`; !strings.Contains(log.output.String(), want) {
+	if want := `panic="no floor" position=mcptest/examples_test.go:33`; !strings.Contains(log.output.String(), want) {
 		t.Errorf("the log is %q, want %q in it", log.output.String(), want)
 	}
 }

@@ -11,9 +11,9 @@
 //	…
 //	err = s.Validate(json.RawMessage(`{"limit": 250}`)) // limit: must be at most 100, got 250
 //
-// [Compile] refuses keywords that this package cannot check: $dynamicRef, unevaluatedProperties, a
-// $ref to another document. It ignores annotations and unknown keywords. The formats date and
-// date-time are checked; other formats are annotations.
+// [Compile] refuses keywords that this package cannot check, such as $dynamicRef and
+// unevaluatedProperties, and a $ref to another document. It ignores annotations and unknown
+// keywords. The formats date and date-time are checked; other formats are annotations.
 //
 // Numbers of any size are compared exactly. Messages have the path, the expected value and the
 // actual value, so that a language model can correct its input.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/mcpcli"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/parts"
 )
@@ -370,7 +370,8 @@ With --check, sync writes nothing. It reports stale files, commands whose stored
 unreadable, and commands whose Apply uses the clock, randomness or I/O. Without --check, the last are
 warnings.
 
-Exit codes: 0 success; 1 petrock cannot derive from a package or, with --check, something is reported.`,
+Exit codes: 0 success; 1 sync refuses the change, petrock cannot derive from a package or, with --check,
+something is reported; 2 usage error.`,
 		Example:           examples(env, "sync", "sync --check", "sync --dry-run", "sync --accept posts/create"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -385,7 +386,11 @@ Exit codes: 0 success; 1 petrock cannot derive from a package or, with --check, 
 			if err != nil {
 				return err
 			}
-			err = reported(nil, len(result.Refused) > 0, "cannot derive from some packages")
+			refused := "cannot derive from some packages"
+			if check {
+				refused = "sync --check found errors"
+			}
+			err = reported(nil, len(result.Refused) > 0, refused)
 			err = reported(err, check && len(result.Files) > 0, "derived files are stale; run "+env.Program+" sync")
 			return reported(err, check && len(result.Impure) > 0, "replay would not rebuild the same state")
 		},

@@ -12,16 +12,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 )
 
 // Help texts of several commands.
 const (
-	noNetUsage = "run tests without network, if the system supports that"
+	noNetUsage = "run examples without network, if the system permits namespaces"
 	trialHelp  = `Examples run with limits on time, memory and output. On Linux they can write only to a temporary
 folder, and their child processes end with them. They can read your files and, without --no-net, use
 the network. The result names limits that the system could not enforce.`

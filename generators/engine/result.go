@@ -87,7 +87,7 @@ func (r *Result) Headline() string {
 	what := strings.TrimSpace(r.Kind + " " + r.Name)
 	switch {
 	case r.Action == "sync" && len(r.Files) == 0 && len(r.Refused) > 0:
-		return "Nothing was changed: petrock cannot derive from these packages:"
+		return "Nothing was changed: petrock cannot derive from some packages."
 	case r.Action == "edit" && len(r.Files) == 0:
 		return "Nothing to change: the files already have these texts."
 	case r.Action == "sync" && len(r.Files) == 0:

@@ -18,8 +18,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/core/process"
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/process"
+	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"

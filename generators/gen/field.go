@@ -69,7 +69,8 @@ const (
 //   - The name starts with an ASCII letter; letters, digits and _ follow. It is the JSON key. A
 //     name alone is a string.
 //   - The types are string, int, int64, float, bool, time, duration, bytes, any, enum(a,b),
-//     []TYPE and map[string]TYPE. A ? after the type makes the field optional.
+//     []TYPE, map[string]TYPE and the Go types of the package, such as Ticket. A ? after the type
+//     makes the field optional.
 //   - Limits are a..b, a.. or ..b. They apply to the value of a number, the characters of a string,
 //     or the items of a list or map. For a length, n means exactly n.
 //   - The description is in double quotes, after a space or a colon. \" is a quote, \\ a backslash.

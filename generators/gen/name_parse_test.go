@@ -93,7 +93,7 @@ func TestField(t *testing.T) {
 		strings.Repeat("a", 65): "65 characters, at most 64",
 	} {
 		if _, err := gen.ParseFieldName(text); err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%q: %v, and not %q; want an error containing %q", text, err, say, say)
+			t.Errorf("%q: err = %v, want it to contain %q", text, err, say)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func TestCheckWire(t *testing.T) {
 		strings.Repeat("a", 10_000): "10000 characters, at most 50",
 	} {
 		if err := gen.CheckWireName(name, "weather"); err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%.60q: %v, and not %q; want an error containing %q", name, err, say, say)
+			t.Errorf("%.60q: err = %v, want it to contain %q", name, err, say)
 		}
 	}
 	if err := gen.CheckWireName("add", strings.Repeat("a", 60)); err == nil || !strings.Contains(err.Error(), "choose a shorter project name") {
@@ -58,7 +58,7 @@ func TestCheckGenerator(t *testing.T) {
 		"a b":                   "' ' is not allowed",
 	} {
 		if err := gen.CheckGeneratorName(name); err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%q: %v, and not %q; want an error containing %q", name, err, say, say)
+			t.Errorf("%q: err = %v, want it to contain %q", name, err, say)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func TestBuildErrors(t *testing.T) {
 		write(t, root, "cmd/one/main.go", test.text, "cmd/two/main.go", mainFile(text))
 		_, err := b.build(t.Context(), "cmd/one")
 		if output, ok := strings.CutPrefix(fmt.Sprint(err), "cmd/one does not compile:\n"); !ok || !strings.Contains(output, test.want) || strings.Contains(output, root) {
-			t.Errorf("%s: %v", test.want, err)
+			t.Errorf(`got %v; want a build failure that starts with "cmd/one does not compile:", contains %q and does not name the folder %s`, err, test.want, root)
 		}
 		checkOutput(t, mustBuild(t, b, "cmd/two")["cmd/two"], text)
 	}
@@ -245,7 +245,7 @@ func TestBuildWithoutGo(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := b.build(t.Context(), "cmd/one")
 	if strings.Count(fmt.Sprint(err), "go command not found in PATH; install Go") != 1 {
-		t.Errorf("error: %v", err)
+		t.Errorf("got %v, want a build failure that says once: go command not found in PATH; install Go", err)
 	}
 }
 

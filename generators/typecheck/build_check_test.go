@@ -39,7 +39,7 @@ func TestCheck(t *testing.T) {
 			}
 			for _, program := range []string{"a.out", "single", "single.exe"} {
 				if _, err := os.Stat(filepath.Join(dir, program)); err == nil {
-					t.Errorf("it has written %s: got no error, want one", program)
+					t.Errorf("the build has written %s: err = nil, want an error", program)
 				}
 			}
 			got := "module " + result.Module + "\n" + strings.Join(result.Packages, "\n") + "\n"

@@ -193,11 +193,11 @@ func TestReplacedModule(t *testing.T) {
 		t.Fatal(first.Reason("example.com/other"))
 	}
 	if second := findExports(t, c, "example.com/other"); second.Edition != first.Edition {
-		t.Errorf("nothing has changed, and all has to be read again: got %v, want %v", second.Edition, first.Edition)
+		t.Errorf("without a change the edition is %v, want %v", second.Edition, first.Edition)
 	}
 	writeText(t, filepath.Join(other, "a.go"), "package other\n\nvar A string\n")
 	if second := findExports(t, c, "errors"); second.Edition == first.Edition {
-		t.Errorf("the other module has changed, and the edition did not: got %v, want not %v", second.Edition, first.Edition)
+		t.Errorf("after a change of the other module the edition is %v, want not %v", second.Edition, first.Edition)
 	}
 	text, err := root.ReadFile(".petrock/cache/exports.json")
 	if err != nil || strings.Contains(string(text), "example.com/other") || !strings.Contains(string(text), `"errors"`) {
@@ -240,7 +240,7 @@ func TestNoCacheDir(t *testing.T) {
 		t.Errorf("errors is not found: %s", found.Reason("errors"))
 	}
 	if _, err := root.Stat(".petrock"); err == nil {
-		t.Error("it has made a place for itself: got no error, want one")
+		t.Error("the cache has created the folder .petrock: err = nil, want an error")
 	}
 }
 

@@ -122,7 +122,7 @@ func TestAddedAndRemovedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if dirs := view(t, s).Dirs(); !slices.Equal(dirs, []string{"a", "c"}) {
-		t.Errorf("there is Go: got %q, want %q", dirs, []string{"a", "c"})
+		t.Errorf("Dirs() = %q, want %q", dirs, []string{"a", "c"})
 	}
 }
 
@@ -135,7 +135,7 @@ func TestPlannedFiles(t *testing.T) {
 	}
 	after := before.With(planned)
 	if dirs := after.Dirs(); !slices.Equal(dirs, []string{"a", "n"}) {
-		t.Errorf("there is Go: got %q, want %q", dirs, []string{"a", "n"})
+		t.Errorf("Dirs() = %q, want %q", dirs, []string{"a", "n"})
 	}
 	if text := string(after.File("a/a.go").Text); text != "package a // planned\n" {
 		t.Errorf(`a planned file: got %q, want "package a // planned\n"`, text)
@@ -167,7 +167,7 @@ func TestPlannedThenWritten(t *testing.T) {
 	planned := view(t, s).With(map[string][]byte{"c/c.go": []byte("package c\n")}).File("c/c.go")
 	writeAt(t, dir, "c/c.go", "package c\n", time.Now())
 	if view(t, s).File("c/c.go") != planned {
-		t.Errorf("it was parsed again: got %+v, want %+v", view(t, s).File("c/c.go"), planned)
+		t.Errorf("after writing the planned file, c/c.go is %+v, want the planned %+v", view(t, s).File("c/c.go"), planned)
 	}
 }
 
@@ -195,7 +195,7 @@ module other
 package i
 `)
 	if dirs := view(t, s).Dirs(); !slices.Equal(dirs, []string{".", "deep/vendor"}) {
-		t.Errorf("there is Go: got %q, want %q", dirs, []string{".", "deep/vendor"})
+		t.Errorf("Dirs() = %q, want %q", dirs, []string{".", "deep/vendor"})
 	}
 	if files := view(t, s).Files("."); len(files) != 1 {
 		t.Errorf("the root: got %v, want 1", len(files))
@@ -268,6 +268,32 @@ func TestIsDerived(t *testing.T) {
 	} {
 		if got := typecheck.IsDerived(c.name, []byte(c.text)); got != c.want {
 			t.Errorf("%s: got %v, want %v (text %q)", c.name, got, c.want, c.text)
+		}
+	}
+}
+
+func TestNeedsCompiler(t *testing.T) {
+	for text, want := range map[string]bool{
+		"func F() {}":        false,
+		"func F()":           true,
+		"import \"C\"":       true,
+		"//go:generate true": false,
+		"//go:generate true\n\n//go:noinline\nfunc F() {}": true,
+		"//go:get x":                                     true,
+		"//line x.go:1":                                  true,
+		"var s = `\n// go:noinline\n`":                   false,
+		"func TestMain(m *testing.M) {}":                 false,
+		"func TestF(t *testing.T) {}":                    false,
+		"func TestF(b *testing.B) {}":                    true,
+		"func BenchmarkF(b *testing.B) {}":               false,
+		"func BenchmarkF(b *testing.B) int { return 1 }": true,
+		"func FuzzF(f *testing.F) {}":                    false,
+		"func FuzzF(t *testing.T) {}":                    true,
+		"func (S) FuzzF() {}":                            false,
+	} {
+		s, _ := openStore(t, "-- a/a_test.go --\npackage a\n\n"+text+"\n")
+		if got := view(t, s).File("a/a_test.go").NeedsCompiler(); got != want {
+			t.Errorf("NeedsCompiler() of %q = %t, want %t", text, got, want)
 		}
 	}
 }

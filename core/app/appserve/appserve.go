@@ -1,5 +1,6 @@
 // Package appserve adds the features of a server to its command line: the commands log, workers,
-// replay, backup and restore, and the flags --data and, for serve, --app-resources.
+// replay, backup and restore, and the flags --data, --snapshot (of mcp and serve) and
+// --app-resources (of serve).
 package appserve
 
 import (
@@ -18,8 +19,8 @@ import (
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // Data serves features from an event log in the data folder. It implements serve.Extension.

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 func (d *Data) newReplay() *cobra.Command {
@@ -25,7 +25,8 @@ the state, which needs memory for a second state. Without --snapshot nothing is 
 run.
 
 Exit codes: 0 success; 1 if an event cannot be applied, or a snapshot is damaged, differs from the log or
-would change the state. With --snapshot, a damaged or different one is replaced, and the exit code is 0.`,
+would change the state; 4 if the data does not exist yet. With --snapshot, a damaged or different one is
+replaced, and the exit code is 0.`,
 		Example: d.examples("replay", "replay --snapshot", "replay --json"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.withStore(cmd.Context(), func(store app.Store) error {

@@ -100,7 +100,7 @@ func TestBrokenHere(t *testing.T) {
 				// A change that only adds does not check existing function bodies.
 				for _, d := range result.Diagnostics {
 					if d.File != "tools/broken.go" {
-						t.Errorf(`it reports the earlier error: got %q, want "tools/broken.go" (d: %+v)`, d.File, d)
+						t.Errorf(`the diagnostic is %+v, want one in tools/broken.go`, d)
 					}
 				}
 				w.registers("tools/tools_gen.go", "kept", "more", "add")
@@ -174,7 +174,7 @@ func Use(ctx context.Context, in UseInput) (UseOutput, error) { return UseOutput
 			result, err := e.Generate(t.Context(), "tool", input{Name: "more"}.json(), engine.Options{})
 			if !test.works {
 				if said := w.refusal(err).Error(); !strings.Contains(said, "tools") {
-					t.Errorf(`the refusal does not say where: got %q, want it to contain "tools"`, said)
+					t.Errorf(`the refusal is %q, want it to contain "tools"`, said)
 				}
 				w.unchanged(before, "after the refusal,")
 				return

@@ -73,7 +73,7 @@ func TestInterruptedTooLate(t *testing.T) {
 		t.Errorf("got %+v, %v; want no error, the folder %s and no git", result, err, filepath.Join(base, "hello"))
 	}
 	if ctx.Err() == nil {
-		t.Error("it was not interrupted: got no error, want one")
+		t.Error("after the move the context has not ended, want it interrupted")
 	}
 }
 
@@ -111,7 +111,7 @@ func TestFinished(t *testing.T) {
 	}
 
 	if _, err := create.Run(t.Context(), scaffold.Embedded(), other); err == nil || !strings.Contains(err.Error(), "holds the project hello, module hello, which an interrupted run left") {
-		t.Errorf(`of another project, got %v; want an error containing "holds the project hello, module hello, which an interrupted run left"`, err)
+		t.Errorf(`for another project: got %v, want an error containing "holds the project hello, module hello, which an interrupted run left"`, err)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petrock/petrock/core/filelock"
+	"github.com/petrock/petrock/core/plumbing/filelock"
 )
 
 // open opens a destination and writes two files.
@@ -54,7 +54,7 @@ func TestMove(t *testing.T) {
 		parent := t.TempDir()
 		p := open(t, filepath.Join(parent, dest))
 		if _, err := os.Stat(p.Dest()); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("before the move it is there: got %v, want %v", err, os.ErrNotExist)
+			t.Errorf("Stat of the destination before the move = %v, want %v", err, os.ErrNotExist)
 		}
 		if err := errors.Join(p.Move(), p.Close()); err != nil {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func TestRefused(t *testing.T) {
 	} {
 		_, err := openDestination(filepath.Join(dir, dest))
 		if err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%s: %v, and not %q; want an error containing %q", dest, err, say, say)
+			t.Errorf("openDestination(%q): err = %v, want it to contain %q", dest, err, say)
 		}
 		if dest != "file/below/x" && checkDestination(filepath.Join(dir, dest)) == nil {
 			t.Errorf("checkDestination(%q) = nil, want an error", dest)
@@ -156,7 +156,7 @@ func TestTwoAtOnePlace(t *testing.T) {
 	dest := filepath.Join(t.TempDir(), "hello")
 	first := open(t, dest)
 	if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "another petrock process is creating") {
-		t.Errorf(`the second gets %v; want an error containing "another petrock process is creating"`, err)
+		t.Errorf(`the second run: err = %v, want it to contain "another petrock process is creating"`, err)
 	}
 	if err := errors.Join(first.Move(), first.Close()); err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func TestLeftovers(t *testing.T) {
 	writeFile(t, filepath.Join(parent, ".petrock-new-00000004", "project", "go.mod"))
 	writeFile(t, filepath.Join(parent, "full", "file"))
 	if _, err := openDestination(filepath.Join(parent, "full")); err == nil {
-		t.Error("it is not refused: got no error, want one")
+		t.Error("openDestination of a full folder: err = nil, want an error")
 	}
 	holds(t, parent, "full")
 	if err := os.RemoveAll(filepath.Join(parent, "full")); err != nil {
@@ -279,7 +279,7 @@ func TestGivenUp(t *testing.T) {
 	writeFile(t, filepath.Join(dest, ".petrock-new", "project", "go.mod"))
 	writeFile(t, filepath.Join(dest, "theirs"))
 	if _, err := openDestination(dest); err == nil || !strings.Contains(err.Error(), "cmd no longer exists") {
-		t.Errorf(`beside something else, got %v; want an error containing "cmd no longer exists"`, err)
+		t.Errorf(`next to a file of the user: err = %v, want it to contain "cmd no longer exists"`, err)
 	}
 	holds(t, dest, ".petrock-new", "theirs")
 	if err := os.Remove(filepath.Join(dest, "theirs")); err != nil {

@@ -179,7 +179,7 @@ func TestStandaloneStream(t *testing.T) {
 	}()
 	url := readyURL(t, ready)
 	if !strings.HasPrefix(url, "http://127.0.0.1:") {
-		t.Errorf(`it serves: got %q, want the prefix "http://127.0.0.1:"`, url)
+		t.Errorf(`url = %q, want the prefix "http://127.0.0.1:"`, url)
 	}
 	var server jsonrpc.Transport
 	receiveFromClient := func() string {

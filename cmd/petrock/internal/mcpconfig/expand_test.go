@@ -148,7 +148,7 @@ func TestExpandFree(t *testing.T) {
 	}
 	for client, text := range map[string]string{"Claude Code": "${NO}", "Cursor": "${env:NO}", "VS Code": "${input:none}", "Crush": "$(x)"} {
 		if got, err := all[client](text, true); err == nil {
-			t.Errorf("%s: %q is %q, and not an error: got no error, want one", client, text, got)
+			t.Errorf("%s: %q expands to %q: err = nil, want an error", client, text, got)
 		}
 	}
 }

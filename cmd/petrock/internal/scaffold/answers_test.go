@@ -65,7 +65,7 @@ func TestCheckName(t *testing.T) {
 	} {
 		err := scaffold.CheckName(name)
 		if err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%q: %v, and not %q; want an error containing %q", name, err, say, say)
+			t.Errorf("%q: err = %v, want it to contain %q", name, err, say)
 		}
 	}
 	if err := scaffold.CheckName("über"); err == nil || strings.Contains(err.Error(), "try") {
@@ -112,7 +112,7 @@ func TestCheckModule(t *testing.T) {
 	} {
 		err := scaffold.CheckModule(path)
 		if err == nil || !strings.Contains(err.Error(), say) {
-			t.Errorf("%q: %v, and not %q; want an error containing %q", path, err, say, say)
+			t.Errorf("%q: err = %v, want it to contain %q", path, err, say)
 		}
 	}
 }
@@ -131,10 +131,10 @@ func TestStandardNames(t *testing.T) {
 	slices.Sort(first)
 	for _, name := range slices.Compact(first) {
 		if err := scaffold.CheckModule(name + "/x"); err == nil {
-			t.Errorf("%s/x is taken for the path of a module: got no error, want one", name)
+			t.Errorf("CheckModule(%s/x) = nil, want an error", name)
 		}
 		if err := scaffold.CheckName(name); err == nil {
-			t.Errorf("%s is taken for the name of a project: got no error, want one", name)
+			t.Errorf("CheckName(%s) = nil, want an error", name)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/parts"
 )
@@ -91,7 +91,7 @@ func TestGo(t *testing.T) {
 					t.Errorf("the project has %s, which must not be copied", name)
 				}
 				if found := ours.FindString(text); found != "" {
-					t.Errorf(`%s speaks: got %q, want ""`, name, found)
+					t.Errorf("%s names %q, want no words of petrock's own", name, found)
 				}
 			}
 			if strings.Contains(text, home) {
@@ -112,12 +112,12 @@ func TestGo(t *testing.T) {
 				imported, _ := strconv.Unquote(spec.Path.Value)
 				inside, ok := strings.CutPrefix(imported, module+"/")
 				if ok && !hasFolder(files, inside) {
-					t.Errorf("%s imports %s, which the project does not have", name, imported)
+					t.Errorf("%s imports %s, which does not exist", name, imported)
 				}
 			}
 		}
 		if text := files["cmd/my-hello/main.go"]; !strings.Contains(text, `Name: "my-hello",`) {
-			t.Errorf(`the program does not know its name: got %q, want it to contain "Name: \"my-hello\","`, text)
+			t.Errorf(`cmd/my-hello/main.go is %q, want it to contain "Name: \"my-hello\","`, text)
 		}
 	}
 }
@@ -283,7 +283,7 @@ func TestTemplatesAreUsed(t *testing.T) {
 		without := sources
 		without.Templates = less
 		if _, err := without.Make(scaffold.Answers{Name: "hello", Module: "hello"}); err == nil {
-			t.Errorf("%s becomes nothing: got no error, want one", missing)
+			t.Errorf("without %s: err = nil, want an error", missing)
 		}
 	}
 }
@@ -364,10 +364,10 @@ func TestExample(t *testing.T) {
 		}
 	}
 	if _, err := sources.Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "sun"}); err == nil || !strings.Contains(err.Error(), "choose one of everything, moon, moonphase, plain") {
-		t.Errorf(`with an example that is none: %v; want an error containing "choose one of everything, moon, moonphase, plain"`, err)
+		t.Errorf(`with an unknown example: got %v, want an error containing "choose one of everything, moon, moonphase, plain"`, err)
 	}
 	if _, err := scaffold.Embedded().Make(scaffold.Answers{Name: "luna", Module: "luna", Example: "../base"}); err == nil {
-		t.Error("a path is taken for an example: got no error, want one")
+		t.Error("with a path as example: err = nil, want an error")
 	}
 }
 
@@ -383,7 +383,7 @@ func TestEverything(t *testing.T) {
 	}
 	for _, name := range []string{"tools/add.go", "tools/add_test.go", "cmd/demo/main.go", "go.mod"} {
 		if files[name] != plain[name] {
-			t.Errorf("%s is not that of the plain project: got %q, want %q", name, files[name], plain[name])
+			t.Errorf("%s differs from the default project: got %q, want %q", name, files[name], plain[name])
 		}
 	}
 	for name, text := range files {
@@ -418,10 +418,10 @@ func TestTasks(t *testing.T) {
 		}
 	}
 	if files["tools/add.go"] != "" {
-		t.Errorf(`it has the tool of the plain project: got %q, want ""`, files["tools/add.go"])
+		t.Errorf(`tools/add.go of the default project: got %q, want none`, files["tools/add.go"])
 	}
 	if !strings.Contains(files["README.md"], "get_next_task") {
-		t.Errorf(`the project does not say what it began with: got %q, want it to contain "get_next_task"`, files["README.md"])
+		t.Errorf(`README.md is %q, want it to contain "get_next_task"`, files["README.md"])
 	}
 	long := scaffold.Answers{Name: strings.Repeat("a", 42), Module: "example.com/long", Example: "tasks"}
 	if _, err := sources.Make(long); err == nil || !strings.Contains(err.Error(), "with the tool report_task_done it is 1 characters too long") {
@@ -457,7 +457,7 @@ func TestMoonphase(t *testing.T) {
 		variable := project.Variable(name, "api_key")
 		for _, file := range []string{"README.md", "AGENTS.md"} {
 			if text := files[file]; !strings.Contains(text, "not start without") || !strings.Contains(text, variable) || strings.Contains(text, "tools/add") || strings.Contains(text, `"add"`) {
-				t.Errorf("%s does not tell what the project is:\n%s; want text containing \"not start without\" and %q and text without \"tools/add\" or \"\\\"add\\\"\"", file, text, variable)
+				t.Errorf("%s does not describe the project:\n%s; want text containing \"not start without\" and %q, without \"tools/add\" or \"\\\"add\\\"\"", file, text, variable)
 			}
 		}
 	}

@@ -34,6 +34,6 @@ func TestPlainWriter(t *testing.T) {
 		_, _ = w.Write([]byte("12345"))
 	}
 	if got := out.String(); !strings.HasPrefix(got, "1234512345") || !strings.Contains(got, "truncated after 10 bytes") || len(got) > 100 {
-		t.Errorf(`it writes %q; want at most 100 bytes that start with "1234512345" and say "truncated after 10 bytes"`, got)
+		t.Errorf(`got %q; want at most 100 bytes that start with "1234512345" and contain "truncated after 10 bytes"`, got)
 	}
 }

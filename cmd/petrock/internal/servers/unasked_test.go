@@ -195,11 +195,11 @@ func TestKnown(t *testing.T) {
 		return text
 	}
 	if got := known(); got != "110" {
-		t.Errorf(`it knows: got %q, want "110"`, got)
+		t.Errorf(`known() = %q, want "110"`, got)
 	}
 	saveList("one", "tools/list", entries(maxListsFile))
 	if got := known(); got != "010" {
-		t.Errorf(`after a list that is too large it knows: got %q, want "010"`, got)
+		t.Errorf(`after a list that is too large: known() = %q, want "010"`, got)
 	}
 	file := listsFile("one")
 	for _, damage := range []string{"", "{", "null", "[1]", `{"tools/list": {}}`, "\x00\xff", strings.Repeat("[", 100_000), strings.Repeat(" ", maxListsFile+1)} {
@@ -211,7 +211,7 @@ func TestKnown(t *testing.T) {
 		}
 		saveList("one", "tools/list", entries(10))
 		if got := known(); got != "100" {
-			t.Errorf(`after %.20q it learns: got %q, want "100"`, damage, got)
+			t.Errorf(`after %.20q: known() = %q, want "100"`, damage, got)
 		}
 	}
 	if err := os.Chmod(file, 0o666); err != nil {
