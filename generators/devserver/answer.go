@@ -62,9 +62,9 @@ func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error)
 		answer, _, err := render(result, false)
 		return answer, err
 	}
-	for most := 50; ; most = most * 4 / 5 {
-		answer, size, err := render(whole.Short(most), true)
-		if err != nil || size <= maxAnswer || most == 1 {
+	for limit := 50; ; limit = limit * 4 / 5 {
+		answer, size, err := render(whole.Short(limit), true)
+		if err != nil || size <= maxAnswer || limit == 1 {
 			return answer, err
 		}
 	}

@@ -20,21 +20,21 @@ type ProjectStatusInput struct{ Common }
 
 // ProjectStatusOutput is the output of project_status.
 type ProjectStatusOutput struct {
-	OK          bool                   `json:"ok"`                           // Whether the project compiles, and petrock.sum and contract.json can be read
-	Name        string                 `json:"name"`                         // Name of the project and of its server
-	Module      string                 `json:"module"`                       // Path of the Go module
-	Root        string                 `json:"root"`                         // Folder of the project
-	Petrock     string                 `json:"petrock"`                      // Version of petrock that created the project
-	Packages    []string               `json:"packages,omitempty" short:"-"` // Import paths of the packages outside of core and generators
-	Components  []string               `json:"components,omitempty"`         // Kinds and names of the components
-	Parts       []engine.PartStatus    `json:"parts,omitempty"`              // Petrock's optional code: present, or archived in generators/parts
-	Stale       []string               `json:"stale,omitempty"`              // Derived files that are out of date
-	Refused     []string               `json:"refused,omitempty"`            // Errors that prevent deriving
-	Impure      []string               `json:"impure,omitempty"`             // Commands that use the clock, randomness or I/O in Apply
-	Builds      bool                   `json:"builds"`                       // Whether all packages and tests compile
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"`        // Compiler errors
-	PetrockCode *PetrockCode           `json:"vendored,omitempty"`           // Whether core and generators match petrock.sum
-	LeftOut     string                 `json:"leftOut,omitempty"`            // What the short form leaves out
+	OK          bool                   `json:"ok"`                             // Whether the project compiles, and petrock.sum and contract.json can be read
+	Name        string                 `json:"name"`                           // Name of the project and of its server
+	Module      string                 `json:"module"`                         // Path of the Go module
+	Root        string                 `json:"root"`                           // Folder of the project
+	Petrock     string                 `json:"petrock"`                        // Version of petrock that created the project
+	Packages    []string               `json:"packages,omitempty" short:"-"`   // Import paths of the packages outside of core and generators
+	Components  []string               `json:"components,omitempty"`           // Kinds and names of the components
+	Parts       []engine.PartStatus    `json:"parts,omitempty"`                // Petrock's optional code: present, or archived in generators/parts
+	Stale       []string               `json:"stale,omitempty"`                // Derived files that are out of date
+	Refused     []string               `json:"refused,omitempty"`              // Errors that prevent deriving
+	Impure      []string               `json:"impure,omitempty"`               // Commands that use the clock, randomness or I/O in Apply
+	Builds      bool                   `json:"builds"`                         // Whether all packages and tests compile
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"`          // Compiler errors
+	PetrockCode *PetrockCode           `json:"vendored,omitempty"`             // Whether core and generators match petrock.sum
+	LeftOut     string                 `json:"leftOut,omitempty" short:"note"` // What the short form leaves out
 
 	sync string // the call that updates derived files
 }
@@ -42,12 +42,12 @@ type ProjectStatusOutput struct {
 // Short returns the short form of the status: problems, and the names of components.
 //
 //petrock:ignore
-func (s ProjectStatusOutput) Short(most int) any {
+func (s ProjectStatusOutput) Short(limit int) any {
 	s.Parts = slices.DeleteFunc(slices.Clone(s.Parts), func(p engine.PartStatus) bool { return !p.Present })
 	if s.PetrockCode != nil && s.PetrockCode.Problem == "" {
 		s.PetrockCode = nil
 	}
-	return engine.Shorten(s, most)
+	return engine.Shorten(s, limit)
 }
 
 // PetrockCode describes how the folders with petrock's code differ from petrock.sum.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -68,7 +69,7 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 		}
 		return e.derive(ctx, p, e.touched(p, ch.dirs...), true)
 	})
-	if refusal, ok := err.(*Refusal); ok && refusal.cause == causeCompile {
+	if refusal, ok := errors.AsType[*Refusal](err); ok && refusal.cause == causeCompile {
 		refusal.Remedy = remedy
 	}
 	return result, err
@@ -253,25 +254,25 @@ func (ch *changer) check() error {
 // planBodies plans the new bodies of functions.
 func (ch *changer) planBodies() error {
 	check, _, _ := types.LookupFieldOrMethod(ch.object.Type(), true, ch.pkg, "Check")
-	for _, new := range []struct {
+	for _, given := range []struct {
 		field, body string
 		object      types.Object
 	}{{"body", ch.in.Body, ch.method}, {"check", ch.in.Check, check}} {
-		if new.body == "" {
+		if given.body == "" {
 			continue
 		}
-		if err := checkBody(new.field, new.body); err != nil {
+		if err := checkBody(given.field, given.body); err != nil {
 			return err
 		}
-		file := ch.view.FileAt(new.object.Pos())
+		file := ch.view.FileAt(given.object.Pos())
 		if file == nil {
-			return fmt.Errorf("%s is not declared in the project", new.object.Name())
+			return fmt.Errorf("%s is not declared in the project", given.object.Name())
 		}
-		decl := typecheck.Enclosing[*ast.FuncDecl](file, new.object.Pos())
+		decl := typecheck.Enclosing[*ast.FuncDecl](file, given.object.Pos())
 		if decl == nil || decl.Body == nil {
-			return fmt.Errorf("%s has no body in %s", new.object.Name(), file.Path)
+			return fmt.Errorf("%s has no body in %s", given.object.Name(), file.Path)
 		}
-		ch.replace(file, decl.Body.Lbrace, decl.Body.Rbrace+1, "{\n"+strings.Trim(new.body, "\n")+"\n}")
+		ch.replace(file, decl.Body.Lbrace, decl.Body.Rbrace+1, "{\n"+strings.Trim(given.body, "\n")+"\n}")
 		ch.plan.bodyFile = file.Path
 	}
 	return nil

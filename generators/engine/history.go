@@ -55,7 +55,7 @@ func (h *History) Page(offset, limit int) *History {
 }
 
 // Short returns the short form of the history: operations without their files.
-func (h *History) Short(most int) any { return Shorten(h, most) }
+func (h *History) Short(limit int) any { return Shorten(h, limit) }
 
 // String lists the operations, one a line.
 func (h *History) String() string {

@@ -81,8 +81,8 @@ func (l *Listing) Page(kind string, offset, limit int) *Listing {
 
 // Short returns the short form of the listing: kinds, names, files and the first lines of
 // descriptions.
-func (l *Listing) Short(most int) any {
-	s := Shorten(l, most)
+func (l *Listing) Short(limit int) any {
+	s := Shorten(l, limit)
 	s.Parts = nil
 	for i, c := range s.Components {
 		about, _, _ := strings.Cut(c.Description, "\n")

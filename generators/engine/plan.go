@@ -59,26 +59,35 @@ type request struct {
 }
 
 // A plan is one change to the project. User files come from a generator, an edit or the journal,
-// derived files from derive. Only planning sets its fields: a [verified] plan contains a copy.
+// derived files from derive. Planning sets its fields. A [verified] plan has a copy, in which
+// decoding stored events only adds to broken, and to what stored says about the look at them.
 type plan struct {
 	request
-	title      string   // of the operation, such as generate tool greet
-	undoes     string   // id of the operation that it reverts; empty if none
-	kind, name string   // the component that is generated, changed or destroyed
-	dir        string   // folder of the component and of the trial's test; empty for other plans
-	next       []string // next steps, one sentence each
-	notices    []string // side effects, one sentence each
-	warnings   []typecheck.Diagnostic
+	plannedFiles
+	plannedCode
+	plannedEvents
 
-	// The files.
+	title      string                 // of the operation, such as generate tool greet
+	undoes     string                 // id of the operation that it reverts; empty if none
+	kind, name string                 // the component that is generated, changed or destroyed
+	dir        string                 // folder of the component and of the trial's test; empty for other plans
+	next       []string               // next steps, one sentence each
+	notices    []string               // side effects, one sentence each
+	warnings   []typecheck.Diagnostic // for the result
+}
+
+// plannedFiles are the files that a plan writes or deletes.
+type plannedFiles struct {
 	texts      map[string][]byte      // new texts by path; nil deletes a file
 	modes      map[string]fs.FileMode // permissions of restored files
 	recomputed map[string]bool        // files that undo computes again instead of restoring
 	conflicts  []string               // conflicts with the project
 	parts      []PartChange           // parts that are added or removed
 	tidied     bool                   // whether go mod tidy computed go.mod
+}
 
-	// The Go code that it comes from and that it derives from.
+// plannedCode is the Go code that a plan comes from and that it derives from.
+type plannedCode struct {
 	bodyFile  string            // the file with the body that the caller sent; empty if none
 	missing   []imports.Missing // imports that were not found
 	trial     gen.Trial         // the examples to run
@@ -86,8 +95,10 @@ type plan struct {
 	checkPure bool              // whether to refuse code that makes replay non-deterministic
 	packages  []*derive.Package // packages that were derived from
 	others    []*derive.Package // the other packages that the server includes
+}
 
-	// What it does to the contract and to stored events.
+// plannedEvents is what a plan does to the contract and to stored events.
+type plannedEvents struct {
 	contractLost  string          // error if the contract is missing
 	breaks        []string        // changes that break clients
 	newVersionsOf []string        // the commands that get a new version
@@ -99,7 +110,11 @@ type plan struct {
 }
 
 func newPlan(asked request) *plan {
-	return &plan{request: asked, skips: asked.Skip, texts: map[string][]byte{}, modes: map[string]fs.FileMode{}, recomputed: map[string]bool{}}
+	return &plan{
+		request:       asked,
+		plannedFiles:  plannedFiles{texts: map[string][]byte{}, modes: map[string]fs.FileMode{}, recomputed: map[string]bool{}},
+		plannedEvents: plannedEvents{skips: asked.Skip},
+	}
 }
 
 func (p *plan) isRevert() bool { return p.action == actionUndo || p.action == actionRedo }

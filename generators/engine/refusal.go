@@ -51,7 +51,7 @@ type Refusal struct {
 	Printed     string                 `json:"printed,omitempty"`              // Output of the function
 	Files       []FileChange           `json:"files,omitempty"`                // Edited files, with diffs
 	Operations  []string               `json:"operations,omitempty"`           // Ids of conflicting operations
-	LeftOut     string                 `json:"leftOut,omitempty"`              // What the short form leaves out
+	LeftOut     string                 `json:"leftOut,omitempty" short:"note"` // What the short form leaves out
 	Remedy      string                 `json:"wayOut,omitempty" short:"whole"` // Remedy
 
 	cause cause
@@ -70,7 +70,7 @@ const (
 // refusedCode returns the refusal of a change because of errors in the code that it would leave, or
 // nil.
 func refusedCode(err error) *Refusal {
-	refusal, ok := err.(*Refusal)
+	refusal, ok := errors.AsType[*Refusal](err)
 	if !ok || len(refusal.Diagnostics) == 0 || refusal.cause == causeBefore || refusal.cause == causeEvents {
 		return nil
 	}
@@ -182,12 +182,12 @@ func deriveRefusal(pkg *derive.Package, view *typecheck.View) *Refusal {
 }
 
 // Short returns the short form of the fault.
-func (f *Fault) Short(most int) any {
-	s := Shorten(f, most)
+func (f *Fault) Short(limit int) any {
+	s := Shorten(f, limit)
 	if f.Refusal == nil {
 		return s
 	}
-	s.Refusal = Shorten(f.Refusal, most)
+	s.Refusal = Shorten(f.Refusal, limit)
 	if slices.ContainsFunc(f.Refusal.Files, func(f FileChange) bool { return f.Diff != "" }) {
 		s.Refusal.LeftOut = cmp.Or(s.Refusal.LeftOut, "Left out: diffs. Set detail to get everything.")
 	}

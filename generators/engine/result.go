@@ -30,14 +30,14 @@ type Result struct {
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"`          // Errors that the project had before
 	Refused     []typecheck.Diagnostic `json:"refused,omitempty"`              // Errors that prevented an update
 	Warnings    []typecheck.Diagnostic `json:"warnings,omitempty"`
-	Impure      []typecheck.Diagnostic `json:"impure,omitempty"`              // Code that makes replaying the event log non-deterministic
-	ToolsList   *Size                  `json:"toolsList,omitempty" short:"-"` // Size of tools/list
-	Trial       *Trial                 `json:"trial,omitempty"`               // Result of the examples
-	Tests       *TestResult            `json:"tests,omitempty"`               // Result of the tests of changed packages
-	Stored      *StoredEvents          `json:"stored,omitempty"`              // The look at stored events, if there are some or it was not possible
-	Recovered   string                 `json:"recovered,omitempty"`           // Recovery of an interrupted operation
-	Next        []string               `json:"next,omitempty"`                // Next steps
-	LeftOut     string                 `json:"leftOut,omitempty"`             // What the short form leaves out
+	Impure      []typecheck.Diagnostic `json:"impure,omitempty"`               // Code that makes replaying the event log non-deterministic
+	ToolsList   *Size                  `json:"toolsList,omitempty" short:"-"`  // Size of tools/list
+	Trial       *Trial                 `json:"trial,omitempty"`                // Result of the examples
+	Tests       *TestResult            `json:"tests,omitempty"`                // Result of the tests of changed packages
+	Stored      *StoredEvents          `json:"stored,omitempty"`               // The look at stored events, if there are some or it was not possible
+	Recovered   string                 `json:"recovered,omitempty"`            // Recovery of an interrupted operation
+	Next        []string               `json:"next,omitempty"`                 // Next steps
+	LeftOut     string                 `json:"leftOut,omitempty" short:"note"` // What the short form leaves out
 }
 
 // String formats the result as text, without diffs.
@@ -198,4 +198,4 @@ func newSize(tools map[string]json.RawMessage) *Size {
 }
 
 // Short returns the short form of the result.
-func (r *Result) Short(most int) any { return Shorten(r, most) }
+func (r *Result) Short(limit int) any { return Shorten(r, limit) }

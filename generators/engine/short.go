@@ -10,27 +10,32 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A Shortener is a result with a short form: without diffs, hashes, schemas and whole files. The
-// short form has at most most entries of each list and shortens long texts; 0 means that it has all
-// of them.
-type Shortener interface{ Short(most int) any }
+// A Shortener is a result with a short form: without diffs, hashes, schemas and whole files. limit
+// is how many entries of each list the short form has; the smaller it is, the shorter are its texts.
+// If limit is 0, lists and texts are complete.
+type Shortener interface{ Short(limit int) any }
 
-// Shorten returns a copy of a result without the fields that have the tag short:"-", and with at
-// most most entries of each list and shorter texts, except in fields with the tag short:"whole"; 0
-// means all of them. The field LeftOut, if the result has one, describes what is missing.
-func Shorten[T any](result T, most int) T {
-	c := &cutter{most: most}
+// Shorten returns a copy of a result for [Shortener]. The tag short of a field decides what happens
+// to it:
+//
+//	short:"-"      it is left out
+//	short:"whole"  it stays as it is
+//	short:"note"   it describes the entries of lists that are left out, for a field of the result
+func Shorten[T any](result T, limit int) T {
+	c := &cutter{limit: limit}
 	short := reflect.ValueOf(&result).Elem()
 	c.cut(short, "")
-	if note := reflect.Indirect(short).FieldByName("LeftOut"); note.IsValid() && len(c.leftOut) > 0 {
-		note.SetString(fmt.Sprintf("Left out: %s. Set detail to get everything.", strings.Join(c.leftOut, ", ")))
+	for field, value := range reflect.Indirect(short).Fields() {
+		if field.Tag.Get("short") == "note" && len(c.leftOut) > 0 {
+			value.SetString(fmt.Sprintf("Left out: %s. Set detail to get everything.", strings.Join(c.leftOut, ", ")))
+		}
 	}
 	return result
 }
 
 // A cutter shortens a value, and notes the entries of lists that it leaves out.
 type cutter struct {
-	most    int
+	limit   int // of the entries of a list; 0 means no limit
 	leftOut []string
 }
 
@@ -54,9 +59,9 @@ func (c *cutter) cut(v reflect.Value, name string) {
 			}
 			return
 		}
-		if c.most > 0 && n > c.most {
-			c.leftOut = append(c.leftOut, fmt.Sprintf("%d in %s", n-c.most, name))
-			n = c.most
+		if c.limit > 0 && n > c.limit {
+			c.leftOut = append(c.leftOut, fmt.Sprintf("%d in %s", n-c.limit, name))
+			n = c.limit
 		}
 		list := reflect.MakeSlice(v.Type(), n, n)
 		reflect.Copy(list, v)
@@ -90,20 +95,20 @@ func (c *cutter) cutStruct(v reflect.Value) {
 	}
 }
 
-// maxText returns the length of texts, which is smaller if most is smaller.
+// maxText returns the maximum length of a text, in bytes.
 func (c *cutter) maxText() int {
-	if c.most == 0 {
+	if c.limit == 0 {
 		return math.MaxInt
 	}
-	return 150 + 50*c.most
+	return 150 + 50*c.limit
 }
 
-// cutText returns at most the first bytes of a text.
-func cutText(text string, most int) string {
-	if len(text) <= most {
+// cutText returns the first bytes of a text that is longer than limit, with an ellipsis.
+func cutText(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + " …"
+	return strings.ToValidUTF8(text[:limit], "") + " …"
 }
 
 func count(n int, noun string) string {

@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,9 +26,10 @@ import (
 
 // A builder compiles programs of a project into a private folder, one at a time.
 type builder struct {
-	root string
-	dir  string // of the executables; go build writes to the subfolder out
-	seed maphash.Seed
+	root    string
+	environ []string // of the go command; nil: that of this process
+	dir     string   // of the executables; go build writes to the subfolder out
+	seed    maphash.Seed
 }
 
 // A program is an executable that a builder has built.
@@ -40,15 +42,16 @@ type program struct {
 // maxOutput limits the output of a go command in an error, in bytes.
 const maxOutput = 4 << 10
 
-// newBuilder returns a builder for the project in root. It removes the executables of builders
-// whose processes have ended without close.
-func newBuilder(root string) (*builder, error) {
+// newBuilder returns a builder for the project in root, which runs the go command with an
+// environment. It removes the executables of builders whose processes have ended without close.
+func newBuilder(root string, environ []string) (*builder, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = os.TempDir()
 	}
+	cache = cmp.Or(goEnviron(root)["XDG_CACHE_HOME"], cache)
 	host, _ := os.Hostname() // process ids are those of a host, which may share the folder with others
-	b, err := newBuilderIn(root, filepath.Join(cache, "petrock", "dev", "host-"+host))
+	b, err := newBuilderIn(root, filepath.Join(cache, "petrock", "dev", "host-"+host), environ)
 	if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
 		err = fmt.Errorf("%w; set XDG_CACHE_HOME, or HOME on macOS, to a folder that can be written", err)
 	}
@@ -56,8 +59,8 @@ func newBuilder(root string) (*builder, error) {
 }
 
 // newBuilderIn is newBuilder with a folder for the folders of builders.
-func newBuilderIn(root, folder string) (*builder, error) {
-	b := &builder{root: root, seed: maphash.MakeSeed()}
+func newBuilderIn(root, folder string, environ []string) (*builder, error) {
+	b := &builder{root: root, environ: environ, seed: maphash.MakeSeed()}
 	err := os.MkdirAll(folder, 0o700)
 	if err == nil {
 		removeStale(folder)
@@ -207,7 +210,7 @@ func executableSuffix() string {
 
 // runGo runs the go command in the project. When ctx ends, it and its children end.
 func (b *builder) runGo(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
-	return process.Run(ctx, process.RunOptions{Dir: b.root, Group: true}, "go", args...)
+	return process.Run(ctx, process.RunOptions{Dir: b.root, Env: b.environ, Group: true}, "go", args...)
 }
 
 // keep returns the program in an executable that go build wrote. The executable stays where it is,

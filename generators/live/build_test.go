@@ -31,7 +31,7 @@ func newTestBuilder(t *testing.T) (string, *builder) {
 		t.Fatal(err)
 	}
 	write(t, root, "go.mod", "module tiny\n\ngo 1.26\n", "cmd/one/main.go", mainFile("1"), "cmd/two/main.go", mainFile("2"))
-	b, err := newBuilderIn(root, t.TempDir())
+	b, err := newBuilderIn(root, t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestBuilders(t *testing.T) {
 	}
 	stale := strconv.Itoa(ended.Process.Pid) + "-123"
 	write(t, folder, stale+"/out/one", "x", "other/file", "x")
-	second, err := newBuilderIn(root, folder)
+	second, err := newBuilderIn(root, folder, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,6 +294,28 @@ func TestGoEnviron(t *testing.T) {
 	record()
 	os.Unsetenv("XDG_CACHE_HOME")
 	check("XDG_CACHE_HOME=/fast")
+}
+
+// Children get the data folder of the server's flag, and a key that differs between supervisors. The
+// environment of this process stays as it is.
+func TestChildEnviron(t *testing.T) {
+	t.Setenv("HELLO_DATA_FILE", "/run/data")
+	o := Options{Root: t.TempDir(), Name: "hello", Args: []string{"--data", "/d"}}
+	before, environ := os.Environ(), childEnviron(o)
+	key := slices.IndexFunc(environ, func(v string) bool { return strings.HasPrefix(v, "HELLO_STATE_KEY=") })
+	if key < 0 || slices.Contains(childEnviron(o), environ[key]) {
+		t.Errorf("childEnviron() = %q twice, want two values of HELLO_STATE_KEY", environ)
+	}
+	if !slices.Contains(environ, "HELLO_DATA=/d") || slices.Contains(environ, "HELLO_DATA_FILE=/run/data") {
+		t.Errorf("childEnviron() = %q, want HELLO_DATA=/d, and no HELLO_DATA_FILE", environ)
+	}
+	if !slices.Equal(os.Environ(), before) {
+		t.Errorf("after childEnviron, os.Environ() = %q, want %q", os.Environ(), before)
+	}
+	t.Setenv("HELLO_STATE_KEY", "given")
+	if environ := childEnviron(o); !slices.Contains(environ, "HELLO_STATE_KEY=given") {
+		t.Errorf("childEnviron() = %q, want HELLO_STATE_KEY=given", environ)
+	}
 }
 
 // The fingerprint of a feature changes with all code that it is compiled from, and with nothing

@@ -15,12 +15,12 @@ package live
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -45,6 +45,8 @@ type Options struct {
 	NoNet     bool      // examples must not use the network
 	NoExec    bool      // the dev server runs no code of the project
 	Log       io.Writer // lines for the person who started it, and the standard error of the servers
+
+	environ []string // of the servers and the go command; New sets it
 }
 
 // A Supervisor watches a project and builds its servers. Its sessions run them.
@@ -95,10 +97,8 @@ type buildResult struct {
 
 // New starts to watch and to build a project.
 func New(o Options) (*Supervisor, error) {
-	if err := setEnviron(o); err != nil {
-		return nil, err
-	}
-	b, err := newBuilder(o.Root)
+	o.environ = childEnviron(o)
+	b, err := newBuilder(o.Root, o.environ)
 	if err != nil {
 		return nil, err
 	}
@@ -126,22 +126,22 @@ func start(o Options, f files) *Supervisor {
 	return s
 }
 
-// setEnviron sets variables that the servers and the go command inherit.
-func setEnviron(o Options) error {
-	all := goEnviron(o.Root)
-	var err error
+// childEnviron returns the environment of the servers and of the go command.
+func childEnviron(o Options) []string {
+	environ, added := os.Environ(), goEnviron(o.Root)
 	if data := flagValue(o.Args, "data"); data != "" { // the dev server looks at the events of the server
 		variable := project.Variable(o.Name, "data")
-		all[variable], err = data, os.Unsetenv(variable+"_FILE")
+		added[variable] = data
+		environ = slices.DeleteFunc(environ, func(v string) bool { return strings.HasPrefix(v, variable+"_FILE=") })
 	}
 	// Servers of one supervisor accept each other's requestState.
 	if variable := project.Variable(o.Name, "state_key"); os.Getenv(variable)+os.Getenv(variable+"_FILE") == "" {
-		all[variable] = fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
+		added[variable] = rand.Text()
 	}
-	for name, value := range all {
-		err = errors.Join(err, os.Setenv(name, value))
+	for name, value := range added {
+		environ = append(environ, name+"="+value)
 	}
-	return err
+	return environ
 }
 
 // flagValue returns the last value of a flag in arguments, or "".

@@ -73,7 +73,7 @@ func (sl *slot) args(l launch) []string {
 	return append(args, o.Args...)
 }
 
-// env returns the variables that are added to the environment of a program.
+// env returns the variables that are added to the environment for a program.
 func (sl *slot) env(prog program) map[string]string {
 	env := map[string]string{}
 	if stamp, err := project.Stamp(prog.path); err == nil && prog.features != "" {

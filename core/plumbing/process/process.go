@@ -20,7 +20,8 @@ import (
 type Command struct {
 	Program string
 	Args    []string
-	Env     map[string]string // added to the environment of this process
+	Environ []string          // environment (default: that of this process)
+	Env     map[string]string // added to the environment
 	Dir     string            // working directory (default: that of this process)
 
 	// Stderr receives the standard error of the program. Optional.
@@ -49,9 +50,9 @@ func Start(c Command) (*Process, error) {
 		p.grace = 2 * time.Second
 	}
 	p.cmd = exec.Command(c.Program, c.Args...)
-	p.cmd.Dir, p.cmd.Stderr = c.Dir, p.stderr
+	p.cmd.Dir, p.cmd.Stderr, p.cmd.Env = c.Dir, p.stderr, c.Environ
 	if len(c.Env) > 0 {
-		p.cmd.Env = os.Environ()
+		p.cmd.Env = p.cmd.Environ()
 		for name, value := range c.Env {
 			p.cmd.Env = append(p.cmd.Env, name+"="+value)
 		}
