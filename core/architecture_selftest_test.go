@@ -51,6 +51,20 @@ var ruleCases = []struct {
 		},
 	},
 	{
+		rule: "doc links resolve", name: "names that do not exist",
+		files: map[string]string{
+			"core/mcp/a.go":  "package mcp\n\nimport \"example.com/m/core/auth\"\n\n// A tool is a [Tool] or [*Tool.Name], see [auth.Key], [auth.None], [auth] and [Gone].\n//\n//\tlist[Gone] = [Gone]\ntype Tool struct{ Name string }\n\n// Call returns [os.ErrExist], [jsonrpc.Error] and, (see [Tool.Call]), nothing; b[Gone].\nfunc (t *Tool) Call() auth.Key { return \"\" }\n",
+			"core/auth/a.go": "package auth\n\n// A Key is a key.\ntype Key string\n",
+			"cmd/a/main.go":  "package main\n\n// See [Gone].\nfunc main() {}\n",
+		},
+		want: []string{
+			"core/mcp/a.go:5: the link [Tool.Name] leads nowhere",
+			"core/mcp/a.go:5: the link [auth.None] leads nowhere",
+			"core/mcp/a.go:5: the link [Gone] leads nowhere",
+			"core/mcp/a.go:10: the link [jsonrpc.Error] leads nowhere",
+		},
+	},
+	{
 		rule: "package comments list the packages", name: "another list",
 		files: map[string]string{
 			"core/doc.go":              "// Package core holds these:\n//\n//   - web: HTTP\n//   - mcp: MCP\n//   - schema: schemas\npackage core\n",

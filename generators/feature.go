@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -70,8 +70,9 @@ func NewState() *State {
 	return &State{}
 }`)
 	test := featureTest(p, feature)
-	test.Text(`// At the end of each test, apptest replays the event log twice from the start and once from a
-// snapshot, and compares the states. To fill the log here, execute commands with Given of the client.
+	test.Text(`// At the end of each test, apptest replays its event log twice from the start and once from a
+// snapshot, and compares the states. Each test of a command replays its own log. The log of this
+// test is empty: call Given of the client for commands whose events should be replayed together.
 func TestReplay(t *testing.T) {
 	`+strings.TrimPrefix(serveFeature(p, test, feature), "client := ")+`}`, "testing")
 	return renderFiles(dir, source{"state.go", file}, source{"state_test.go", test})
