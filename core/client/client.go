@@ -147,9 +147,7 @@ func newClient(o Options) *Client {
 	o.MaxTimeout = cmp.Or(max(o.MaxTimeout, 0), 10*time.Minute)
 	o.ConnectTimeout = cmp.Or(max(o.ConnectTimeout, 0), 30*time.Second)
 	o.MaxMessage = cmp.Or(max(o.MaxMessage, 0), 64<<20)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	c := &Client{o: o, renewLock: make(chan struct{}, 1)}
 	c.statelessMeta = sync.OnceValues(c.newStatelessMeta)
 	life, endLife := context.WithCancel(context.Background())

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -186,10 +187,7 @@ func (e *revisionError) Error() string {
 }
 
 func (c *Client) initialize(ctx context.Context) (*session, error) {
-	wanted := mcp.LatestHandshake
-	if isHandshake(c.o.Revision) {
-		wanted = c.o.Revision
-	}
+	wanted := cmp.Or(c.o.Revision, mcp.LatestHandshake)
 	capabilities, info, err := c.identity(wanted)
 	if err != nil {
 		return nil, err

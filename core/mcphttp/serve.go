@@ -210,9 +210,7 @@ func (o ServeOptions) WithDefaults() ServeOptions {
 	o.WriteTimeout = orDefault(o.WriteTimeout, 30*time.Second)
 	o.Idle = orDefault(o.Idle, 2*time.Minute)
 	o.Grace = orDefault(o.Grace, 10*time.Second)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Readiness == nil {
 		o.Readiness = func() (_, _ []string) { return nil, nil }
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
@@ -133,14 +134,9 @@ func save(dir, name, mimeType string, data []byte) (string, error) {
 // fileName returns a file name that is valid on every system, and its extension.
 func fileName(name, mimeType string) (stem, extension string) {
 	const maxLength = 60
-	stem = strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '_', r == '.':
-			return r
-		}
-		return '_'
-	}, name)
-	extension = extensionOf(mimeType)
+	stem = unsafeInFileName.ReplaceAllString(name, "_")
+	kind, _, _ := mime.ParseMediaType(mimeType) // "" if it is invalid
+	extension = cmp.Or(extensions[kind], ".bin")
 	if own := filepath.Ext(stem); len(own) > 1 && len(own) <= 8 && (extension == ".bin" || strings.EqualFold(own, extension)) {
 		extension = own
 	}
@@ -154,6 +150,8 @@ func fileName(name, mimeType string) (stem, extension string) {
 	return stem, extension
 }
 
+var unsafeInFileName = regexp.MustCompile(`[^a-zA-Z0-9._-]`)
+
 // extensions has the extensions of common MIME types. The tables of package mime differ from machine
 // to machine.
 var extensions = map[string]string{
@@ -163,12 +161,4 @@ var extensions = map[string]string{
 	"audio/mp4": ".m4a", "video/mp4": ".mp4", "video/webm": ".webm",
 	"application/pdf": ".pdf", "application/json": ".json", "application/zip": ".zip", "application/gzip": ".gz",
 	"text/plain": ".txt", "text/html": ".html", "text/csv": ".csv", "text/markdown": ".md",
-}
-
-func extensionOf(mimeType string) string {
-	kind, _, err := mime.ParseMediaType(mimeType)
-	if err != nil {
-		return ".bin"
-	}
-	return cmp.Or(extensions[kind], ".bin")
 }

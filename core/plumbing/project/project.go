@@ -120,13 +120,10 @@ func Source(program string) (string, error) {
 // Variable returns the name of an environment variable of a program: Variable("my-server", "data")
 // is MY_SERVER_DATA.
 func Variable(program, setting string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
-			return r
-		}
-		return '_'
-	}, strings.ToUpper(program+"_"+setting))
+	return notInVariable.ReplaceAllString(strings.ToUpper(program+"_"+setting), "_")
 }
+
+var notInVariable = regexp.MustCompile(`[^A-Z0-9]`)
 
 // LookupSetting returns the value of an environment variable of a program; see [Variable]. If a
 // variable with the suffix _FILE is set instead, it returns the contents of that file, without a
