@@ -40,7 +40,7 @@ func TestGeneratorIsStopped(t *testing.T) {
 		"panics":  "run generator panics: panic: boom (",
 		"crashes": "run generator crashes: panic: runtime error: invalid memory address or nil pointer dereference (",
 		"loops":   "run generator loops: timeout after 50ms; nothing was changed",
-		"cancels": "interrupted; nothing was changed",
+		"cancels": "interrupted; this change was not made",
 	} {
 		_, err := e.Generate(ctx, kind, json.RawMessage(`{}`), engine.Options{})
 		b.checkError(err, want)

@@ -22,9 +22,9 @@ func (e *Engine) transact(ctx context.Context, asked request, makePlan func(*jou
 	}
 	switch cancelled := ctx.Err(); { // the last moment to cancel
 	case cancelled != nil && err != nil && !errors.Is(err, cancelled):
-		return nil, fmt.Errorf("interrupted; nothing was changed: %w: %w", cancelled, err)
+		return nil, fmt.Errorf("interrupted; this change was not made: %w: %w", cancelled, err)
 	case cancelled != nil:
-		return nil, fmt.Errorf("interrupted; nothing was changed: %w", cancelled)
+		return nil, fmt.Errorf("interrupted; this change was not made: %w", cancelled)
 	case err != nil:
 		return nil, err
 	}
