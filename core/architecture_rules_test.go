@@ -189,6 +189,24 @@ func jsonrpcDoesNotMentionMCP(t tree) []string {
 	return broken
 }
 
+// commentsDoNotMentionBench finds comments about the folder of benchmarks, which projects lack.
+func commentsDoNotMentionBench(t tree) []string {
+	var broken []string
+	for _, f := range append(t.sources(), t.tests()...) {
+		if !matchesAny([]string{"core/...", "generators/..."}, f.dir()) {
+			continue
+		}
+		for _, group := range f.syntax.Comments {
+			for _, comment := range group.List {
+				if strings.Contains(comment.Text, ".bench") {
+					broken = append(broken, f.at(comment.Pos(), "a project has no folder .bench; say petrock's own benchmark"))
+				}
+			}
+		}
+	}
+	return broken
+}
+
 func noInit(t tree) []string {
 	var broken []string
 	for _, f := range t.sources() {

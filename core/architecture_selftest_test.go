@@ -51,6 +51,20 @@ var ruleCases = []struct {
 		},
 	},
 	{
+		rule: "doc links resolve", name: "names that do not exist",
+		files: map[string]string{
+			"core/mcp/a.go":  "package mcp\n\nimport \"example.com/m/core/auth\"\n\n// A tool is a [Tool] or [*Tool.Name], see [auth.Key], [auth.None], [auth] and [Gone].\n//\n//\tlist[Gone] = [Gone]\ntype Tool struct{ Name string }\n\n// Call returns [os.ErrExist], [jsonrpc.Error] and, (see [Tool.Call]), nothing; b[Gone].\nfunc (t *Tool) Call() auth.Key { return \"\" }\n",
+			"core/auth/a.go": "package auth\n\n// A Key is a key.\ntype Key string\n",
+			"cmd/a/main.go":  "package main\n\n// See [Gone].\nfunc main() {}\n",
+		},
+		want: []string{
+			"core/mcp/a.go:5: the link [Tool.Name] leads nowhere",
+			"core/mcp/a.go:5: the link [auth.None] leads nowhere",
+			"core/mcp/a.go:5: the link [Gone] leads nowhere",
+			"core/mcp/a.go:10: the link [jsonrpc.Error] leads nowhere",
+		},
+	},
+	{
 		rule: "package comments list the packages", name: "another list",
 		files: map[string]string{
 			"core/doc.go":              "// Package core holds these:\n//\n//   - web: HTTP\n//   - mcp: MCP\n//   - schema: schemas\npackage core\n",
@@ -157,6 +171,16 @@ const a, b = "notifications/cancelled", "initialize"
 			"core/mcp/a.go":          "package mcp\n\n// MCP\n",
 		},
 		want: []string{`a.go:3: jsonrpc knows nothing of MCP, and here stands "MCP"`, `a.go:4: `, `a.go:6: `, `a.go:7: `},
+	},
+	{
+		rule: "comments do not mention .bench", name: "in comments, not in strings",
+		files: map[string]string{
+			"core/mcp/a.go":            "package mcp\n\n// 3 % faster (cd .bench && go run .).\nconst a = \".bench\"\n",
+			"generators/gen/a.go":      "package gen\n\n// A benchmark.\n",
+			"generators/gen/b_test.go": "package gen\n\n// See .bench.\n",
+			"cmd/petrock/a.go":         "package main\n\n// See .bench.\n",
+		},
+		want: []string{"core/mcp/a.go:3: a project has no folder .bench", "generators/gen/b_test.go:3: a project"},
 	},
 	{
 		rule: "no init", name: "function and method",

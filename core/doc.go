@@ -2,28 +2,28 @@
 //
 //   - internal/decimal: exact decimal numbers
 //   - internal/jsonscan: scan JSON; the implementation of strictjson
-//   - strictjson/jsonfield: plumbing: the JSON keys of struct fields
+//   - plumbing/jsonfield: the JSON keys of struct fields
 //   - strictjson: read and write JSON exactly
 //   - internal/pace: measures which functions are quick
 //   - jsonrpc: JSON-RPC 2.0: messages, framing, connections; knows nothing of MCP
 //   - internal/jsonschema: the implementation of schema
 //   - schema: JSON Schema: validation, schemas of Go types
-//   - schema/inference: plumbing: schemas of types in source code
+//   - plumbing/inference: schemas of types in source code
 //   - internal/form: the schemas of forms that users fill in
 //   - stdfd: keep standard input and output for the protocol
-//   - terminal: helpers for command lines: usage errors, exit codes, progress
-//   - project: the folder of a server's source, and its petrock.json
+//   - plumbing/terminal: helpers for command lines: usage errors, exit codes, progress
+//   - plumbing/project: the folder of a server's source, and its petrock.json
 //   - auth: authenticate callers over HTTP: identities, gates, API keys
 //   - auth/token: authenticate callers by OAuth bearer tokens
-//   - mcp/transport: plumbing: the interface between mcp and mcphttp
+//   - plumbing/transport: the interface between mcp and mcphttp
 //   - mcp: MCP: the types of the protocol, the server, stdio
 //   - mcphttp: serve MCP over streamable HTTP
-//   - filelock: lock files between processes, for the journal and app/sqlite
-//   - process: child processes with pipes
+//   - plumbing/filelock: lock files between processes, for the journal and app/sqlite
+//   - plumbing/process: child processes with pipes
 //   - client: the MCP client, for child processes and servers in this process
 //   - client/clienthttp: the MCP client, for servers over HTTP
 //   - mcptest: a client for tests
-//   - mcpcli: the commands that call a server: tools, call, read, prompt and so on
+//   - plumbing/mcpcli: the commands that call a server: tools, call, read, prompt and so on
 //   - serve: the command line of a server
 //   - auth/oauth: the flags --oauth-… of the command serve
 //   - app: event-sourced features: commands, queries, workers, the event log
@@ -34,7 +34,7 @@
 //   - app/appserve: commands and flags of features: log, workers, replay, backup, restore
 //   - app/apptest: test features as a client sees them
 //
-// Plumbing is for petrock's own generators and commands; servers do not need it. A package imports
-// only packages above it in this list. client/clienthttp, auth/token, auth/oauth, app and the
+// The packages below plumbing are for petrock's own generators and commands; servers do not need
+// them. A package imports only packages above it in this list. client/clienthttp, auth/token, auth/oauth, app and the
 // packages below app are parts: a project has them once it uses them.
 package core

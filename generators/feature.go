@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -69,8 +70,9 @@ func NewState() *State {
 	return &State{}
 }`)
 	test := featureTest(p, feature)
-	test.Text(`// At the end of each test, apptest replays the event log twice from the start and once from a
-// snapshot, and compares the states. To fill the log here, execute commands with Given of the client.
+	test.Text(`// At the end of each test, apptest replays its event log twice from the start and once from a
+// snapshot, and compares the states. Each test of a command replays its own log. The log of this
+// test is empty: call Given of the client for commands whose events should be replayed together.
 func TestReplay(t *testing.T) {
 	`+strings.TrimPrefix(serveFeature(p, test, feature), "client := ")+`}`, "testing")
 	return renderFiles(dir, source{"state.go", file}, source{"state_test.go", test})
@@ -128,7 +130,7 @@ func checkFeature(p gen.Project, name string) error {
 		return refuse("%d characters, at most %d are allowed; choose a shorter one", len(name), maxLength)
 	case !featureName.MatchString(name):
 		return refuse("use lower-case letters and digits, as for a Go package, such as blogposts")
-	case token.IsKeyword(name) || types.Universe.Lookup(name) != nil || gen.IsDevice(name) || slices.Contains([]string{
+	case token.IsKeyword(name) || types.Universe.Lookup(name) != nil || project.IsDevice(name) || slices.Contains([]string{
 		"internal", "vendor", "testdata",
 		// imports and declarations of derived files and tests
 		"app", "appmcp", "apptest", "mcp", "mcptest", "errors", "json", "time", "context", "strings", "testing",

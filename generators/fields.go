@@ -16,8 +16,8 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/petrock/petrock/core/plumbing/jsonfield"
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/core/strictjson/jsonfield"
 	"github.com/petrock/petrock/generators/gen"
 )
 

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/changelog"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/cli"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/livehttp"
 	"github.com/petrock/petrock/core/mcphttp"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/launch"
 	"github.com/petrock/petrock/generators/live"

@@ -12,8 +12,8 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/servers"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcpcli"
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/cli"
 )

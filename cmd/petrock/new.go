@@ -12,8 +12,8 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/create"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
-	"github.com/petrock/petrock/core/mcpcli"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/live"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
 	"github.com/petrock/petrock/cmd/petrock/internal/testenv"
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/project"
 )
 
 // petrockCommand returns petrock new as a separate process, without network.

@@ -164,11 +164,7 @@ func (w *fallbackWriter) finish() error {
 
 // downgradePayload returns the command of an event as a lower version.
 func (t *registeredType) downgradePayload(p Payload, to int) (lower Payload, err error) {
-	defer func() {
-		if caught := recover(); caught != nil { // in Downgrade, MarshalJSON or UnmarshalJSON
-			err = panicError(caught)
-		}
-	}()
+	defer catch(&err) // in Downgrade, MarshalJSON or UnmarshalJSON
 	value, err := t.decodeVersion(p)
 	if err != nil {
 		return lower, err

@@ -47,7 +47,7 @@ type Options struct {
 	NoNewSnapshot bool // take no snapshot by itself, but use one
 
 	// Skip has the types of events to ignore, such as scratch/poke, unless a command,
-	// [Feature.Maps] or [Feature.Map] reads them.
+	// [Feature].Maps or [Feature].Map reads them.
 	Skip []string
 
 	// Partial allows workers to follow commands of features that are not registered, as in tests.

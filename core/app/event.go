@@ -56,7 +56,7 @@ func (c Cause) encode() (json.RawMessage, error) {
 	return strictjson.Marshal(c)
 }
 
-// A Payload is the command in a [Record]. [Feature.Map] replaces payloads that no command can read.
+// A Payload is the command in a [Record]. [Feature].Map replaces payloads that no command can read.
 type Payload struct {
 	Type    string          `json:"type"`
 	Version int             `json:"version"`
@@ -303,13 +303,11 @@ func (a *App) mapPayload(e Event, p *Payload) error {
 // callMap calls a map function of the feature, and returns its errors and panics as a [*mapError].
 func (f *feature) callMap(read func(Record) (Payload, error), old Record) (mapped Payload, err error) {
 	defer func() {
-		if caught := recover(); caught != nil {
-			err = panicError(caught)
-		}
 		if err != nil {
 			err = &mapError{f, err}
 		}
 	}()
+	defer catch(&err)
 	return read(old)
 }
 

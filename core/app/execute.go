@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -247,7 +248,7 @@ func (q *queue) take() []*pending {
 			batch = append(batch, p)
 		}
 	}
-	q.list = append(q.list[:0], q.list[n:]...)
+	q.list = slices.Delete(q.list, 0, n)
 	q.batchSize = max(len(batch), q.batchSize*7/8)
 	return batch
 }

@@ -29,7 +29,7 @@ type Feature struct {
 	Map func(Record) (Payload, error)
 }
 
-// ErrDrop is returned by [Feature.Map] and by the function of a [Mapping] to ignore an event.
+// ErrDrop is returned by [Feature].Map and by the function of a [Mapping] to ignore an event.
 var ErrDrop = errors.New("the event is dropped")
 
 // A Commander is a command: a struct whose fields are its input, as JSON.

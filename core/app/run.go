@@ -132,14 +132,12 @@ func (r *runner) start(ctx context.Context) (ok bool, err error) {
 // restoreFields sets the saved fields of a worker.
 func (a *App) restoreFields(name string, w Worker, state []byte, instance any) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = panicError(p)
-		}
 		if err != nil {
 			err = fmt.Errorf("saved fields of worker %s do not fit %v: %w\nmake new fields optional (omitempty, omitzero or a pointer), or discard the saved fields:  %s workers reset %[1]s",
 				name, w.fields.kind, err, a.o.Program)
 		}
 	}()
+	defer catch(&err)
 	return w.fields.decode(state, instance)
 }
 
@@ -383,9 +381,6 @@ func (r *runner) callLeased(ctx context.Context, f func(context.Context) error) 
 		}
 	}()
 	defer func() {
-		if p := recover(); p != nil {
-			err = panicError(p)
-		}
 		close(done)
 		<-renewed
 		r.Until = before.Until
@@ -394,6 +389,7 @@ func (r *runner) callLeased(ctx context.Context, f func(context.Context) error) 
 		}
 		cancel(nil)
 	}()
+	defer catch(&err)
 	return f(ctx)
 }
 

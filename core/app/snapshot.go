@@ -194,11 +194,7 @@ func (a *App) CheckSnapshots(ctx context.Context) error {
 
 // checkRoundTrip returns an error if the state of a feature changes when it is encoded and decoded.
 func (a *App) checkRoundTrip(ctx context.Context, f *feature) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = panicError(p)
-		}
-	}()
+	defer catch(&err)
 	if err := a.lockCurrent(ctx); err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/petrock/petrock/core/plumbing/jsonfield"
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
 // A state stream is a state as lines, which are encoded and decoded one by one. A value whose JSON

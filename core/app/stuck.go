@@ -108,6 +108,13 @@ func (t *registeredType) mismatch(kind reflect.Type, err error) error {
 	return &unreadableError{"does not fit " + kind.String(), remedy, err}
 }
 
+// catch makes err the panic of the function that defers catch, if it panics.
+func catch(err *error) {
+	if p := recover(); p != nil {
+		*err = panicError(p)
+	}
+}
+
 // panicError returns an error for a recovered panic, with its file and line. The deferred function
 // that recovers must call it.
 func panicError(p any) error {

@@ -212,11 +212,7 @@ func (t *registeredType) canRead(version int) bool {
 // downgradeWritten returns the data of the version that the command writes, for data of the current
 // version. It is an error if the older version cannot hold a field that is set.
 func (t *registeredType) downgradeWritten(data []byte) (older []byte, err error) {
-	defer func() {
-		if caught := recover(); caught != nil { // in UnmarshalJSON, Downgrade or Upgrade
-			err = panicError(caught)
-		}
-	}()
+	defer catch(&err) // in UnmarshalJSON, Downgrade or Upgrade
 	current, err := t.decode(data)
 	if err != nil {
 		return nil, err
@@ -244,11 +240,7 @@ func (t *registeredType) decodeWritten(data []byte) (c command, err error) {
 	if t.writes == t.version {
 		return t.decode(data)
 	}
-	defer func() {
-		if caught := recover(); caught != nil { // in UnmarshalJSON or Upgrade
-			err = panicError(caught)
-		}
-	}()
+	defer catch(&err) // in UnmarshalJSON or Upgrade
 	return t.decodePayload(Payload{t.eventType, t.writes, data})
 }
 

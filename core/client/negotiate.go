@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -67,34 +66,56 @@ func (c *Client) renewSession(ctx context.Context, lost *session) (*session, err
 	return s, c.beginSession(ctx, s)
 }
 
+// discoverOrInitialize sends server/discover, and initialize if that fails or takes long.
 func (c *Client) discoverOrInitialize(ctx context.Context) (*session, error) {
 	type result struct {
 		session *session
 		err     error
 	}
 	results := make(chan result, 2)
-	try := func(f func(context.Context) (*session, error)) {
-		s, err := f(ctx)
+	try := func(ctx context.Context, open func(context.Context) (*session, error)) {
+		s, err := open(ctx)
 		results <- result{s, err}
 	}
-	go try(c.discover)
+	discoverCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go try(discoverCtx, c.discover)
 	select {
-	case first := <-results:
-		if first.err == nil || ctx.Err() != nil || !mayBeOldServer(first.err) {
-			return first.session, first.err
+	case r := <-results:
+		if r.err == nil || ctx.Err() != nil || !mayBeOldServer(r.err) {
+			return r.session, r.err
 		}
-		c.o.Logger.Info("server/discover failed; sending initialize", "error", first.err)
+		c.o.Logger.Info("server/discover failed; sending initialize", "error", r.err)
 		return c.initialize(ctx)
 	case <-time.After(discoverTimeout):
 	}
-	go try(c.initialize)
-	first := <-results
-	if first.err != nil {
-		if second := <-results; second.err == nil {
-			return second.session, nil
+	// A client must not cancel initialize: it would not learn the id of the session, to end it.
+	go try(context.WithoutCancel(ctx), c.initialize)
+	left := 2
+	endLate := func() {
+		for range left {
+			if r := <-results; r.err == nil {
+				c.transport.End(&r.session.Session)
+			}
 		}
 	}
-	return first.session, first.err
+	defer func() { go endLate() }()
+	var failed error
+	for ; left > 0; left-- {
+		select {
+		case r := <-results:
+			if r.err == nil {
+				left--
+				return r.session, nil
+			}
+			if failed == nil || mayBeOldServer(failed) {
+				failed = r.err
+			}
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return nil, failed
 }
 
 // mayBeOldServer reports whether an error of server/discover may come from a server that does not
@@ -102,6 +123,9 @@ func (c *Client) discoverOrInitialize(ctx context.Context) (*session, error) {
 func mayBeOldServer(err error) bool {
 	if errors.Is(err, ErrDenied) || errors.Is(err, jsonrpc.ErrClosed) {
 		return false
+	}
+	if e, ok := errors.AsType[*revisionError](err); ok {
+		return slices.ContainsFunc(e.supported, isHandshake)
 	}
 	if e := serverError(err); e != nil {
 		return e.Code != mcp.HeaderMismatch && e.Code != mcp.MissingCapability && e.Code != mcp.UnsupportedVersion
@@ -124,7 +148,7 @@ func (c *Client) discover(ctx context.Context) (*session, error) {
 		case readErr == nil && slices.Contains(data.Supported, mcp.Latest):
 			raw, err = c.sendOnce(ctx, s, &request{method: "server/discover"})
 		case readErr == nil && len(data.Supported) > 0:
-			return c.fallBack(ctx, data.Supported)
+			return nil, &revisionError{data.Supported}
 		}
 	}
 	if err != nil {
@@ -134,7 +158,7 @@ func (c *Client) discover(ctx context.Context) (*session, error) {
 		return nil, errInvalidDiscover
 	}
 	if !slices.Contains(s.result.Supported, mcp.Latest) {
-		return c.fallBack(ctx, s.result.Supported)
+		return nil, &revisionError{s.result.Supported}
 	}
 	return s, nil
 }
@@ -154,16 +178,11 @@ func (s *session) read(raw json.RawMessage) error {
 
 func isHandshake(r mcp.Revision) bool { return slices.Contains(mcp.HandshakeRevisions(), r) }
 
-// fallBack starts a session with a server that does not support the latest revision.
-func (c *Client) fallBack(ctx context.Context, supported []mcp.Revision) (*session, error) {
-	if c.o.Revision == "" && slices.ContainsFunc(supported, isHandshake) {
-		return c.initialize(ctx)
-	}
-	var names []string
-	for _, r := range supported {
-		names = append(names, string(r))
-	}
-	return nil, fmt.Errorf("no common revision: the server supports %s, this client %s", short(strings.Join(names, ", ")), mcp.Latest)
+// A revisionError means that the server does not support the latest revision.
+type revisionError struct{ supported []mcp.Revision }
+
+func (e *revisionError) Error() string {
+	return fmt.Sprintf("no common revision: the server supports %s, this client %s", short(fmt.Sprint(e.supported)), mcp.Latest)
 }
 
 func (c *Client) initialize(ctx context.Context) (*session, error) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/plumbing/process"
 )
 
 // A Transport sends requests and notifications to a server, for [Connect]. Package clienthttp

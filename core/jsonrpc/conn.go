@@ -1,8 +1,20 @@
-// Package jsonrpc implements JSON-RPC 2.0 over any transport. Both peers can send requests.
+// Package jsonrpc implements JSON-RPC 2.0 over any transport. Both peers can send requests. The
+// first section lists what a server with tools may use; the rest of the package is plumbing.
 //
-// A server on top of it needs only [Error], [Code] and [Errorf], to fail a request with a code of
-// its choice, and perhaps [Pipe] or [NewLines] for a [Transport]. The rest is plumbing for
-// petrock's own protocols, transports, clients and proxies.
+// # For servers
+//
+// A handler of a server fails a request with a code of its choice by returning an [*Error], which
+// [Errorf] makes:
+//
+//	return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "no city %q", name)
+//
+// [Code] has the codes of JSON-RPC. If a server does not use standard input and output, it needs a
+// [Transport]: [NewLines] makes one of a reader and a writer, and [Pipe] connects two peers in one
+// process.
+//
+// # Plumbing
+//
+// The other names are for petrock's own protocols, transports, clients and proxies.
 //
 //	lines := jsonrpc.NewLines(os.Stdin, os.Stdout, jsonrpc.LinesOptions{})
 //	conn := jsonrpc.NewConn(lines, jsonrpc.Options{
@@ -138,8 +150,8 @@ type Conn struct {
 	setIdle  context.CancelFunc
 
 	mu       sync.Mutex
-	single   *Request            // the only request in flight, which saves a map entry
-	inflight map[string]*Request // the others, by the key of the id
+	single   *Request            // a request in flight outside of inflight, to save a map entry, or nil
+	inflight map[string]*Request // the other requests in flight, by the key of the id
 	calls    map[int64]*pending  // outgoing calls, by id
 	lastID   int64
 	closed   bool // pending calls have failed, and new ones fail

@@ -10,8 +10,8 @@ import (
 
 	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/plumbing/jsonfield"
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
 // AddTool adds a tool that is a Go function. In is a struct or a map that the arguments are decoded

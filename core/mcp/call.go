@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/internal/pace"
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/mcp/transport"
+	"github.com/petrock/petrock/core/plumbing/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
 

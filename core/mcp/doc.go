@@ -23,9 +23,9 @@
 //
 // [AddTool], [AddPrompt], [AddResource] and [AddResourceTemplate] add Go functions such as
 // func(context.Context, AddInput) (AddOutput, error). The schemas are inferred from the types; see
-// [schema.Infer] for the rules, and package schema for limits, defaults, enums and descriptions in
-// struct tags. A schema that is set must match the types; otherwise the function returns an error.
-// The methods [Server.AddTool], [Server.AddPrompt], [Server.AddResource] and
+// Infer of package schema for the rules, and that package for limits, defaults, enums and
+// descriptions in struct tags. A schema that is set must match the types; otherwise the function
+// returns an error. The methods [Server.AddTool], [Server.AddPrompt], [Server.AddResource] and
 // [Server.AddResourceTemplate] add handlers that take JSON or text, for components that are only
 // known at run time.
 //

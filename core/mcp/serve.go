@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/mcp/transport"
+	"github.com/petrock/petrock/core/plumbing/transport"
 	"github.com/petrock/petrock/core/stdfd"
 	"github.com/petrock/petrock/core/strictjson"
 )

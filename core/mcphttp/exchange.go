@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcp/transport"
+	"github.com/petrock/petrock/core/plumbing/transport"
 )
 
 // An exchange is one POST and its response. It implements [transport.Responder]. The response is
@@ -39,7 +39,7 @@ type exchange struct {
 
 // A scratch is what a call borrows: the buffer of its response, and the timer that turns the
 // response into a stream if the call is slow. A new timer for each call would cost 3 % of the
-// throughput (cd .bench && go run . -only http).
+// throughput in petrock's own benchmark.
 type scratch struct {
 	buffer  []byte
 	timer   *time.Timer

@@ -45,7 +45,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcp/transport"
+	"github.com/petrock/petrock/core/plumbing/transport"
 )
 
 // Options configure a [Handler]. The zero value has good defaults.

@@ -139,7 +139,7 @@ func connect(ctx context.Context, t testing.TB, s *mcp.Server, o Options) *Clien
 }
 
 // Call sends a request and decodes its result into result, which may be nil. An error response is a
-// [*jsonrpc.Error].
+// *jsonrpc.Error.
 func (c *Client) Call(method string, params, result any) error {
 	return c.CallContext(c.t.Context(), method, params, result)
 }

@@ -24,10 +24,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/auth"
-	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/mcphttp"
-	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 type httpServer struct {

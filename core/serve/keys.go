@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/auth"
-	"github.com/petrock/petrock/core/mcpcli"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // addKeysFlag adds --keys to a command and its subcommands.

@@ -33,11 +33,11 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/mcphttp"
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/core/stdfd"
-	"github.com/petrock/petrock/core/terminal"
 )
 
 // Config describes a server.

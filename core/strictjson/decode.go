@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/petrock/petrock/core/internal/jsonscan"
-	"github.com/petrock/petrock/core/strictjson/jsonfield"
+	"github.com/petrock/petrock/core/plumbing/jsonfield"
 )
 
 // A Decoder decodes JSON into Go values. It caches its analysis of struct types, so use one Decoder

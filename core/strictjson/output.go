@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"sync"
 
-	"github.com/petrock/petrock/core/strictjson/jsonfield"
+	"github.com/petrock/petrock/core/plumbing/jsonfield"
 )
 
 // An OutputEncoder encodes Go values as [Marshal] does, but nil slices and maps as [] and {} at

@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/mcpcli"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 )

@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/handover"
 )
 
-// programVariable passes [Env.Program] on to the program that a command is handed over to.
+// programVariable passes [Env].Program on to the program that a command is handed over to.
 const programVariable = "PETROCK_PROGRAM"
 
 // needsOwn is the cobra annotation of commands that may use the project's own generators.

@@ -13,7 +13,7 @@ type Shape struct {
 	Fields []Field            `json:"fields"`
 	Types  map[string][]Field `json:"types,omitempty"` // the struct types that the fields use, by name
 
-	// Enums are the constants of the enums that the fields use, by the name in [Field.Named].
+	// Enums are the constants of the enums that the fields use, by the name in [Field].Named.
 	// Events are not checked against them: the types of old versions have them.
 	Enums map[string][]Constant `json:"enums,omitempty"`
 }
@@ -77,7 +77,7 @@ const (
 // ParseType parses the type of a [Field]. It is in Go syntax, with named types other than structs
 // replaced by their underlying types. A name with a dot is an opaque type: its import path, which
 // begins with ./ for a package of the project, and its name. Any other name that is not a basic
-// type is in [Shape.Types].
+// type is in [Shape].Types.
 func ParseType(text string) (Type, error) {
 	fail := func() (Type, error) { return Type{}, fmt.Errorf("%q is not a type", text) }
 	nested := func(outer Type, rest string) (Type, error) {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/schema/inference"
+	"github.com/petrock/petrock/core/plumbing/inference"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/gen"

@@ -230,12 +230,6 @@ func (f *finder) problemAt(file string, line int, format string, args ...any) {
 	f.addProblem(typecheck.Diagnostic{File: file, Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
-func (f *finder) warn(pos token.Pos, format string, args ...any) {
-	if d := f.diagnostic(pos, format, args...); !slices.Contains(f.found.Warnings, d) {
-		f.found.Warnings = append(f.found.Warnings, d)
-	}
-}
-
 func (f *finder) diagnostic(pos token.Pos, format string, args ...any) typecheck.Diagnostic {
 	at := f.fset.PositionFor(pos, false)
 	return typecheck.Diagnostic{File: at.Filename, Line: at.Line, Column: at.Column, Message: fmt.Sprintf(format, args...), Package: f.Checker.ImportPath(f.place.Dir)}
@@ -310,7 +304,8 @@ func (f *finder) visitFunc(file *typecheck.File, decl *ast.FuncDecl) {
 const constrainedProblem = "%s is in a file with a build constraint, and a %s must be part of every build; move it to another file, or put //petrock:ignore into its doc comment"
 
 func (f *finder) warnUndescribed(name *ast.Ident, kind Kind) {
-	f.warn(name.Pos(), "%s has no description, and %s choose a %s by it; write one in its doc comment: // %[1]s …", name.Name, gen.ChosenBy(string(kind)), kind)
+	d := f.diagnostic(name.Pos(), "%s has no description, and %s choose a %s by it; write one in its doc comment: // %[1]s …", name.Name, gen.ChosenBy(string(kind)), kind)
+	f.found.Warnings = append(f.found.Warnings, d)
 }
 
 func (f *finder) checkName(name string) error {
@@ -324,17 +319,10 @@ func (f *finder) checkName(name string) error {
 }
 
 func isConstrained(file *typecheck.File) bool {
-	if gen.HasBuildSuffix(path.Base(file.Path)) {
-		return true
-	}
-	for _, group := range file.Syntax.Comments {
-		for _, comment := range group.List {
-			if comment.Pos() < file.Syntax.Package && constraint.IsGoBuild(comment.Text) {
-				return true
-			}
-		}
-	}
-	return false
+	isConstraint := func(c *ast.Comment) bool { return constraint.IsGoBuild(c.Text) }
+	return gen.HasBuildSuffix(path.Base(file.Path)) || slices.ContainsFunc(file.Syntax.Comments, func(group *ast.CommentGroup) bool {
+		return group.Pos() < file.Syntax.Package && slices.ContainsFunc(group.List, isConstraint)
+	})
 }
 
 // checkClashes sorts the components and refuses those with the same name or URI.

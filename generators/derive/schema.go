@@ -13,10 +13,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/plumbing/inference"
+	"github.com/petrock/petrock/core/plumbing/jsonfield"
 	"github.com/petrock/petrock/core/schema"
-	"github.com/petrock/petrock/core/schema/inference"
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
 func quoted(text string) string { return string(strictjson.AppendString(nil, text)) }

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/plumbing/inference"
 	"github.com/petrock/petrock/core/schema"
-	"github.com/petrock/petrock/core/schema/inference"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/gen"
 )

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/core/mcp/transport"
+	"github.com/petrock/petrock/core/plumbing/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/core/schema/inference"
+	"github.com/petrock/petrock/core/plumbing/inference"
 	"github.com/petrock/petrock/generators/gen"
 )
 

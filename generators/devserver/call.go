@@ -12,7 +12,7 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/plumbing/process"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/typecheck"

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/docs"
 	"github.com/petrock/petrock/generators/engine"

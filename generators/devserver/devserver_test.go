@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/mcptest"
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"

@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/process"
-	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/process"
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/engine"

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"

@@ -14,9 +14,9 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/plumbing/process"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/derive"
 )
 

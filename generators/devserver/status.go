@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"

@@ -162,6 +162,47 @@ func TestChangeRenamesReferences(t *testing.T) {
 	}
 }
 
+// Removing a value of an enum removes its constant with both comments.
+func TestChangeRemovesEnumValues(t *testing.T) {
+	b := open(t)
+	b.write("tools/paint.go", `package tools
+
+import "context"
+
+// PaintInput is what paint takes.
+type PaintInput struct {
+	Status PaintStatus `+"`json:\"status\"`"+`
+}
+
+// PaintStatus is a status.
+type PaintStatus string
+
+const (
+	// PaintStatusOpen means open.
+	PaintStatusOpen PaintStatus = "open"
+	// PaintStatusDone means done.
+	// It is final.
+	PaintStatusDone PaintStatus = "done" // the end
+)
+
+// Paint paints.
+func Paint(context.Context, PaintInput) (int, error) { return 1, nil }
+`)
+	change := engine.Change{Name: "paint", Fields: []string{"status:enum(open,late)"}}
+	if _, err := b.Change(t.Context(), change, engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `const (
+	// PaintStatusOpen means open.
+	PaintStatusOpen PaintStatus = "open"
+	PaintStatusLate PaintStatus = "late"
+)
+`
+	if text := b.read("tools/paint.go"); !strings.Contains(text, want) {
+		t.Errorf("the source is\n%s\nwant it to contain\n%s", text, want)
+	}
+}
+
 // A change that is not possible is refused with the way out.
 func TestChangeRefuses(t *testing.T) {
 	b := open(t)

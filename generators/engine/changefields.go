@@ -108,7 +108,10 @@ func (ch *changer) newFieldEdit(t *types.Named, specs, renames, removes []string
 	}
 	groups := map[string][]string{} // by the path of the struct
 	for _, spec := range specs {
-		name := spec[:len(spec)-len(strings.TrimLeftFunc(spec, func(r rune) bool { return r != ':' && r != '"' && r != ' ' }))]
+		name := spec
+		if end := strings.IndexAny(spec, `: "`); end >= 0 {
+			name = spec[:end]
+		}
 		at := strings.LastIndex(name, ".") + 1
 		groups[name[:at]] = append(groups[name[:at]], spec[at:])
 	}
@@ -200,11 +203,10 @@ func (ch *changer) structAt(t *types.Named, in string) *types.Named {
 	if in == "" {
 		return t
 	}
-	v := derive.FieldAt(t, strings.TrimSuffix(in, "."))
-	if v == nil {
-		return nil
+	if v := derive.FieldAt(t, strings.TrimSuffix(in, ".")); v != nil {
+		return ch.structOf(derive.Innermost(v.Type()))
 	}
-	return ch.structOf(derive.Innermost(v.Type()))
+	return nil
 }
 
 func fieldNames(t *types.Named) string {
@@ -365,7 +367,8 @@ func (ch *changer) sharedEnum(pkg *types.Package, f gen.Field, values []gen.Enum
 func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error {
 	known := constantsOf(name)
 	var last *ast.ValueSpec
-	for value, c := range known {
+	for _, value := range slices.Sorted(maps.Keys(known)) {
+		c := known[value]
 		file := ch.view.FileAt(c.Pos())
 		spec := typecheck.Enclosing[*ast.ValueSpec](file, c.Pos())
 		if last == nil || spec.Pos() > last.Pos() {
@@ -377,7 +380,7 @@ func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error
 		if len(spec.Names) > 1 {
 			return fmt.Errorf("the constant %s is declared together with others; declare it on its own line", c.Name())
 		}
-		ch.replace(file, spec.Pos(), specEnd(spec), "")
+		ch.removeDeclaration(file, spec, spec.Doc, spec.Comment)
 	}
 	added := ""
 	for _, value := range values {
@@ -388,14 +391,7 @@ func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error
 	if last == nil {
 		return fmt.Errorf("the enum %s has no constants; add them by hand", name.Name())
 	}
-	ch.replace(ch.view.FileAt(last.Pos()), specEnd(last), specEnd(last), added)
+	end := endOf(last, last.Comment)
+	ch.replace(ch.view.FileAt(last.Pos()), end, end, added)
 	return nil
-}
-
-// specEnd returns the end of a constant with its comment.
-func specEnd(spec *ast.ValueSpec) token.Pos {
-	if spec.Comment != nil {
-		return spec.Comment.End()
-	}
-	return spec.End()
 }

@@ -87,6 +87,7 @@ func TestEditIsCompiled(t *testing.T) {
 		"two packages":            {one("tools/b_test.go", "package other_test\n"), "found packages"},
 		"name of a folder":        {one("tools/a@b/b.go", "package b\n"), "outside main module"},
 		"signature of a test":     {one("tools/b_test.go", "package tools\n\nfunc TestB(b *testing.B) {}\n"), "wrong signature for TestB"},
+		"signature of fuzzing":    {one("tools/b_test.go", "package tools\n\nfunc FuzzB(t *testing.T) {}\n"), "wrong signature for FuzzB"},
 		"other version control":   {one(".hg/hgrc", "[hooks]\n"), "operations do not write to"},
 	} {
 		_, err := b.edit(c.edits, engine.Options{NoExec: true})

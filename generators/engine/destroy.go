@@ -51,14 +51,13 @@ func (e *Engine) planDestroy(ctx context.Context, j *journal.Journal, p *plan, k
 	}
 	var files []string
 	if !p.Removal.Retire {
-		if files, err = e.filesOf(ctx, place, component); err != nil {
-			return err
-		}
+		files, err = e.filesOf(ctx, place, component)
 	}
-	if !p.Force {
-		if err := e.checkUnedited(j, history, files, kind+" "+name); err != nil {
-			return err
-		}
+	if err == nil && !p.Force {
+		err = e.checkUnedited(j, history, files, kind+" "+name)
+	}
+	if err != nil {
+		return err
 	}
 	for _, file := range files {
 		p.texts[file] = nil

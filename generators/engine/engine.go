@@ -26,7 +26,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"

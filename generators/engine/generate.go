@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/core/schema"
-	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/journal"
 )
@@ -217,7 +217,10 @@ func (e *Engine) savePlan(c *verified, result *Result) error {
 	}
 	e.prunePlans()
 	id := planID(text)
-	if err := cmp.Or(e.root.MkdirAll(plansDir, 0o755), e.root.WriteFile(planFile(id), text, 0o644)); err != nil {
+	if err = e.root.MkdirAll(plansDir, 0o755); err == nil {
+		err = e.root.WriteFile(planFile(id), text, 0o644)
+	}
+	if err != nil {
 		return fmt.Errorf("save plan: %w", err)
 	}
 	result.Plan = id

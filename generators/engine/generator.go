@@ -8,12 +8,12 @@ import (
 	"go/types"
 	"maps"
 	"path"
-	"runtime/debug"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/trial"
@@ -48,7 +48,7 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 		var r result
 		defer func() {
 			if value := recover(); value != nil {
-				r.err = nonUsageError{fmt.Errorf("run generator %s: panic: %v (%s)", g.Name, value, panicPlace())}
+				r.err = nonUsageError{fmt.Errorf("run generator %s: panic: %v (%s)", g.Name, value, panicPosition())}
 			}
 			done <- r
 		}()
@@ -209,14 +209,22 @@ func structFields(pkg *types.Package, name string) (fields []gen.StructField) {
 	return fields
 }
 
-// panicPlace returns the file and line of the panic that is being recovered: the innermost call in
-// the project's own generators, or else the innermost call.
-func panicPlace() string {
-	_, stack, _ := strings.Cut(string(debug.Stack()), "\npanic(")
-	calls := strings.Split(stack, "\n\t")[2:] // after the position of panic itself
-	isOwn := func(call string) bool { return strings.Contains(call, "/"+derive.OwnGenerators+"/") }
-	place, _, _ := strings.Cut(calls[max(0, slices.IndexFunc(calls, isOwn))], " ")
-	return place
+// panicPosition returns the file and line of a panic: of the innermost call in the project's own
+// generators, or else of the innermost call outside of the runtime. The deferred function that
+// recovers calls it.
+func panicPosition() (innermost string) {
+	callers := make([]uintptr, 100)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)]) // without those of recovering
+	for frame, more := frames.Next(); more; frame, more = frames.Next() {
+		position := fmt.Sprintf("%s:%d", frame.File, frame.Line)
+		if strings.Contains(frame.File, "/"+derive.OwnGenerators+"/") {
+			return position
+		}
+		if innermost == "" && !strings.HasPrefix(frame.Function, "runtime.") {
+			innermost = position
+		}
+	}
+	return innermost
 }
 
 // function returns the function of the project that text names, for a tool that calls it:

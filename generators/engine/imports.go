@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/plumbing/process"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
 	"github.com/petrock/petrock/generators/parts"

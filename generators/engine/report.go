@@ -56,9 +56,10 @@ func newResult(p *plan, files []journal.Change) *Result {
 			r.Files = append(r.Files, newFileChange(f))
 		}
 	}
+	isOther := func(d typecheck.Diagnostic) bool { return p.action != actionSync && !p.plans(d.File) }
 	for _, pkg := range p.packages {
 		r.Refused = append(r.Refused, pkg.Problems...)
-		r.Warnings = append(r.Warnings, pkg.Warnings...)
+		r.Warnings = append(r.Warnings, slices.DeleteFunc(slices.Clone(pkg.Warnings), isOther)...)
 		for _, component := range pkg.Components {
 			isIt := component.Name == r.Name && string(component.Kind) == r.Kind
 			if isIt || r.Kind == string(derive.Feature) && component.Feature == r.Name {

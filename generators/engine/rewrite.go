@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -407,13 +408,26 @@ func (r *rewrite) removeField(v *types.Var) error {
 	if err != nil {
 		return err
 	}
-	start, end := field.Pos(), field.End()
-	if field.Doc != nil {
-		start = field.Doc.Pos()
-	}
-	if field.Comment != nil {
-		end = field.Comment.End()
-	}
-	r.replace(file, start, end, "")
+	r.removeDeclaration(file, field, field.Doc, field.Comment)
 	return nil
+}
+
+// removeDeclaration plans to remove a field or a constant, its comments and the line break before
+// it. The comments may be nil.
+func (r *rewrite) removeDeclaration(file *typecheck.File, node ast.Node, doc, comment *ast.CommentGroup) {
+	start, end := node.Pos(), endOf(node, comment)
+	if doc != nil {
+		start = doc.Pos()
+	}
+	before := file.Text[:r.offset(start)]
+	kept := bytes.TrimSuffix(bytes.TrimRight(before, " \t"), []byte("\n"))
+	r.replace(file, start-token.Pos(len(before)-len(kept)), end, "")
+}
+
+// endOf returns the end of a declaration with the comment after it, which may be nil.
+func endOf(node ast.Node, comment *ast.CommentGroup) token.Pos {
+	if comment != nil {
+		return comment.End()
+	}
+	return node.End()
 }

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ func TestGeneratorIsStopped(t *testing.T) {
 	}
 	e, err := engine.Open(b.dir, []gen.Generator{
 		failing("panics", func(gen.Project) { panic("boom") }),
+		failing("crashes", func(gen.Project) { var p *gen.Draft; p.Next = nil }),
 		failing("loops", func(p gen.Project) { p.Feature("posts"); <-forever }),
 		failing("cancels", func(gen.Project) { cancel(); <-forever }),
 	})
@@ -36,15 +38,19 @@ func TestGeneratorIsStopped(t *testing.T) {
 	e.Limits.Time = 50 * time.Millisecond
 	for kind, want := range map[string]string{
 		"panics":  "run generator panics: panic: boom (",
+		"crashes": "run generator crashes: panic: runtime error: invalid memory address or nil pointer dereference (",
 		"loops":   "run generator loops: timeout after 50ms; nothing was changed",
 		"cancels": "interrupted; nothing was changed",
 	} {
 		_, err := e.Generate(ctx, kind, json.RawMessage(`{}`), engine.Options{})
 		b.checkError(err, want)
-		if kind == "panics" && !strings.Contains(err.Error(), "run_test.go:") {
-			t.Errorf("the panic is reported as %v, want its position run_test.go", err)
+		if strings.Contains(want, "panic") && !strings.Contains(err.Error(), "engine/run_test.go:") {
+			t.Errorf("Generate(%s) = %v, want the position in run_test.go", kind, err)
 		}
 		if kind == "cancels" {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("Generate(%s) = %v, want it to wrap %v", kind, err, context.Canceled)
+			}
 			ctx = t.Context()
 		}
 	}

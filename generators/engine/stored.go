@@ -18,8 +18,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/core/process"
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/process"
+	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
@@ -345,16 +345,14 @@ func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 	if report.Passed {
 		return nil, nil
 	}
-	for _, failed := range report.Cases {
-		for _, message := range failed.Messages {
-			command, why, ok := strings.Cut(message, ": ")
-			if ok && slices.ContainsFunc(c.decode, func(t storedType) bool { return t.Type == command }) {
-				b := brokenCommand{command: command, unreadable: why}
-				if was, isOnDisk := c.was.Commands[command]; isOnDisk { // what to change instead of undoing
-					b.changes = was.Versions[was.Version].Changes(c.now.Commands[command].Versions[was.Version])
-				}
-				broken = append(broken, b)
+	for _, failed := range report.Cases { // one of each type, named after it
+		isType := func(t storedType) bool { return strings.ReplaceAll(t.Type, "_", " ") == failed.Name }
+		if i := slices.IndexFunc(c.decode, isType); i >= 0 {
+			b := brokenCommand{command: c.decode[i].Type, unreadable: strings.Join(failed.Messages, "\n")}
+			if was, isOnDisk := c.was.Commands[b.command]; isOnDisk { // what to change instead of undoing
+				b.changes = was.Versions[was.Version].Changes(c.now.Commands[b.command].Versions[was.Version])
 			}
+			broken = append(broken, b)
 		}
 	}
 	if len(broken) == 0 {

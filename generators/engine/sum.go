@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/project"
 )
 
 // SumFile is the file that holds a project's [Sum].

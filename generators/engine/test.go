@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -304,15 +304,15 @@ func (p *plan) trialRefusal(report *trial.Report) *Refusal {
 		source = "the body or " + source
 	}
 	refusal.Remedy = "Nothing was changed. Correct " + p.correctable(source) + "."
+	if report.IsConfined() {
+		refusal.Remedy += " Examples may write only to their working directory and to temporary folders."
+	}
 	for _, c := range report.Cases {
 		if c.Passed {
 			continue
 		}
 		message := cmp.Or(strings.Join(c.Messages, "\n"), report.Ended)
 		refusal.Failures = append(refusal.Failures, Failure{p.example(c), message})
-		if report.IsConfined() && (strings.Contains(message, "permission denied") || strings.Contains(message, "read-only file system")) {
-			refusal.Remedy = "Nothing was changed. Examples may write only to their working directory and to temporary folders."
-		}
 	}
 	if len(p.trial.Examples) > len(report.Cases) && report.Ended != "" {
 		refusal.Remedy += " Later examples were not run."

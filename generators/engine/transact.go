@@ -3,9 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // transact makes one change to the project under its lock: it plans, verifies, applies and records
@@ -18,9 +20,11 @@ func (e *Engine) transact(ctx context.Context, asked request, makePlan func(*jou
 		defer j.Close()
 		checked, err = e.prepare(ctx, j, asked, makePlan)
 	}
-	switch {
-	case ctx.Err() != nil: // the last moment to cancel
-		return nil, errors.New("interrupted; nothing was changed")
+	switch cancelled := ctx.Err(); { // the last moment to cancel
+	case cancelled != nil && err != nil && !errors.Is(err, cancelled):
+		return nil, fmt.Errorf("interrupted; nothing was changed: %w: %w", cancelled, err)
+	case cancelled != nil:
+		return nil, fmt.Errorf("interrupted; nothing was changed: %w", cancelled)
 	case err != nil:
 		return nil, err
 	}
@@ -48,7 +52,8 @@ func (e *Engine) prepare(ctx context.Context, j *journal.Journal, asked request,
 }
 
 // apply writes the files of a change, all of them or none, and adds the operation to the history.
-// It returns the operation's id. A saved plan cannot be applied again.
+// It returns the operation's id. It removes a saved plan, so that it cannot be applied again; if
+// that fails, it adds a warning to the result, because the change is made.
 func (e *Engine) apply(j *journal.Journal, c *verified) (id string, err error) {
 	if len(c.files) == 0 {
 		return "", nil
@@ -69,7 +74,9 @@ func (e *Engine) apply(j *journal.Journal, c *verified) (id string, err error) {
 		err = j.Record(op)
 	}
 	if err == nil && c.applying != nil {
-		e.root.Remove(planFile(c.applying.id))
+		if err := e.root.Remove(planFile(c.applying.id)); err != nil {
+			c.result.Warnings = append(c.result.Warnings, typecheck.Diagnostic{Message: fmt.Sprintf("plan %s was applied, but not removed: %v; remove the file", c.applying.id, err)})
+		}
 	}
 	return op.ID, err
 }

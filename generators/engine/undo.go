@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/typecheck"

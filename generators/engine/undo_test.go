@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"

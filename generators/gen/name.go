@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/petrock/petrock/core/plumbing/project"
 )
 
 // A Name is a component's name, split into words. Names made of the same words are equal. The zero
@@ -74,7 +76,7 @@ func (n Name) File(kind string) string {
 // Windows, or constrained by a GOOS or GOARCH suffix (goodOSArchFile in go/build).
 func isSpecial(name string) bool {
 	if !strings.Contains(name, "_") {
-		return IsDevice(name)
+		return project.IsDevice(name)
 	}
 	return strings.HasSuffix(name, "_gen") || HasBuildSuffix(name)
 }
@@ -90,14 +92,7 @@ func HasBuildSuffix(file string) bool {
 	return strings.HasSuffix(name, "_test") || !built && err == nil
 }
 
-// IsDevice reports whether a name is reserved on Windows, with any extension. Go rejects modules
-// with such files.
-func IsDevice(name string) bool { return deviceName.MatchString(name) }
-
-var (
-	deviceName     = regexp.MustCompile(`^(aux|con|nul|prn|(com|lpt)[0-9])$`)
-	separatedWords = regexp.MustCompile(`^[^_-]+([_-][^_-]+)*$`)
-)
+var separatedWords = regexp.MustCompile(`^[^_-]+([_-][^_-]+)*$`)
 
 // Maximum lengths of names, as typed.
 const (

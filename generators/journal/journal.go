@@ -36,7 +36,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/core/filelock"
+	"github.com/petrock/petrock/core/plumbing/filelock"
 )
 
 // Paths of the journal's files, from the project's root.

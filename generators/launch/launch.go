@@ -14,8 +14,8 @@ import (
 	"syscall"
 
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/handover"
 	"github.com/petrock/petrock/generators/live"
 )

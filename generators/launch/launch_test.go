@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/live"
 )
 

@@ -19,7 +19,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/plumbing/process"
 	"github.com/petrock/petrock/core/strictjson"
 )
 

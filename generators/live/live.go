@@ -27,7 +27,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/project"
 )
 
 // Prefix begins the names of petrock's tools and prompts.

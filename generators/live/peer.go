@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/plumbing/process"
 )
 
 // MaxMessage limits a forwarded message, in bytes. The servers have their own, lower limits.

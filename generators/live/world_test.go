@@ -18,7 +18,7 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/project"
 )
 
 // The test binary is also the servers that the tests run.

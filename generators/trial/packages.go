@@ -21,7 +21,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/plumbing/process"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 

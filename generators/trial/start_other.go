@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/plumbing/process"
 )
 
 // ownTimeout returns the value of -test.timeout, which ends the test if this process ends first.

@@ -10,7 +10,7 @@
 // that were not enforced.
 //
 // The package protects against mistakes, not against malicious code. The test can read files,
-// connect to Unix sockets and, without [Limits.NoNet], use the network. The size of each file is
+// connect to Unix sockets and, without [Limits].NoNet, use the network. The size of each file is
 // limited, but not the total size.
 package trial
 

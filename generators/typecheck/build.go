@@ -18,7 +18,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/plumbing/process"
 )
 
 // Build runs a go command that builds, such as go build or go test -c, and returns compile errors.
@@ -317,7 +317,7 @@ func (f failure) diagnose(pkg string, o BuildOptions) []Diagnostic {
 	if len(f.ImportStack) > 0 {
 		pkg = f.ImportStack[len(f.ImportStack)-1]
 	}
-	pkg, _, _ = strings.Cut(pkg, " ") // a test variant is named "tools [tools.test]"
+	pkg, _, _ = strings.Cut(pkg, " ") // a test variant has the name of its test binary in brackets
 	text := strings.TrimSpace(f.Err)
 	if f.Pos != "" {
 		d := Diagnostic{Package: pkg, Message: text}

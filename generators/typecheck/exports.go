@@ -21,7 +21,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/plumbing/process"
 )
 
 // localToolchain makes the go command ignore the Go version that go.mod or go.work requires.

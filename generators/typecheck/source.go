@@ -64,31 +64,36 @@ func (f *File) UsesCgo() bool {
 	return slices.ContainsFunc(f.imports, func(i Import) bool { return i.Path == "C" })
 }
 
-// compilerDirective matches the comments that only the go command obeys, except go:generate.
-var compilerDirective = regexp.MustCompile(`(?m)^[ \t]*//(line |[ \t]*\+build|go:(?:[^g\s]|g[^e\s]))|/\*line `)
+// compilerDirective matches the start of a comment that the go command may obey.
+var compilerDirective = regexp.MustCompile(`(?m)^[ \t]*//(line |[ \t]*\+build|go:\S+)|/\*line `)
 
 // NeedsCompiler reports whether only the go command can tell if the file compiles: it uses cgo, has
-// a directive, a function without a body, or a test with an unusual signature.
+// a directive other than go:generate, a function without a body, or a test with an unusual
+// signature.
 func (f *File) NeedsCompiler() bool {
-	return f.UsesCgo() || compilerDirective.Match(f.Text) || slices.ContainsFunc(f.Syntax.Decls, func(decl ast.Decl) bool {
+	isObeyed := func(directive []byte) bool { return !bytes.HasSuffix(directive, []byte("//go:generate")) }
+	return f.UsesCgo() || slices.ContainsFunc(compilerDirective.FindAll(f.Text, -1), isObeyed) || slices.ContainsFunc(f.Syntax.Decls, func(decl ast.Decl) bool {
 		function, ok := decl.(*ast.FuncDecl)
-		return ok && (function.Body == nil || f.IsTest() && isUnusualTest(function))
+		return ok && (function.Body == nil || f.IsTest() && function.Recv == nil && isUnusualTest(function))
 	})
 }
 
-// isUnusualTest reports whether a function has the name of a test or a benchmark, but not its
-// signature.
+// isUnusualTest reports whether a function has the name of a test, a benchmark or a fuzz test, but
+// not its signature.
 func isUnusualTest(function *ast.FuncDecl) bool {
-	for prefix, parameter := range map[string]string{"Test": "*testing.T", "Benchmark": "*testing.B"} {
-		if function.Name.Name == "TestMain" {
-			parameter = "*testing.M"
-		}
-		if function.Recv == nil && strings.HasPrefix(function.Name.Name, prefix) {
-			list := function.Type.Params.List
-			return function.Type.Results != nil || len(list) != 1 || types.ExprString(list[0].Type) != parameter
-		}
+	parameter := ""
+	switch name := function.Name.Name; {
+	case name == "TestMain":
+		parameter = "*testing.M"
+	case strings.HasPrefix(name, "Test"):
+		parameter = "*testing.T"
+	case strings.HasPrefix(name, "Benchmark"):
+		parameter = "*testing.B"
+	case strings.HasPrefix(name, "Fuzz"):
+		parameter = "*testing.F"
 	}
-	return false
+	list := function.Type.Params.List
+	return parameter != "" && (function.Type.Results != nil || len(list) != 1 || types.ExprString(list[0].Type) != parameter)
 }
 
 // Names returns the package-level names that the file declares, without methods. Callers must not

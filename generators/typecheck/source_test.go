@@ -271,3 +271,29 @@ func TestIsDerived(t *testing.T) {
 		}
 	}
 }
+
+func TestNeedsCompiler(t *testing.T) {
+	for text, want := range map[string]bool{
+		"func F() {}":        false,
+		"func F()":           true,
+		"import \"C\"":       true,
+		"//go:generate true": false,
+		"//go:generate true\n\n//go:noinline\nfunc F() {}": true,
+		"//go:get x":                                     true,
+		"//line x.go:1":                                  true,
+		"var s = `\n// go:noinline\n`":                   false,
+		"func TestMain(m *testing.M) {}":                 false,
+		"func TestF(t *testing.T) {}":                    false,
+		"func TestF(b *testing.B) {}":                    true,
+		"func BenchmarkF(b *testing.B) {}":               false,
+		"func BenchmarkF(b *testing.B) int { return 1 }": true,
+		"func FuzzF(f *testing.F) {}":                    false,
+		"func FuzzF(t *testing.T) {}":                    true,
+		"func (S) FuzzF() {}":                            false,
+	} {
+		s, _ := openStore(t, "-- a/a_test.go --\npackage a\n\n"+text+"\n")
+		if got := view(t, s).File("a/a_test.go").NeedsCompiler(); got != want {
+			t.Errorf("NeedsCompiler() of %q = %t, want %t", text, got, want)
+		}
+	}
+}

@@ -21,12 +21,6 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// The errors of an app hide their details from remote clients.
-var (
-	_ mcp.OperatorError = (*app.StoreError)(nil)
-	_ mcp.OperatorError = (*app.StuckError)(nil)
-)
-
 // A Feature is a feature with the tools of its commands and queries. Derived code builds one from a
 // package.
 type Feature struct {

@@ -44,6 +44,12 @@ func (l *lost) Write(ctx context.Context, f func(app.Tx) error) error {
 	return l.Memory.Write(ctx, func(tx app.Tx) error { return errors.Join(f(tx), l.err) })
 }
 
+// The errors of an app hide their details from remote clients.
+var (
+	_ mcp.OperatorError = (*app.StoreError)(nil)
+	_ mcp.OperatorError = (*app.StuckError)(nil)
+)
+
 // Errors of the store, and of events that cannot be applied, have details for operators. Remote
 // clients get the id of the request instead, with which the log has the details. Local clients get
 // them.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // An amending is a run of log skip, log map or log restore.

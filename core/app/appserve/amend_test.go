@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // An amendment that makes a log worse is refused, unless it is forced.

@@ -19,8 +19,8 @@ import (
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // Data serves features from an event log in the data folder. It implements serve.Extension.

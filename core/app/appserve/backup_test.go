@@ -10,7 +10,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // A backup is taken while a server runs, and restored.

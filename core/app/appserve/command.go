@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // examples returns command lines of the program, for help.

@@ -23,7 +23,7 @@ import (
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // Usage errors and failures have different exit codes.

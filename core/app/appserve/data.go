@@ -13,8 +13,8 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/sqlite"
-	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // withStore calls f with the event log, which must exist.

@@ -19,8 +19,8 @@ import (
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
-	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // Answered commands survive a restart, and two servers share one log.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
-	"github.com/petrock/petrock/core/mcpcli"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // An erasing is a run of log erase.

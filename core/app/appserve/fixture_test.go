@@ -17,8 +17,8 @@ import (
 	"github.com/petrock/petrock/core/app/appmcp"
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/mcptest"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
 )
 
 type state struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/mcpcli"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // pollEvery is the polling interval of --follow.

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 func (d *Data) newReplay() *cobra.Command {

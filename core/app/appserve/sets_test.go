@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // Amending commands take several events, ranges and types.

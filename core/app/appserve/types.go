@@ -14,8 +14,8 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/sqlite"
-	"github.com/petrock/petrock/core/mcpcli"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // storedTypes is the output of log types.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 func TestWorkers(t *testing.T) {

@@ -75,9 +75,10 @@ func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	return c
 }
 
-// CheckStored fails the test for the first event of each type that the features cannot decode.
+// CheckStored fails a subtest, named after the type, for the first event of each type that the
+// features cannot decode.
 // events are JSON of [app.Record], one a line. petrock calls it before it writes a change.
-func CheckStored(t testing.TB, events string, features ...appmcp.Feature) {
+func CheckStored(t *testing.T, events string, features ...appmcp.Feature) {
 	t.Helper()
 	a := Serve(t, features...).App
 	failed := map[string]bool{}
@@ -88,7 +89,7 @@ func CheckStored(t testing.TB, events string, features ...appmcp.Feature) {
 		}
 		if _, err := a.Command(r); err != nil && !failed[r.Type] {
 			failed[r.Type] = true
-			t.Errorf("%s: event %d %v", r.Type, r.Seq, err)
+			t.Run(r.Type, func(t *testing.T) { t.Errorf("event %d %v", r.Seq, err) })
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/petrock/petrock/core/filelock"
+	"github.com/petrock/petrock/core/plumbing/filelock"
 )
 
 // A fairLock admits one writer at a time, of all processes, in about the order in which they

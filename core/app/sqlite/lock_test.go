@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
-	"github.com/petrock/petrock/core/filelock"
+	"github.com/petrock/petrock/core/plumbing/filelock"
 )
 
 // A cancelled wait releases its locks, and its fairLock can be used again.

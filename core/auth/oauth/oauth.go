@@ -17,8 +17,8 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/auth/token"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // OAuth holds the flags. It implements serve.Authenticator.

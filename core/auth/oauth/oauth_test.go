@@ -16,7 +16,7 @@ import (
 
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/auth/token"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 const resource = "http://127.0.0.1:8181/mcp"

@@ -29,7 +29,7 @@ import (
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcp/transport"
+	"github.com/petrock/petrock/core/plumbing/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
 

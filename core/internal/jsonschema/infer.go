@@ -14,8 +14,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/petrock/petrock/core/plumbing/jsonfield"
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
 // A Direction says whether a schema describes values that are decoded or encoded.

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/internal/decimal"
+	"github.com/petrock/petrock/core/plumbing/jsonfield"
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/core/strictjson/jsonfield"
 )
 
 // A Tag is the parsed struct tag "schema" of a field. Settings are separated by commas. Quote a

@@ -40,9 +40,11 @@ func (k kinds) includes(kind kinds, raw []byte) bool {
 	return k&kind != 0 || kind == numberKind && k&integerKind != 0 && isInteger(raw)
 }
 
-// kindNames has the name of each kind, in the order of the constants, and in messages.
-var kindNames, kindPhrases = []string{"string", "number", "integer", "boolean", "array", "object", "null"},
-	[]string{"a string", "a number", "an integer", "a boolean", "an array", "an object", "null"}
+// kindNames has the name of each kind in a schema, in the order of the constants.
+var kindNames = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
+
+// kindPhrases has each kind as messages name it, in the order of the constants.
+var kindPhrases = []string{"a string", "a number", "an integer", "a boolean", "an array", "an object", "null"}
 
 // choose returns the kinds in names: [kindNames], or [kindPhrases] for a message.
 func (k kinds) choose(names []string) []string {

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/core/filelock"
+	"github.com/petrock/petrock/core/plumbing/filelock"
 )
 
 // A destination is the folder of a new project. It is not safe for concurrent use.

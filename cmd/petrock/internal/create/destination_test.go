@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petrock/petrock/core/filelock"
+	"github.com/petrock/petrock/core/plumbing/filelock"
 )
 
 // open opens a destination and writes two files.

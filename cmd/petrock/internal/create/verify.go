@@ -17,7 +17,7 @@ import (
 	"golang.org/x/mod/module"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
-	"github.com/petrock/petrock/core/process"
+	"github.com/petrock/petrock/core/plumbing/process"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 

@@ -32,8 +32,8 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcp/transport"
 	"github.com/petrock/petrock/core/mcphttp"
+	"github.com/petrock/petrock/core/plumbing/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
 

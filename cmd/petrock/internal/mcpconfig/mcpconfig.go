@@ -48,7 +48,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/userfile"
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/core/strictjson"
 )
 

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/parts"
 )

@@ -20,8 +20,8 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/engine"

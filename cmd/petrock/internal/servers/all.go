@@ -14,8 +14,8 @@ import (
 	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcpcli"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // addAll adds --all to the command tools.

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
-	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/mcphttp"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
 )
 
 // newTarget returns a target with a timeout.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
 	"github.com/petrock/petrock/cmd/petrock/internal/userfile"
-	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/core/terminal"
 )
 
 // checkConsent returns nil if petrock may start or call a server. For a program in a project's

@@ -21,10 +21,10 @@ import (
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/core/terminal"
 	"github.com/petrock/petrock/generators/cli"
 )
 

@@ -24,9 +24,9 @@ import (
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcpcli"
-	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // about explains SERVER in help texts.

@@ -18,9 +18,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/mcpcli"
 	"github.com/petrock/petrock/core/mcphttp"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // kindVariable makes this program a server of some kind, after a delay.

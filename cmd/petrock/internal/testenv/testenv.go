@@ -14,7 +14,7 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/create"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
-	"github.com/petrock/petrock/core/filelock"
+	"github.com/petrock/petrock/core/plumbing/filelock"
 )
 
 // GoFlags is GOFLAGS for every go command that the tests run. With -trimpath, all copies of a

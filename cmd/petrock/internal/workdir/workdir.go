@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/petrock/petrock/core/project"
-	"github.com/petrock/petrock/core/terminal"
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // A Dir is a working directory. Projects are in it, below it, or enclose it.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/project"
 )
 
 // open makes folders with projects and links, and opens one of the folders.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/petrock/petrock/core/project"
+	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
 )
