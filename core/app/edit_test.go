@@ -107,7 +107,7 @@ func TestEditIsTried(t *testing.T) {
 		return app.Amendment{Type: r.Type, Version: 1}, true, nil
 	}
 	if err := app.NewAdmin(m.Share(), quiet(), feature).TryAmend(t.Context(), worse); err == nil || !strings.HasPrefix(err.Error(), "with this amendment, event 2 ") {
-		t.Errorf("got error %v, want \"with this amendment, event 2 \" first", err)
+		t.Errorf("got error %v, want it to start with %q", err, "with this amendment, event 2 ")
 	}
 	open(t, m.Share(), feature)
 }

@@ -93,7 +93,7 @@ func TestClockSetBack(t *testing.T) {
 		execute(t, open(t, m.Share()), Add{Name: "a"})
 		time.Sleep(15 * time.Minute)
 		if got := world.list(); !strings.HasPrefix(got, "a total=") {
-			t.Errorf("got %q, want \"a total=\" first", got)
+			t.Errorf(`got %q, want it to start with "a total="`, got)
 		}
 	})
 }
@@ -381,7 +381,7 @@ func TestClocksDiffer(t *testing.T) {
 			}
 			time.Sleep(9 * time.Second)
 			if got := worlds[1].list(); !strings.HasPrefix(got, "b") { // with another clock, it may tick
-				t.Errorf("clock %v: got %q, want \"b\" first", clock, got)
+				t.Errorf(`clock %v: got %q, want it to start with "b"`, clock, got)
 			}
 		})
 	}

@@ -149,7 +149,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 				t.Errorf("there are the snapshots %v, %v; want two, the first below snapshot/tags/same/", names, err)
 			}
 			if _, err := app.Open(t.Context(), m.Share(), quiet(), builds()...); err == nil || !strings.HasPrefix(err.Error(), "event 2 of the log (") {
-				t.Errorf("at the start: %v, want \"event 2 of the log (\" first", err)
+				t.Errorf("at the start: %v, want an error that starts with %q", err, "event 2 of the log (")
 			}
 
 			if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "a test"}); err != nil {

@@ -624,6 +624,6 @@ func TestClientOfAnEcho(t *testing.T) {
 		}
 	}()
 	if _, err := client.Over(t.Context(), ours, client.Options{}); err == nil || !strings.Contains(err.Error(), "this client does not support initialize") {
-		t.Errorf(`it returned: %v; want an error containing "this client does not support initialize"`, err)
+		t.Errorf(`Over() = %v; want an error containing "this client does not support initialize"`, err)
 	}
 }

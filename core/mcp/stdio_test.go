@@ -247,7 +247,7 @@ func TestEndOfProcess(t *testing.T) {
 			end(p)
 			said := strings.Join(p.wait(15*time.Second), "\n")
 			if !strings.Contains(said, "rested") || !strings.Contains(said, "woken") {
-				t.Errorf("at the end, the server said\n%s; want said containing \"rested\" and \"woken\"", said)
+				t.Errorf("at the end, the server wrote\n%s\nwant \"rested\" and \"woken\" in it", said)
 			}
 			if !strings.Contains(p.stderr.String(), "still running") {
 				t.Errorf(`standard error is %q, want it to contain "still running"`, p.stderr.String())

@@ -231,7 +231,7 @@ func TestGuard(t *testing.T) {
 		response := sendRequest(t, test.door, test.request, test.headers...)
 		text := read(t, response)
 		if response.StatusCode != test.status {
-			t.Errorf("%[3]s with %[4]q gives %[1]d, want %[2]d", response.StatusCode, test.status, test.request, test.headers)
+			t.Errorf("%s with %q gives %d, want %d", test.request, test.headers, response.StatusCode, test.status)
 		}
 		served := strings.HasPrefix(test.request, "POST ") && test.status == 200
 		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"} {

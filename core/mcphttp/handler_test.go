@@ -343,7 +343,7 @@ func TestHTTPStreamsEndWithCredentials(t *testing.T) {
 	listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + meta + `}}`
 	a := s.do("POST", listen, append(statelessHeaders("subscriptions/listen", ""), credentials...)...)
 	if a.StatusCode != 200 || !strings.Contains(a.body, "acknowledged") || !strings.Contains(a.body, `"id":1,"result":{`) {
-		t.Errorf(`listening gives %s %s; want StatusCode 200 and body containing "acknowledged" and "\"id\":1,\"result\":{"`, a.Status, a.body)
+		t.Errorf(`listening gives %s %s; want the status 200, and "acknowledged" and "\"id\":1,\"result\":{" in the body`, a.Status, a.body)
 	}
 	if a := s.post(session, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, "X-Test-User: ann"); a.StatusCode != 200 {
 		t.Errorf("with new credentials the session gets %s %q, want 200", a.Status, a.body)

@@ -96,7 +96,7 @@ func TestCallsEach(t *testing.T) {
 		s.open("POST", callOf(fmt.Sprint(i), "asks", ""), "Mcp-Session-Id: "+session, "X-Test-User: ann")
 	}
 	if a := s.post(session, callOf("9", "asks", ""), "X-Test-User: ann"); a.StatusCode != http.StatusTooManyRequests || !strings.Contains(a.body, "2 calls in flight") {
-		t.Errorf(`a third call gives %s %q; want StatusCode %v and body containing "2 calls in flight"`, a.Status, a.body, http.StatusTooManyRequests)
+		t.Errorf(`a third call gives %s %q; want the status %d, and "2 calls in flight" in the body`, a.Status, a.body, http.StatusTooManyRequests)
 	}
 	for i := range 2 {
 		if a := s.post(session, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i), "X-Test-User: ann"); a.StatusCode != 202 {
@@ -153,7 +153,7 @@ func TestLongSubscription(t *testing.T) {
 	session := s.begin(mcp.LatestHandshake)
 	a := s.post(session, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://`+strings.Repeat("x", 9000)+`"}}`)
 	if !strings.Contains(a.body, "9007 bytes (limit 8192 for a subscription)") {
-		t.Errorf(`got %[2]s %[1]q, want it to contain "9007 bytes (limit 8192 for a subscription)"`, a.body, a.Status)
+		t.Errorf(`got %s %q, want "9007 bytes (limit 8192 for a subscription)" in it`, a.Status, a.body)
 	}
 }
 
@@ -269,7 +269,7 @@ func TestUnreadAnswers(t *testing.T) {
 	session := s.begin(mcp.LatestHandshake, "X-Test-User: ann")
 	s.open("POST", callOf("1", "big", ""), "Mcp-Session-Id: "+session, "X-Test-User: ann") // it is not read
 	if a := s.post(session, callOf("2", "big", ""), "X-Test-User: ann"); a.StatusCode != 429 || !strings.Contains(a.body, "a response of 8388") || !strings.Contains(a.body, "bytes held") {
-		t.Errorf(`the second answer is %s %.200q; want StatusCode 429 and body containing "a response of 8388" and "bytes held"`, a.Status, a.body)
+		t.Errorf(`the second answer is %s %.200q; want the status 429, and "a response of 8388" and "bytes held" in the body`, a.Status, a.body)
 	}
 	other := s.begin(mcp.LatestHandshake, "X-Test-User: bob")
 	if a := s.post(other, callOf("1", "big", ""), "X-Test-User: bob"); a.StatusCode != 200 || len(a.body) < 8<<20 {

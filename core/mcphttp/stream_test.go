@@ -79,7 +79,7 @@ func TestHTTPStream(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := s.open("POST", test.body, test.headers...)
 			if got := r.Header.Get("Content-Type"); r.StatusCode != 200 || got != "text/event-stream" {
-				t.Fatalf(`it is %s %s; want StatusCode 200 and "text/event-stream"`, r.Status, got)
+				t.Fatalf("the answer is %s %s; want the status 200 and text/event-stream", r.Status, got)
 			}
 			events := bufio.NewReader(r.Body)
 			if test.ids {

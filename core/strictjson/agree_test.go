@@ -142,7 +142,7 @@ func FuzzUnquote(f *testing.F) {
 		}
 		var std string
 		if err := json.Unmarshal(raw, &std); err != nil || std != text {
-			t.Fatalf("encoding/json reads %[1]q as %[3]q, %[4]v; want %[2]q and no error", raw, text, std, err)
+			t.Fatalf("encoding/json reads %q as %q, %v; want %q and no error", raw, std, err, text)
 		}
 	})
 }

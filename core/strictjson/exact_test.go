@@ -157,7 +157,7 @@ func FuzzExactRoundTrip(f *testing.F) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		if written, err := Marshal(again); err != nil || string(written) != string(text) {
-			t.Fatalf("Marshal = %[2]s, %[3]v; want %[1]s as at first and no error", text, written, err)
+			t.Fatalf("Marshal = %s, %v; want %s as at first and no error", written, err, text)
 		}
 		// The exact decoder accepts a subset of the inputs, with the same results.
 		var exact order

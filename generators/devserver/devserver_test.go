@@ -37,7 +37,7 @@ func TestProjectStatus(t *testing.T) {
 	client := connect(t, devserver.Options{Dir: dir})
 
 	if result := client.CallTool("project_status", map[string]any{}); result.IsError || !strings.Contains(result.Text(), "There is no project: no petrock.json in ") || !strings.Contains(result.Text(), "petrock new") {
-		t.Errorf(`without a project it returned: %s; want IsError false and Text containing "There is no project: no petrock.json in " and "petrock new"`, result.Text())
+		t.Errorf(`without a project, project_status returned %s (error: %t); want no error, and "There is no project: no petrock.json in " and "petrock new" in it`, result.Text(), result.IsError)
 	}
 
 	manifest, err := project.Manifest{Petrock: generators.Version, Name: "weather", Module: "example.com/weather"}.Encode()
@@ -256,6 +256,6 @@ func (c Create) Apply(s *State, e app.Event) CreateOutput { return CreateOutput{
 	}
 	result := connect(t, devserver.Options{Dir: root}).CallTool("build", map[string]any{})
 	if !result.IsError || !strings.Contains(result.Text(), "contract.json is missing") {
-		t.Errorf(`build returned %s; want IsError true and Text containing "contract.json is missing"`, result.Text())
+		t.Errorf(`build returned %s (error: %t); want an error with "contract.json is missing" in it`, result.Text(), result.IsError)
 	}
 }

@@ -57,7 +57,7 @@ func TestEditAndTest(t *testing.T) {
 		}
 	}
 	if result := edit(false, "return 6", "return 7"); result.IsError || !strings.Contains(result.Text(), "Edited sun/sun.go (operation 0001-") {
-		t.Fatalf(`edit returned %s; want IsError false and Text containing "Edited sun/sun.go (operation 0001-"`, result.Text())
+		t.Fatalf(`edit returned %s (error: %t); want no error, and "Edited sun/sun.go (operation 0001-" in it`, result.Text(), result.IsError)
 	}
 	tested := client.CallTool("test", map[string]any{})
 	var found engine.TestResult

@@ -102,7 +102,7 @@ func TestBodies(t *testing.T) {
 			names = append(names, m.Name)
 		}
 		if got := strings.Join(names, " "); got != c.missing {
-			t.Errorf("the missing packages of %[3]q are %[1]q, want %[2]q", got, c.missing, c.body)
+			t.Errorf("the missing packages of %q are %q, want %q", c.body, got, c.missing)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func TestUnchangedFilesAreReused(t *testing.T) {
 	first := view(t, s)
 	second := view(t, s)
 	if first.File("a/a.go") == nil {
-		t.Fatal("a/a.go is not in the view, want it")
+		t.Fatal("a/a.go is not in the view")
 	}
 	if first.File("a/a.go") != second.File("a/a.go") {
 		t.Error("a/a.go, which has not changed, was read again, want the same file")

@@ -132,7 +132,7 @@ func TestOtherTools(t *testing.T) {
 	for _, revision := range []mcp.Revision{mcp.LatestHandshake, mcp.Latest} {
 		other := client.Connect(mcptest.Options{Revision: revision})
 		if got := other.CallTool("twice", create{string(revision)}).Text(); !strings.HasSuffix(got, fmt.Sprintf("%s, %[1]s again, zero", revision)) {
-			t.Errorf("in revision %s: got %s, want %[1]s, %[1]s again, zero last", revision, got)
+			t.Errorf("in revision %s: got %s, want it to end with %q", revision, got, fmt.Sprintf("%s, %[1]s again, zero", revision))
 		}
 	}
 	if got := client.CallTool("twice", create{"zero"}); !got.IsError || !strings.Contains(got.Text(), "already") {

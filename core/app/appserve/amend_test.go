@@ -24,7 +24,7 @@ func TestAmendmentIsTried(t *testing.T) {
 			before := must(t, dir, "log")
 			_, err := run(t, dir, strings.Fields(line)...)
 			if terminal.ExitCode(err) != terminal.ExitFailure || !strings.HasPrefix(err.Error(), "with this amendment, event ") || !strings.Contains(err.Error(), "to record the change anyway, add --force") {
-				t.Errorf("got error %v, want exit code %v, \"with this amendment, event \" first, %q in it", err, terminal.ExitFailure, "to record the change anyway, add --force")
+				t.Errorf("got exit code %d, error %v; want %d, and an error that starts with %q and contains %q", terminal.ExitCode(err), err, terminal.ExitFailure, "with this amendment, event ", "to record the change anyway, add --force")
 			}
 			if strings.Contains(err.Error(), "NAME log") {
 				t.Errorf(`the error is %v, want the name of the program instead of NAME`, err)

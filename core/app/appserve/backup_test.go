@@ -21,7 +21,7 @@ func TestBackup(t *testing.T) {
 	must(t, dir, "log", "skip", "1", "--reason", "x")
 	file := filepath.Join(t.TempDir(), "monday.jsonl.gz")
 	if out := must(t, dir, "backup", file); !strings.HasPrefix(out, "Backed up 3 events to "+file+", ") || !strings.HasSuffix(out, " bytes. All events and the replayed state are equal.\n") {
-		t.Errorf("got output %s, want %q first, %q last", out, "Backed up 3 events to "+file+", ", " bytes. All events and the replayed state are equal.\n")
+		t.Errorf("got output %s, want it to start with %q and end with %q", out, "Backed up 3 events to "+file+", ", " bytes. All events and the replayed state are equal.\n")
 	}
 	end()
 	wantPosts(t, dir, "b")
@@ -37,7 +37,7 @@ func TestBackup(t *testing.T) {
 	}
 	for _, to := range []string{filepath.Join(t.TempDir(), "new"), filled(t)} {
 		if out := must(t, to, "restore", file); !strings.HasPrefix(out, "Restored 3 events, of 20") || !strings.HasSuffix(out, ", to "+to+". All events and the replayed state are equal.\n") {
-			t.Errorf("got output %s, want \"Restored 3 events, of 20\" first, %q last", out, ", to "+to+". All events and the replayed state are equal.\n")
+			t.Errorf("got output %s, want it to start with %q and end with %q", out, "Restored 3 events, of 20", ", to "+to+". All events and the replayed state are equal.\n")
 		}
 		wantPosts(t, to, "b")
 	}
@@ -65,7 +65,7 @@ func TestRestoreReplace(t *testing.T) {
 	dir := filled(t, "b", "c")
 	_, err := run(t, dir, "restore", file)
 	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "the log has events; to keep them under another name and use the backup instead, stop all servers and add --replace") {
-		t.Errorf("got error %v, want exit code %v, %q in it", err, terminal.ExitFailure, "the log has events; to keep them under another name and use the backup instead, stop all servers and add --replace")
+		t.Errorf("got exit code %d, error %v; want %d, and %q in it", terminal.ExitCode(err), err, terminal.ExitFailure, "the log has events; to keep them under another name and use the backup instead, stop all servers and add --replace")
 	}
 	wantPosts(t, dir, "b, c")
 	client, end := serve(t, dir)
@@ -111,7 +111,7 @@ func TestBackupStuck(t *testing.T) {
 	add(t, dir, app.Record{Type: "posts/write", Data: json.RawMessage(`{}`)})
 	file := filepath.Join(t.TempDir(), "monday.jsonl.gz")
 	if out := must(t, dir, "backup", file); !strings.HasSuffix(out, "All events are equal. The state was not compared: event 2 cannot be applied.\n") {
-		t.Errorf("got output %s, want %q last", out, "All events are equal. The state was not compared: event 2 cannot be applied.\n")
+		t.Errorf("got output %s, want it to end with %q", out, "All events are equal. The state was not compared: event 2 cannot be applied.\n")
 	}
 }
 
@@ -144,7 +144,7 @@ func TestErase(t *testing.T) {
 		t.Fatalf(`no file in %s contains "secret", want one before the erasure`, dir)
 	}
 	if _, err := run(t, dir, "log", "erase", "2"); terminal.ExitCode(err) != terminal.ExitUsage {
-		t.Errorf("without --yes, want exit code %v: %v", terminal.ExitUsage, err)
+		t.Errorf("without --yes: got exit code %d, error %v; want %d", terminal.ExitCode(err), err, terminal.ExitUsage)
 	}
 	if out := must(t, dir, "log", "erase", "2", "--yes", "--reason", "a request"); out != "Erased event 2, posts/create. Earlier backups still contain the event.\n" {
 		t.Errorf("got output %s, want %q", out, "Erased event 2, posts/create. Earlier backups still contain the event.\n")
@@ -186,7 +186,7 @@ func TestEraseIsTried(t *testing.T) {
 	add(t, dir, app.Record{Type: "posts/drop", Data: json.RawMessage(`{}`)})
 	_, err := run(t, dir, "log", "erase", "1", "--yes")
 	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "nothing was erased; erase that event first, or erase the event anyway with --force") {
-		t.Errorf("got error %v, want exit code %v, %q in it", err, terminal.ExitFailure, "nothing was erased; erase that event first, or erase the event anyway with --force")
+		t.Errorf("got exit code %d, error %v; want %d, and %q in it", terminal.ExitCode(err), err, terminal.ExitFailure, "nothing was erased; erase that event first, or erase the event anyway with --force")
 	}
 	if _, err := run(t, dir, "log", "erase", "1", "--yes", "--force"); err == nil || !strings.HasPrefix(err.Error(), "erased event 1, posts/create, but took no new snapshots: ") {
 		t.Errorf("by force: got error %v, want one that starts with %q", err, "erased event 1, posts/create, but took no new snapshots: ")

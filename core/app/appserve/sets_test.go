@@ -39,7 +39,7 @@ func TestSets(t *testing.T) {
 			}
 			wantPosts(t, dir, test.posts)
 			if out := must(t, dir, "log"); test.tells != "" && !strings.HasSuffix(out, test.tells+"\n") {
-				t.Errorf("the log is\n%s, want %q last", out, test.tells)
+				t.Errorf("the log is\n%s, want it to end with %q", out, test.tells)
 			}
 		})
 	}
@@ -68,11 +68,11 @@ func TestSetsWithout(t *testing.T) {
 		"log erase 1-3 --type posts/create --field x=1 --yes": "no event matches",
 	} {
 		if _, err := run(t, dir, strings.Fields(line)...); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got error %v, want exit code %v, %q in it", line, err, terminal.ExitFailure, want)
+			t.Errorf("%s: got exit code %d, error %v; want %d, and %q in it", line, terminal.ExitCode(err), err, terminal.ExitFailure, want)
 		}
 	}
 	if out := must(t, dir, "log", "skip", "1-3", "--reason", "x"); !strings.HasPrefix(out, "2 events from 1 to 3 ") {
-		t.Errorf("got output\n%s, want \"2 events from 1 to 3 \" first", out)
+		t.Errorf("got output\n%s, want it to start with %q", out, "2 events from 1 to 3 ")
 	}
 	var report amendReport
 	out := must(t, dir, "log", "restore", "1-", "--reason", "x", "--json")
@@ -123,7 +123,7 @@ func TestEraseSet(t *testing.T) {
 				t.Errorf(`after a dry run no file in %s contains "secret", want it kept`, dir)
 			}
 			if out := must(t, dir, args...); !strings.HasPrefix(out, "Erased "+want+".") {
-				t.Errorf("got output %s, want %q first", out, "Erased "+want+".")
+				t.Errorf("got output %s, want it to start with %q", out, "Erased "+want+".")
 			}
 			if found := filesWith(t, dir, "secret"); len(found) > 0 {
 				t.Errorf("the content is in %q, want none", found)
@@ -153,7 +153,7 @@ func TestBackupStream(t *testing.T) {
 	}
 	other, third := t.TempDir(), t.TempDir()
 	if out := must(t, other, "restore", old); !strings.HasPrefix(out, "Restored 3 events") {
-		t.Errorf("got output %s, want \"Restored 3 events\" first", out)
+		t.Errorf("got output %s, want it to start with %q", out, "Restored 3 events")
 	}
 	must(t, other, "log", "erase", "--yes", "--field", "title=secret")
 	var cleaned bytes.Buffer

@@ -49,7 +49,7 @@ func TestWorkers(t *testing.T) {
 	}
 	for args, want := range map[string]string{"1": "event 1", "3 2": "events 3, 2", "--all": "events 1, 2, 3"} {
 		if out := must(t, dir, append([]string{"workers", "retry", "posts/digest"}, strings.Fields(args)...)...); !strings.HasPrefix(out, "posts/digest retries "+want+" as soon as ") {
-			t.Errorf("%s says\n%s, want %q first", args, out, "posts/digest retries "+want+" as soon as ")
+			t.Errorf("%s prints\n%s, want it to start with %q", args, out, "posts/digest retries "+want+" as soon as ")
 		}
 	}
 	out, err := run(t, dir, "workers", "retry", "posts/digest", "7", "2")

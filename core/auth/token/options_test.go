@@ -122,7 +122,7 @@ func TestMetadata(t *testing.T) {
 	}
 	head := answer.Result().Header
 	if answer.Code != 200 || head.Get("Content-Type") != "application/json" || head.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(head.Get("Cache-Control"), "max-age=") {
-		t.Errorf("it comes with %d %v; want 200, Content-Type application/json, Access-Control-Allow-Origin * and a Cache-Control with max-age=", answer.Code, head)
+		t.Errorf("the metadata comes with %d %v; want 200, Content-Type application/json, Access-Control-Allow-Origin * and a Cache-Control with max-age=", answer.Code, head)
 	}
 	for method, want := range map[string]int{"HEAD": 200, "OPTIONS": 204, "POST": 405, "PUT": 405, "DELETE": 405} {
 		answer := httptest.NewRecorder()

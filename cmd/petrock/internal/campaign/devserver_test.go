@@ -382,7 +382,7 @@ func TestDevServerIsRooted(t *testing.T) {
 	}
 	for _, dir := range []string{"hello", "./hello/tools", filepath.Join(w.base, "hello")} {
 		if listing := mustCall[engine.Listing](w, client, "list_components", object{"dir": dir}); listing.Root != w.dir {
-			t.Errorf("list_components in %[3]s is of %[1]q, want %[2]q: %+[4]v", listing.Root, w.dir, dir, listing)
+			t.Errorf("list_components in %s is of %q, want %q: %+v", dir, listing.Root, w.dir, listing)
 		}
 	}
 }

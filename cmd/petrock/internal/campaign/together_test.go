@@ -38,7 +38,7 @@ func TestTogether(t *testing.T) {
 	}
 	for i, said := range w.together(commands...) {
 		if commands[i].ProcessState.ExitCode() != 0 {
-			t.Errorf("%[2]q: exit code %[1]d, want 0: %[3]s", commands[i].ProcessState.ExitCode(), commands[i].Args[1:], said)
+			t.Errorf("%q: exit code %d, want 0: %s", commands[i].Args[1:], commands[i].ProcessState.ExitCode(), said)
 		}
 	}
 	w.registers("tools/tools_gen.go", "add", "made_0", "made_2")
@@ -57,7 +57,7 @@ func TestTogether(t *testing.T) {
 	}
 	for i, said := range w.together(commands...) {
 		if commands[i].ProcessState.ExitCode() != 0 {
-			t.Errorf("%[2]q: exit code %[1]d, want 0: %[3]s", commands[i].ProcessState.ExitCode(), commands[i].Args[1:], said)
+			t.Errorf("%q: exit code %d, want 0: %s", commands[i].Args[1:], commands[i].ProcessState.ExitCode(), said)
 		}
 	}
 	w.unchanged(before, "when all is undone,")

@@ -52,7 +52,7 @@ func FuzzBlankComments(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		got := blankComments(text)
 		if len(got) != len(text) {
-			t.Fatalf("%[3]q becomes %[4]q with %[1]d bytes, want %[2]d", len(got), len(text), text, got)
+			t.Fatalf("%q becomes %q with %d bytes, want %d", text, got, len(got), len(text))
 		}
 		for i, c := range got {
 			if c != text[i] && (c != ' ' || text[i] == '\n' || text[i] == '\r') {
