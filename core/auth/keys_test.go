@@ -63,7 +63,7 @@ func TestKeys(t *testing.T) {
 				t.Errorf("the identity of a key is %v, which lacks the scope anything; want one with every scope", id)
 			}
 			if told := fmt.Sprintf("%+v %v", id, err); strings.Contains(told, oldKey) || strings.Contains(told, newKey) {
-				t.Errorf("a key is told: %s; want told without %q or %q", told, oldKey, newKey)
+				t.Errorf("got %s; want neither the key %q nor %q in it", told, oldKey, newKey)
 			}
 		})
 	}

@@ -101,7 +101,7 @@ func TestHandlersThatDoNotReturn(t *testing.T) {
 					p.expect(`1 error -32603`)
 					synctest.Wait()
 					if !strings.Contains(log.String(), "result_test.go") || !strings.Contains(log.String(), "method=end") {
-						t.Errorf(`no stack on the log: %s; want log containing "result_test.go" and "method=end"`, log.String())
+						t.Errorf(`the log is %s; want a stack with "result_test.go" and "method=end" in it`, log.String())
 					}
 					p.send(`{"jsonrpc":"2.0","method":"end"}`, `{"jsonrpc":"2.0","id":1,"method":"m"}`)
 					p.expect(`1 {}`)

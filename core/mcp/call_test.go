@@ -117,7 +117,7 @@ func TestLogger(t *testing.T) {
 		}
 	}
 	if strings.Contains(log.String(), "for the client") || !strings.Contains(log.String(), `msg="for both" k=1`) {
-		t.Errorf("the log is\n%s; want log without \"for the client\" and log containing \"msg=\\\"for both\\\" k=1\"", &log)
+		t.Errorf("the log is\n%s; want %q in it, and no \"for the client\"", &log, `msg="for both" k=1`)
 	}
 	mcp.Logger(context.Background()).Debug("outside of any call")
 }

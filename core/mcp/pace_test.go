@@ -122,14 +122,14 @@ func TestTooManyInFlight(t *testing.T) {
 		}
 		client.send(t, []byte(`{"jsonrpc":"2.0","id":"more","method":"tools/call","params":{"name":"wait"}}`))
 		if answer := string(client.receive(t)); !strings.Contains(answer, fmt.Sprint(int(jsonrpc.InternalError))) || !strings.Contains(answer, `"more"`) {
-			t.Errorf(`one more is answered with %s; want answer containing fmt.Sprint(int(jsonrpc.InternalError)) and answer containing "\"more\""`, answer)
+			t.Errorf(`one more is answered with %s; want the code %d and "\"more\"" in it`, answer, jsonrpc.InternalError)
 		}
 		for i := range maxInFlight {
 			client.send(t, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i))
 		}
 		client.send(t, []byte(`{"jsonrpc":"2.0","id":"ping","method":"ping"}`))
 		if answer := string(client.receive(t)); !strings.Contains(answer, `"ping"`) || strings.Contains(answer, "error") {
-			t.Errorf(`a ping is answered with %s; want answer containing "\"ping\"" and answer without "error"`, answer)
+			t.Errorf(`a ping is answered with %s; want "\"ping\"" in it, and no "error"`, answer)
 		}
 	})
 }

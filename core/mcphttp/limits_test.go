@@ -66,14 +66,14 @@ func TestClientShare(t *testing.T) {
 						t.Errorf("the refusal is %v %q; want a message containing %q and the header Retry-After", a.Header, a.body, test.says)
 					}
 				} else if a.StatusCode != 200 || strings.Contains(a.body, `"error"`) {
-					t.Fatalf(`number %d gives %s %q; want StatusCode 200 and body without "\"error\""`, i, a.Status, a.body)
+					t.Fatalf(`number %d gives %s %q; want the status 200 and no "\"error\"" in the body`, i, a.Status, a.body)
 				}
 			}
 			if !refused {
 				t.Errorf("more than %d requests succeed, want the next one refused", test.most)
 			}
 			if a := test.use(s, bob, bobSession, 0); a.StatusCode != 200 || strings.Contains(a.body, `"error"`) {
-				t.Errorf(`another client gets %s %q; want StatusCode 200 and body without "\"error\""`, a.Status, a.body)
+				t.Errorf(`another client gets %s %q; want the status 200 and no "\"error\"" in the body`, a.Status, a.body)
 			}
 			if a := s.do("DELETE", "", "Mcp-Session-Id: "+annSession, ann); a.StatusCode != 204 {
 				t.Errorf("ending a session gets %s, want 204", a.Status)
@@ -221,7 +221,7 @@ func TestSessionMoves(t *testing.T) {
 		session := s.begin(mcp.LatestHandshake, "X-Test-Addr: home")
 		subscribe := `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://readme"}}`
 		if a := s.post(session, subscribe, "X-Test-Addr: train"); a.StatusCode != 200 || strings.Contains(a.body, `"error"`) {
-			t.Fatalf(`round %d: subscribing gives %s %q; want StatusCode 200 and body without "\"error\""`, i, a.Status, a.body)
+			t.Fatalf(`round %d: subscribing gives %s %q; want the status 200 and no "\"error\"" in the body`, i, a.Status, a.body)
 		}
 		if i%2 == 0 {
 			s.post(session, strings.Replace(subscribe, "subscribe", "unsubscribe", 1), "X-Test-Addr: office")

@@ -316,7 +316,7 @@ func TestAnnounce(t *testing.T) {
 	} {
 		said := strings.Join(test.serving.startupLines(&net.TCPAddr{IP: net.ParseIP(test.ip), Port: 8181}, nil), "\n")
 		if !strings.HasPrefix(said, test.says) || strings.Contains(said, "token of") {
-			t.Errorf("on %s: got\n%s; want said starting with %q and said without \"token of\"", test.ip, said, test.says)
+			t.Errorf("on %s: got\n%s; want it to start with %q, and no \"token of\" in it", test.ip, said, test.says)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func TestOff(t *testing.T) {
 		t.Errorf("Gate() = %v, %v, %v; want no gate, no pages and no error", gate, pages, err)
 	}
 	if way := serve(t).SetupHint(); !strings.Contains(way, "--oauth-issuer") || !strings.Contains(way, "MY_NOTES_OAUTH_ISSUER") {
-		t.Errorf(`the way to have it is: %s; want way containing "--oauth-issuer" and "MY_NOTES_OAUTH_ISSUER"`, way)
+		t.Errorf("SetupHint() = %q; want it to name --oauth-issuer and MY_NOTES_OAUTH_ISSUER", way)
 	}
 	for _, args := range [][]string{{"--oauth-jwks", "https://a/b"}, {"--oauth-audience", "x"}, {"--oauth-scopes", "x"}} {
 		gate, _, err := serve(t, args...).Gate(resource, slog.Default())

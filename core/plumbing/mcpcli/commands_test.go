@@ -233,7 +233,7 @@ func TestJSON(t *testing.T) {
 		})
 	}
 	if got := do(t, t.TempDir(), "", "tools", "one", "two"); got.status != 2 || !strings.Contains(got.err, "one") {
-		t.Errorf(`got %+v; want status 2 and err containing "one"`, got)
+		t.Errorf(`got %+v; want status 2 and "one" in the standard error`, got)
 	}
 }
 
@@ -287,7 +287,7 @@ func TestInterrupt(t *testing.T) {
 func TestNoServer(t *testing.T) {
 	target := inProcess{failure: errors.New("no database")}
 	if got := doWith(t.Context(), t, target, t.TempDir(), "", "tools", "--text"); got.status != 1 || !strings.Contains(got.err, "no database") {
-		t.Errorf(`got %+v; want status 1 and err containing "no database"`, got)
+		t.Errorf(`got %+v; want status 1 and "no database" in the standard error`, got)
 	}
 	if got := doWith(t.Context(), t, target, t.TempDir(), "", "__complete", "call", ""); got.status != 0 || strings.Contains(got.out, "echo") {
 		t.Errorf(`got %+v; want status 0 and output without "echo"`, got)

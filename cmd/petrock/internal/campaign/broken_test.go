@@ -110,7 +110,7 @@ func TestBrokenHere(t *testing.T) {
 			}
 			refused := w.refusal(err)
 			if len(refused.Diagnostics) == 0 || refused.Diagnostics[0].File != "tools/broken.go" || refused.Remedy == "" || !strings.Contains(refused.Error(), "tools/broken.go") {
-				t.Errorf(`the refusal does not name the file: %v; want some diagnostics, Diagnostics[0].File "tools/broken.go", Remedy set and refused containing "tools/broken.go"`, refused)
+				t.Errorf("the refusal is %+v; want diagnostics that begin with tools/broken.go, a remedy, and the file in the message", refused)
 			}
 			w.unchanged(before, "after the refusal,")
 			if _, err := e.Undo(t.Context(), kept.Operation, engine.Options{}); err == nil {
@@ -324,7 +324,7 @@ func TestBuildAfterSaves(t *testing.T) {
 	}
 	w.write("tools/broken.go", "package tools\n\nimport \"context\"\n\n// Whole is whole.\nfunc Whole(ctx context.Context, in struct{}) (string, error) { return \"\", nil }\n")
 	if status := mustCall[devserver.ProjectStatusOutput](w, client, "petrock_project_status", object{}); !status.Builds || !strings.Contains(status.String(), "stale: contract.json, tools/tools_gen.go; run petrock sync") {
-		t.Errorf(`with a new tool, project_status returned %s; want Builds true and status containing "stale: contract.json, tools/tools_gen.go; run petrock sync"`, status)
+		t.Errorf(`with a new tool, project_status returned %s; want it to build, and "stale: contract.json, tools/tools_gen.go; run petrock sync" in it`, status)
 	}
 	sound("contract.json", "tools/tools_gen.go")
 	sound()

@@ -96,7 +96,7 @@ func TestDevServerFinishesTool(t *testing.T) {
 	shown := mustCall[engine.Inspection](w, client, "inspect_component", object{"name": "shout"})
 	source := client.CallTool("inspect_component", object{"name": "shout", "detail": true}).Text()
 	if shown.Component.Name != "shout" || !strings.Contains(source, "func Shout(") || !strings.Contains(source, "func TestShout(") {
-		t.Errorf("inspect_component returned %+v\n%s; want Component.Name \"shout\" and source containing \"func Shout(\" and \"func TestShout(\"", shown, source)
+		t.Errorf("inspect_component returned %+v\n%s; want the name shout, and \"func Shout(\" and \"func TestShout(\" in the source", shown, source)
 	}
 	w.soundQuickly(w.engine())
 	mustCall[engine.Result](w, client, "undo", object{"operation": made.Operation})

@@ -253,7 +253,7 @@ func TestInterrupt(t *testing.T) {
 	time.AfterFunc(500*time.Millisecond, cancel)
 	got := do(ctx, t, dir, "call", "slow", "--text", "--verbose", "--yes")
 	if got.status != 1 || !strings.Contains(got.err, "interrupted") || !strings.Contains(got.err, "slow was cancelled") {
-		t.Errorf(`got %+v; want status 1 and err containing "interrupted" and "slow was cancelled"`, got)
+		t.Errorf(`got %+v; want status 1, and "interrupted" and "slow was cancelled" in the standard error`, got)
 	}
 }
 
@@ -328,7 +328,7 @@ func TestAddress(t *testing.T) {
 		t.Errorf(`got %+v; want status 0 and "hi" in the output`, got)
 	}
 	if got := do(t.Context(), t, dir, "tools", web.URL); got.status != 3 || !strings.Contains(got.err, "401") {
-		t.Errorf(`got %+v; want status 3 and err containing "401"`, got)
+		t.Errorf(`got %+v; want status 3 and "401" in the standard error`, got)
 	}
 	write(t, dir, ".mcp.json", `{"mcpServers": {
 		"in": {"type": "http", "url": "`+web.URL+`", "headers": {"Authorization": "Bearer secret"}},
