@@ -31,7 +31,7 @@ func TestExecute(t *testing.T) {
 		t.Errorf("the log has %d events, want 1", n)
 	}
 	if live, again := dump(t, a), replayed(t, m); live != again {
-		t.Errorf("replayed: %s\nlive:     %s, want %v", again, live, again)
+		t.Errorf("the live state is %s\nwant %s, as replayed", live, again)
 	}
 	item, err := app.Query(app.With(t.Context(), a), Get{"first"})
 	if err != nil || item.Seq != 1 || item.Made.Location() != time.UTC || item.Made.Nanosecond()%1000 != 0 {
@@ -59,7 +59,7 @@ func TestNothingBricks(t *testing.T) {
 				t.Errorf("the log has %d events, want 2", n)
 			}
 			if after := dump(t, a); after != before {
-				t.Errorf("the state was\n%s\nand is\n%s, want %v", before, after, before)
+				t.Errorf("the state is\n%s\nwant\n%s\nas before", after, before)
 			}
 			var group sync.WaitGroup
 			for range 20 {
@@ -71,7 +71,7 @@ func TestNothingBricks(t *testing.T) {
 				t.Errorf("the total is %d, want 21", n)
 			}
 			if live, again := dump(t, a), replayed(t, m); live != again {
-				t.Errorf("replayed: %s\nlive:     %s, want %v", again, live, again)
+				t.Errorf("the live state is %s\nwant %s, as replayed", live, again)
 			}
 		})
 	}
@@ -104,7 +104,7 @@ func TestCommitFails(t *testing.T) {
 				t.Errorf("then the total is %d, want %v", n, want+100)
 			}
 			if live, again := dump(t, a), replayed(t, s.Memory); live != again {
-				t.Errorf("replayed: %s\nlive:     %s, want %v", again, live, again)
+				t.Errorf("the live state is %s\nwant %s, as replayed", live, again)
 			}
 		})
 	}
@@ -282,7 +282,7 @@ func TestTogether(t *testing.T) {
 			t.Errorf("the total is %d, want %v", n, 64*25)
 		}
 		if live, again := dump(t, a), replayed(t, m); live != again {
-			t.Errorf("replayed: %s\nlive:     %s, want %v", again, live, again)
+			t.Errorf("the live state is %s\nwant %s, as replayed", live, again)
 		}
 	}
 }

@@ -40,6 +40,6 @@ func TestReplacedProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if after, err := programFingerprint(); err != nil || after != before {
-		t.Errorf("fingerprint was %s and is %s, %v, want %v", before, after, err, before)
+		t.Errorf("the fingerprint is %s, %v; want %s as before, and no error", after, err, before)
 	}
 }

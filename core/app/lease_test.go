@@ -57,7 +57,7 @@ func TestLeaseWhileBusy(t *testing.T) {
 			execute(t, first.App, Count{1})
 			time.Sleep(3 * time.Second)
 			if now := worker(t, m).Process; now != owner {
-				t.Fatalf("%s works, and then %s, want %v", owner, now, owner)
+				t.Fatalf("the worker now runs in %s, want %s as before", now, owner)
 			}
 		}
 		if got := worlds[0].list() + worlds[1].list(); strings.Count(got, "total") != 1 {

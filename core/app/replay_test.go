@@ -84,7 +84,7 @@ func TestMap(t *testing.T) {
 			}
 			for _, way := range []string{"hello log show ", "hello log skip ", "hello log map "} {
 				if !strings.Contains(err.Error(), way) {
-					t.Errorf("the error lacks %q, want %q in it: %v", way, way, err)
+					t.Errorf("got %v, want %q in it", err, way)
 				}
 			}
 		})

@@ -60,7 +60,7 @@ func TestRefusedAtStart(t *testing.T) {
 	} {
 		test.options.Ready = func(net.Addr) { t.Errorf("%s: the server listens, want an error", test.options.Addr) }
 		if err := serve(t.Context(), newService(t, echo{}, Options{}), test.options); err == nil || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s: %v, which lacks %q; want an error containing %q", test.options.Addr, err, test.says, test.says)
+			t.Errorf("%s: %v; want an error containing %q", test.options.Addr, err, test.says)
 		}
 	}
 }

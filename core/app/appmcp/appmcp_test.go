@@ -377,7 +377,7 @@ func TestKeysOfCallers(t *testing.T) {
 	}
 	first := write("ann", "one")
 	if again := write("ann", "one"); again != first {
-		t.Errorf("the same caller has %s, and then %s, want %v", first, again, first)
+		t.Errorf("the repeated call of the same caller returns %s, want %s", again, first)
 	}
 	if other := write("eve", "one"); !strings.Contains(other, "already") {
 		t.Errorf("another caller has %s, want \"already\" in it", other)

@@ -86,7 +86,7 @@ func testBackupWhileWriting(t *testing.T, path string) {
 		to := openPath(t, filepath.Join(dir, fmt.Sprint("restored", i), "log.db"))
 		digest, err := app.NewAdmin(to, app.Options{}, tally()).Copy(t.Context(), b)
 		if err != nil || digest.Events < answered.Seq {
-			t.Errorf("after event %d was answered, a backup has %d events; %v, want at least %v", answered.Seq, digest.Events, err, answered.Seq)
+			t.Errorf("a backup has %d events, %v; want at least the %d that were answered, and no error", digest.Events, err, answered.Seq)
 		}
 		restored = append(restored, records(t, to))
 	}

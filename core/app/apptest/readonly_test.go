@@ -49,7 +49,7 @@ func TestReadOnly(t *testing.T) {
 		stop()
 		<-ended
 		if after, err := store.Stamp(t.Context()); err != nil || after != before {
-			t.Errorf("the stamp was %d and is %d, %v, want %v", before, after, err, before)
+			t.Errorf("the stamp is %d, %v; want %d as before, and no error", after, err, before)
 		}
 	})
 }

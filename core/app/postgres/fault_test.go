@@ -287,7 +287,7 @@ func (o *outcomes) check(t testing.TB, s *Store) {
 	}
 	for id, seq := range o.answered {
 		if seqs[id] != seq {
-			t.Errorf("%s was answered with %d, and the log has it at %d, want %v", id, seq, seqs[id], seq)
+			t.Errorf("the log has %s at %d, want %d as answered", id, seqs[id], seq)
 		}
 	}
 	t.Logf("%d events; %d answered, %d failed, %d unknown", last, len(o.answered), len(o.failed), len(o.unknown))

@@ -22,7 +22,7 @@ func TestCountedByHalf(t *testing.T) {
 	}
 	settled := stamp()
 	if again := stamp(); again != settled {
-		t.Fatalf("nothing has changed, and the stamp is %d and then %d, want %v", settled, again, settled)
+		t.Fatalf("without a change the stamp is %d, want %d as before", again, settled)
 	}
 	if err := dying.count.begin(); err != nil {
 		t.Fatal(err)

@@ -198,7 +198,7 @@ func TestOwnStamp(t *testing.T) {
 			t.Fatal(err)
 		}
 		if after, err := s.Stamp(t.Context()); after != before || err != nil {
-			t.Fatalf("the stamp was %d and is %d; %v, want %v", before, after, err, before)
+			t.Fatalf("the stamp is %d, %v; want %d as before, and no error", after, err, before)
 		}
 		for _, err := range s.Records(t.Context(), 0) { // a reader that does not continue
 			if err != nil {

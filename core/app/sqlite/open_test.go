@@ -15,7 +15,7 @@ func TestDurable(t *testing.T) {
 	defer s.Close()
 	for pragma, want := range map[string]int64{"synchronous": 2, "fullfsync": 1} {
 		if is, err := s.writer.value("PRAGMA " + pragma); err != nil || is != want {
-			t.Errorf("%s is %d, and not %d; %v, want %v", pragma, is, want, err, want)
+			t.Errorf("%s is %d, %v; want %d and no error", pragma, is, err, want)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestAskQuestionAnsweredByAnotherAgent(t *testing.T) {
 			result := client.Connect(o).CallTool("ask_question", tools.AskQuestionInput{Question: "Who?"})
 			for _, part := range []string{`"chat_id":"id1"`, `"question_id":"id1"`, `"status":"open"`, "answer_question", "get_chat"} {
 				if !strings.Contains(result.Text(), part) || result.IsError {
-					t.Errorf("the result lacks %s: %s; want Text containing %q and IsError false", part, result.Text(), part)
+					t.Errorf("the result is %s (error: %t); want %q in it, and no error", result.Text(), result.IsError, part)
 				}
 			}
 			client.Given("answer_question", `{"question_id":"id1","answer":"I.","agent":"bob"}`)
