@@ -30,7 +30,7 @@
 //		return *post
 //	}
 //
-// When a command is executed, the app checks it, appends it to the log, and applies it, in one
+// When a command is executed, the app checks it, applies it, and appends it to the log, in one
 // transaction. So an event is a command that was executed: its type is FEATURE/COMMAND, such as
 // posts/create, and its data is the fields of the command. When Do returns, the event is durable.
 //
