@@ -8,19 +8,19 @@
 //
 // While the source on disk does not compile or its server does not start, the last good build runs
 // with --read-only, so that it writes no events that a mended build cannot read. Results of
-// petrock's tools say so.
+// petrock's tools include the reason.
 //
 // The package imports little, so that the first start, with an empty build cache, is quick.
 package live
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -134,9 +134,10 @@ func childEnviron(o Options) []string {
 		added[variable] = data
 		environ = slices.DeleteFunc(environ, func(v string) bool { return strings.HasPrefix(v, variable+"_FILE=") })
 	}
-	// Servers of one supervisor accept each other's requestState.
+	// Servers of one supervisor accept each other's requestState. The system seeds the generator of
+	// math/rand; with crypto/rand, the client would wait longer for the first build.
 	if variable := project.Variable(o.Name, "state_key"); os.Getenv(variable)+os.Getenv(variable+"_FILE") == "" {
-		added[variable] = rand.Text()
+		added[variable] = fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
 	}
 	for name, value := range added {
 		environ = append(environ, name+"="+value)

@@ -11,7 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -120,10 +120,13 @@ func Source(program string) (string, error) {
 // Variable returns the name of an environment variable of a program: Variable("my-server", "data")
 // is MY_SERVER_DATA.
 func Variable(program, setting string) string {
-	return notInVariable.ReplaceAllString(strings.ToUpper(program+"_"+setting), "_")
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToUpper(program+"_"+setting))
 }
-
-var notInVariable = regexp.MustCompile(`[^A-Z0-9]`)
 
 // LookupSetting returns the value of an environment variable of a program; see [Variable]. If a
 // variable with the suffix _FILE is set instead, it returns the contents of that file, without a
@@ -145,11 +148,18 @@ func LookupSetting(program, setting string) (value string, ok bool, err error) {
 	return strings.TrimRight(string(text), "\r\n"), true, nil
 }
 
-var deviceName = regexp.MustCompile(`^(?i:aux|con|nul|prn|(com|lpt)[0-9])(\.|$)`)
-
 // IsDevice reports whether Windows reserves a file name for a device, such as con, COM1.txt or
 // lpt9.tar.gz. Go rejects modules with such files.
-func IsDevice(name string) bool { return deviceName.MatchString(name) }
+func IsDevice(name string) bool {
+	base, _, _ := strings.Cut(strings.ToLower(name), ".")
+	switch {
+	case len(base) == 3:
+		return slices.Contains([]string{"aux", "con", "nul", "prn"}, base)
+	case len(base) == 4 && '0' <= base[3] && base[3] <= '9':
+		return base[:3] == "com" || base[:3] == "lpt"
+	}
+	return false
+}
 
 // Stamp returns the size and modification time of an executable, which distinguish it from others.
 func Stamp(executable string) (string, error) {
