@@ -330,7 +330,8 @@ func TestDryRun(t *testing.T) {
 		{"destroy", "tool", "add"},
 		{"undo", "0002"},
 		{"redo"},
-		{"undo"},
+		{"undo"}, // the redo
+		{"undo"}, // destroy
 		{"undo", "0001"},
 		{"generate", "feature", "posts", "--crud", "title", `kind:enum(a,b)? "Which: \"é\" */"`},
 		{"generate", "command", "users/join", "name", "--description", "Adds a user."},
