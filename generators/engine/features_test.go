@@ -192,7 +192,7 @@ func TestFeaturesAreDestroyed(t *testing.T) {
 		{"command", "posts_create", ""},
 		{"query", "posts/get", ""},
 		{"feature", "users", ""},
-		{"feature", "posts", ""},
+		{"feature", "posts", "Part app is no longer used; run petrock remove app to remove it."},
 	} {
 		result, err := b.Destroy(t.Context(), c.kind, c.name, o)
 		if err != nil {

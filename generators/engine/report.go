@@ -37,7 +37,7 @@ func (e *Engine) report(ctx context.Context, c *verified) error {
 	case c.action == actionGenerate && c.dir != "" && (result.Tests == nil || !result.Tests.OK):
 		result.Next = append(result.Next, fmt.Sprintf("Run the tests with %s.", e.Call("test", "packages", []string{asFolder(c.dir)})))
 	}
-	result.Next = append(result.Next, e.workerAdvice(c)...)
+	result.Next = slices.Concat(result.Next, e.workerAdvice(c), e.partsAdvice(c))
 	return nil
 }
 
@@ -99,4 +99,15 @@ func (e *Engine) workerAdvice(c *verified) []string {
 		}
 	}
 	return advice
+}
+
+// partsAdvice names the parts that are no longer used after a plan.
+func (e *Engine) partsAdvice(c *verified) []string {
+	var next []string
+	for _, part := range parts.All() {
+		if isPresent(part, c.after) && e.partUser(part, e.before) != "" && e.partUser(part, c.after) == "" {
+			next = append(next, fmt.Sprintf("Part %s is no longer used; run %s to remove it.", part.Name, e.Call("remove", "part", part.Name)))
+		}
+	}
+	return next
 }
