@@ -3,12 +3,8 @@ package generators_test
 import (
 	"encoding/json"
 	"flag"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -98,57 +94,4 @@ func runGenerator(t *testing.T, kind string, input []byte, packages map[string]s
 	}
 	t.Fatalf("there is no generator %s", kind)
 	return gen.Draft{}, nil
-}
-
-// The package comment lists every package below this one, and its arrows are imports.
-func TestPackageComment(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "generators.go", nil, parser.ParseComments|parser.PackageClauseOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var listed, below []string
-	for _, found := range regexp.MustCompile(`(?m)^ +- (\w+): `).FindAllStringSubmatch(file.Doc.Text(), -1) {
-		listed = append(listed, found[1])
-	}
-	sources, err := filepath.Glob("*/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, source := range sources {
-		if dir := filepath.Dir(source); !slices.Contains(below, dir) {
-			below = append(below, dir)
-		}
-	}
-	slices.Sort(listed)
-	if !slices.Equal(listed, below) {
-		t.Errorf("the package comment lists %q, want %q", listed, below)
-	}
-	_, arrows, _ := strings.Cut(file.Doc.Text(), "Imports point down: ")
-	chain := strings.Split(strings.TrimSuffix(strings.TrimSpace(arrows), "."), " → ")
-	for i, from := range chain[:len(chain)-1] {
-		if want := "github.com/petrock/petrock/generators/" + chain[i+1]; !slices.Contains(importsOf(t, from), want) {
-			t.Errorf("%s does not import %s, as the package comment says", from, want)
-		}
-	}
-}
-
-// importsOf returns what the Go files in a folder import, without its tests.
-func importsOf(t *testing.T, dir string) (all []string) {
-	t.Helper()
-	sources, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, source := range sources {
-		file, err := parser.ParseFile(token.NewFileSet(), source, nil, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, spec := range file.Imports {
-			if !strings.HasSuffix(source, "_test.go") {
-				all = append(all, strings.Trim(spec.Path.Value, `"`))
-			}
-		}
-	}
-	return all
 }

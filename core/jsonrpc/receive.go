@@ -58,8 +58,10 @@ func (c *Conn) next() (in incoming, err error) {
 			}
 			in.fault = lost
 		} else if strictjson.First(raw) == '[' {
-			c.queue = c.parseBatch(raw)
-			continue
+			if c.queue = c.parseBatch(raw); c.queue[0].batch != nil {
+				continue
+			}
+			in, c.queue = c.queue[0], nil // refused as a whole
 		} else {
 			in.message, in.fault = parse(raw)
 		}
@@ -100,7 +102,7 @@ type Message struct {
 // Parse parses a message. It keeps raw, which must not be changed afterwards.
 func (m *Message) Parse(raw []byte) {
 	*m = Message{raw: bytes.Trim(raw, whiteSpace)}
-	if m.isBatch = strictjson.First(m.raw) == '['; !m.isBatch {
+	if m.isBatch = strictjson.First(m.raw) == '[' && !isSyntax(strictjson.Check(m.raw)); !m.isBatch {
 		m.message, m.fault = parse(m.raw)
 	}
 }
@@ -108,7 +110,7 @@ func (m *Message) Parse(raw []byte) {
 // Raw returns the JSON of the message or batch.
 func (m *Message) Raw() []byte { return m.raw }
 
-// Fault returns the error of an invalid message, or nil. It does not check batches.
+// Fault returns the error of an invalid message, or nil. It does not check the messages of a batch.
 func (m *Message) Fault() *Error {
 	if m.fault == nil {
 		return nil
@@ -135,6 +137,9 @@ func (m *Message) Requests() (n int) {
 	}
 	return n
 }
+
+// IsRequest reports whether the message is a single request.
+func (m *Message) IsRequest() bool { return m.message.IsRequest() }
 
 // IsResponse reports whether the message is a response, valid or not.
 func (m *Message) IsResponse() bool {
@@ -403,6 +408,12 @@ func (c *Conn) parseBatch(raw []byte) []incoming {
 		c.running.Add(1) // until the batch is answered
 	}
 	return list
+}
+
+// isSyntax reports whether err means that the input is not JSON at all.
+func isSyntax(err error) bool {
+	e, ok := errors.AsType[*strictjson.Error](err)
+	return ok && e.Kind == strictjson.Syntax
 }
 
 // isDuplicate reports whether err is a duplicate key. It invalidates one message of a batch, not
