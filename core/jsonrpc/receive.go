@@ -102,7 +102,7 @@ type Message struct {
 // Parse parses a message. It keeps raw, which must not be changed afterwards.
 func (m *Message) Parse(raw []byte) {
 	*m = Message{raw: bytes.Trim(raw, whiteSpace)}
-	if m.isBatch = strictjson.First(m.raw) == '[' && !isSyntax(strictjson.Check(m.raw)); !m.isBatch {
+	if m.isBatch = strictjson.First(m.raw) == '[' && !hasKind(strictjson.Check(m.raw), strictjson.Syntax); !m.isBatch {
 		m.message, m.fault = parse(m.raw)
 	}
 }
@@ -375,7 +375,7 @@ func splitBatch(raw []byte) ([][]byte, *Error) {
 		return nil
 	})
 	switch {
-	case err != nil && !isDuplicate(err):
+	case err != nil && !hasKind(err, strictjson.Duplicate): // that invalidates one message only
 		return nil, jsonError(err)
 	case n > maxBatch:
 		return nil, Errorf(InvalidRequest, "a batch may hold at most %d messages, got %d", maxBatch, n)
@@ -410,17 +410,10 @@ func (c *Conn) parseBatch(raw []byte) []incoming {
 	return list
 }
 
-// isSyntax reports whether err means that the input is not JSON at all.
-func isSyntax(err error) bool {
+// hasKind reports whether err is a [*strictjson.Error] of a kind.
+func hasKind(err error, kind strictjson.Kind) bool {
 	e, ok := errors.AsType[*strictjson.Error](err)
-	return ok && e.Kind == strictjson.Syntax
-}
-
-// isDuplicate reports whether err is a duplicate key. It invalidates one message of a batch, not
-// the others.
-func isDuplicate(err error) bool {
-	e, ok := errors.AsType[*strictjson.Error](err)
-	return ok && e.Kind == strictjson.Duplicate
+	return ok && e.Kind == kind
 }
 
 // add stores an answer; nil means that none is sent. With the last answer, it returns complete as

@@ -19,7 +19,7 @@ func parseFault(raw []byte) (f MessageError, ok bool) {
 		named = named || string(key) == "method" && value[0] == '"'
 		return e.member(key, value, jsonscan.Ends{})
 	})
-	if err != nil && !isDuplicate(err) {
+	if err != nil && !hasKind(err, strictjson.Duplicate) {
 		return MessageError{}, false
 	}
 	if ids == 1 && len(e.id) <= longestID {
