@@ -21,9 +21,11 @@ type History struct {
 // An Operation is one operation of a history.
 type Operation struct {
 	journal.Operation
-	UndoneBy string           `json:"undoneBy,omitempty"`        // Id of the operation that undid it
-	Files    []journal.Record `json:"files,omitempty" short:"-"` // The changed files, sorted by path
+	UndoneBy string           `json:"undoneBy,omitempty"` // Id of the operation that undid it
+	Files    []journal.Record `json:"files,omitempty"`    // The changed files, sorted by path
 }
+
+func (o *Operation) omitDetails() { o.Files = nil }
 
 // History returns the recorded operations in this clone of the project.
 func (e *Engine) History(ctx context.Context) (*History, error) {
