@@ -15,10 +15,10 @@ import (
 func (w *oldVersion) test() gen.GoFile {
 	imported, pkg := w.u.p.Import(w.Dir), w.u.p.Package(w.Dir)
 	file := gen.NewGoFile(imported+"_test", pkg+"_test")
-	app := w.u.p.Import("core/app")
+	eventlog, apptest := w.u.p.Import("core/app/eventlog"), w.u.p.Import("core/app/apptest")
 	file.ImportName(imported, pkg)
-	file.ImportName(app, "app")
-	file.ImportName(app+"/apptest", "apptest")
+	file.ImportName(eventlog, "eventlog")
+	file.ImportName(apptest, "apptest")
 	data := "data"
 	if example, ok := w.Old.Example(); ok {
 		data = "[]byte(" + gen.RawString(example) + ")"
@@ -31,8 +31,8 @@ func (w *oldVersion) test() gen.GoFile {
 		old := file.Ref(imported, w.OldType(""))
 		fmt.Fprintf(&text, "data, err := json.Marshal(%s{})\nif err != nil {\nt.Fatal(err)\n}\n", old)
 	}
-	fmt.Fprintf(&text, "event := %s{Type: %q, Version: %d, Data: %s}\n", file.Ref(app, "Record"), w.EventType, w.Number, data)
-	replayed := file.Ref(app+"/apptest", "Replayed") + "[" + file.Ref(imported, w.Type) + "](t, event, " + file.Ref(imported, "Feature") + "())\n"
+	fmt.Fprintf(&text, "event := %s{Type: %q, Version: %d, Data: %s}\n", file.Ref(eventlog, "Record"), w.EventType, w.Number, data)
+	replayed := file.Ref(apptest, "Replayed") + "[" + file.Ref(imported, w.Type) + "](t, event, " + file.Ref(imported, "Feature") + "())\n"
 	if want, ok := w.expected(file); ok {
 		file.Use("reflect")
 		fmt.Fprintf(&text, "got := %sif want := (%s); !reflect.DeepEqual(got, want) {\n", replayed, want)
