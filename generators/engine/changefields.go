@@ -367,12 +367,18 @@ func (ch *changer) sharedEnum(pkg *types.Package, f gen.Field, values []gen.Enum
 func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error {
 	known := constantsOf(name)
 	var last *ast.ValueSpec
+	keyword := "" // before a constant that follows last
 	for _, value := range slices.Sorted(maps.Keys(known)) {
 		c := known[value]
 		file := ch.view.FileAt(c.Pos())
 		spec := typecheck.Enclosing[*ast.ValueSpec](file, c.Pos())
+		var declaration ast.Node = spec
+		before, doc := "", spec.Doc
+		if d := typecheck.Enclosing[*ast.GenDecl](file, c.Pos()); !d.Lparen.IsValid() {
+			declaration, before, doc = d, "const ", d.Doc
+		}
 		if last == nil || spec.Pos() > last.Pos() {
-			last = spec
+			last, keyword = spec, before
 		}
 		if slices.ContainsFunc(values, func(v gen.EnumValue) bool { return v.Text == value }) {
 			continue
@@ -380,12 +386,12 @@ func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error
 		if len(spec.Names) > 1 {
 			return fmt.Errorf("the constant %s is declared together with others; declare it on its own line", c.Name())
 		}
-		ch.removeDeclaration(file, spec, spec.Doc, spec.Comment)
+		ch.removeDeclaration(file, declaration, doc, spec.Comment)
 	}
 	added := ""
 	for _, value := range values {
 		if known[value.Text] == nil {
-			added += fmt.Sprintf("\n%s%s %s = %q", ch.nameOf(name), value.Go, ch.nameOf(name), value.Text)
+			added += fmt.Sprintf("\n%s%s%s %[2]s = %[4]q", keyword, ch.nameOf(name), value.Go, value.Text)
 		}
 	}
 	if last == nil {
