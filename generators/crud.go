@@ -60,7 +60,7 @@ func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 	text := in.Item
 	if text == "" {
 		text = "item"
-		one, _ := singular(in.Name)
+		one, _ := gen.Singular(in.Name)
 		if name, err := gen.ParseName(one, p.Initialisms...); err == nil && !isCRUDName(name.Go()) {
 			text = one
 		}

@@ -59,15 +59,7 @@ func (s structure) members(file gen.GoFile) (text string) {
 // enums returns the declarations of the types of its enumerations.
 func (s structure) enums() (text string) {
 	for _, f := range s.fields {
-		enum, ok := f.Type.Enum()
-		if !ok {
-			continue
-		}
-		text += fmt.Sprintf("\n// %s is one of the values of %s.\ntype %[1]s string\n\n// The values of %[2]s.\nconst (\n", s.prefix+f.Go, f.Name)
-		for _, value := range enum.Values {
-			text += fmt.Sprintf("%s%s %[1]s = %[3]q\n", s.prefix+f.Go, value.Go, value.Text)
-		}
-		text += ")\n"
+		text += f.EnumCode(s.prefix + f.EnumName())
 	}
 	return text
 }
@@ -91,7 +83,7 @@ func (s structure) shape(imported string) shape {
 	for _, f := range s.fields {
 		typ.fields = append(typ.fields, gen.StructField{Name: f.Go, Type: s.code().Type(f), Tag: s.code().Tag(f)})
 		if enum, ok := f.Type.Enum(); ok {
-			typ.strings = append(typ.strings, s.prefix+f.Go)
+			typ.strings = append(typ.strings, s.prefix+f.EnumName())
 		} else if enum.Values != nil {
 			typ.strings = append(typ.strings, enum.Name)
 		}

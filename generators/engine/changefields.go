@@ -300,7 +300,7 @@ func (ch *changer) typeText(edit *fieldEdit, in *types.Named, f gen.Field, old *
 	if !isEnum {
 		return edit.code.Type(f), nil
 	}
-	standard := edit.code.Prefix + f.Go
+	standard := edit.code.Prefix + f.EnumName()
 	name := standard
 	home := in.Obj().Pkg()
 	if kept := ch.enumOf(old); kept != nil {
@@ -315,11 +315,7 @@ func (ch *changer) typeText(edit *fieldEdit, in *types.Named, f gen.Field, old *
 	} else if home.Scope().Lookup(name) != nil {
 		return "", fmt.Errorf("field %s: its enum needs the Go name %s, which the package already declares; rename the field", f.Name, name)
 	} else {
-		text := fmt.Sprintf("\n// %s is one of the values of %s.\ntype %[1]s string\n\n// The values of %[2]s.\nconst (\n", name, f.Name)
-		for _, value := range enum.Values {
-			text += fmt.Sprintf("%s%s %s = %q\n", name, value.Go, name, value.Text)
-		}
-		ch.appends[ch.view.FileAt(in.Obj().Pos()).Path] += text + ")\n"
+		ch.appends[ch.view.FileAt(in.Obj().Pos()).Path] += f.EnumCode(name)
 	}
 	return strings.Replace(edit.code.Type(f), standard, name, 1), nil
 }
@@ -348,11 +344,11 @@ func constantsOf(name *types.TypeName) map[string]*types.Const {
 }
 
 // sharedEnum returns the type of the package with the same values whose name ends with that of the
-// field, or "".
+// field's enum, or "".
 func (ch *changer) sharedEnum(pkg *types.Package, f gen.Field, values []gen.EnumValue) string {
 	for _, other := range pkg.Scope().Names() {
 		name, ok := pkg.Scope().Lookup(other).(*types.TypeName)
-		if !ok || !strings.HasSuffix(other, f.Go) {
+		if !ok || !strings.HasSuffix(other, f.EnumName()) {
 			continue
 		}
 		known := constantsOf(name)
