@@ -158,7 +158,7 @@ func (n component) plainTest(check string, sample *jen.Statement) gen.GoFile {
 	}
 	mcptest := n.project.Import("core/mcptest")
 	return n.test(func(file gen.GoFile) string {
-		comment := "// When " + n.goName + " is written, replace Error by the expected Output.\n"
+		comment := "// When " + n.goName + " is written, replace Error with the expected Output.\n"
 		if n.isWritten() || sample == nil {
 			comment = "// The server refuses this call, so it does not run " + n.goName + ". Add calls with an Output.\n"
 			n.steps = []step{{input: textLit(`{"no_such_field":""}`), Example: gen.Example{Error: "no_such_field"}}}
