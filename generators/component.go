@@ -250,7 +250,7 @@ func (n component) statements(file gen.GoFile, zero string) string {
 }
 
 func (n component) unwrittenError(file gen.GoFile) string {
-	file.Use("errors")
+	file.Import("errors")
 	return fmt.Sprintf("errors.New(%q)", n.label()+" is not written yet: write it in "+n.path())
 }
 
@@ -266,7 +266,7 @@ func textRow(e step) (input, output *jen.Statement, err error) {
 		if json.Unmarshal(e.Output, &text) != nil {
 			return nil, nil, fmt.Errorf("example %q: the output must be a string, not %s", e.Name, e.Output)
 		}
-		output = textLit(text)
+		output = gen.TextLit(text)
 	}
-	return textLit(string(e.Input)), output, nil
+	return gen.TextLit(string(e.Input)), output, nil
 }

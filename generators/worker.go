@@ -139,7 +139,7 @@ func (n component) workerTest(triggers []trigger) (gen.GoFile, error) {
 		case !n.isWritten():
 			return n.callUnwritten(file, triggers)
 		case len(n.given)+len(n.steps) == 0:
-			file.Use("strings")
+			file.Import("strings")
 			return fmt.Sprintf(`// The worker may have side effects, so this test does not run it. To do so, execute commands
 				// with client.Given, call client.Work(t.Context()), and check the effects.
 				if got, want := client.ReadResource("app://features")[0].Text, %q; !strings.Contains(got, want) {
@@ -154,7 +154,7 @@ func (n component) workerTest(triggers []trigger) (gen.GoFile, error) {
 
 // callUnwritten returns statements that call each method of the worker.
 func (n component) callUnwritten(file gen.GoFile, triggers []trigger) string {
-	file.Use("strings")
+	file.Import("strings")
 	app := n.project.Import("core/app")
 	file.ImportName(app, "app")
 	text := fmt.Sprintf(`ctx := %s(t.Context(), client.App)
