@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -251,7 +250,7 @@ func (n component) statements(file gen.GoFile, zero string) string {
 }
 
 func (n component) unwrittenError(file gen.GoFile) string {
-	file.Use("errors")
+	file.Import("errors")
 	return fmt.Sprintf("errors.New(%q)", n.label()+" is not written yet: write it in "+n.path())
 }
 
@@ -267,31 +266,7 @@ func textRow(e step) (input, output *jen.Statement, err error) {
 		if json.Unmarshal(e.Output, &text) != nil {
 			return nil, nil, fmt.Errorf("example %q: the output must be a string, not %s", e.Name, e.Output)
 		}
-		output = textLit(text)
+		output = gen.TextLit(text)
 	}
-	return textLit(string(e.Input)), output, nil
+	return gen.TextLit(string(e.Input)), output, nil
 }
-
-// singular returns the singular of a noun, and false if it is unknown.
-func singular(plural string) (string, bool) {
-	if one, ok := irregularPlurals[plural]; ok {
-		return one, one != ""
-	}
-	if !regularPlural.MatchString(plural) {
-		return "", false
-	}
-	if stem, ok := strings.CutSuffix(plural, "ies"); ok {
-		return stem + "y", true
-	}
-	return pluralEnding.ReplaceAllString(plural, "$1"), true
-}
-
-var (
-	regularPlural = regexp.MustCompile(`..[^suia]s$|eas$`) // address, status, analysis and canvas are singular
-	pluralEnding  = regexp.MustCompile(`(ss|x|zz|ch|sh)es$|s$`)
-
-	irregularPlurals = map[string]string{
-		"people": "person", "children": "child", "movies": "movie", "cookies": "cookie", "statuses": "status", "aliases": "alias",
-		"caches": "cache", "news": "", "series": "", "species": "", "analytics": "", "sales": "", "goods": "", "settings": "",
-	}
-)

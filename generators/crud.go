@@ -60,7 +60,7 @@ func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 	text := in.Item
 	if text == "" {
 		text = "item"
-		one, _ := singular(in.Name)
+		one, _ := gen.Singular(in.Name)
 		if name, err := gen.ParseName(one, p.Initialisms...); err == nil && !isCRUDName(name.Go()) {
 			text = one
 		}
@@ -168,7 +168,7 @@ type crudFile struct {
 }
 
 // Package returns the name of the feature's package in a test.
-func (f crudFile) Package() string { return strings.TrimSuffix(f.file.Ref(f.path(), "X"), ".X") }
+func (f crudFile) Package() string { return f.file.Import(f.path()) }
 
 // Stored returns the declarations of the fields in the state. Create and Update check limits.
 func (f crudFile) Stored() string {

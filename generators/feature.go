@@ -74,7 +74,8 @@ func NewState() *State {
 // snapshot, and compares the states. Each test of a command replays its own log. The log of this
 // test is empty: call Given of the client for commands whose events should be replayed together.
 func TestReplay(t *testing.T) {
-	`+strings.TrimPrefix(serveFeature(p, test, feature), "client := ")+`}`, "testing")
+	`+serveFeatures(p, test, feature)+`
+}`, "testing")
 	return renderFiles(dir, source{"state.go", file}, source{"state_test.go", test})
 }
 
@@ -87,13 +88,13 @@ func featureTest(p gen.Project, feature string) gen.GoFile {
 	return test
 }
 
-// serveFeature returns the first statement of a test: client := apptest.Serve(t, posts.Feature()).
-func serveFeature(p gen.Project, file gen.GoFile, features ...string) string {
-	text := "client := " + file.Ref(p.Import("core/app/apptest"), "Serve") + "(t"
+// serveFeatures returns the call in a test that serves features: apptest.Serve(t, posts.Feature()).
+func serveFeatures(p gen.Project, file gen.GoFile, features ...string) string {
+	text := file.Ref(p.Import("core/app/apptest"), "Serve") + "(t"
 	for _, feature := range features {
 		text += ", " + file.Ref(p.Import(featureDir(feature)), "Feature") + "()"
 	}
-	return text + ")\n"
+	return text + ")"
 }
 
 // A source is a Go file that is not rendered yet.
@@ -277,7 +278,7 @@ func (n component) testSetup(file gen.GoFile) string {
 	for _, feature := range features {
 		importFeature(n.project, file, feature)
 	}
-	text := serveFeature(n.project, file, features...)
+	text := "client := " + serveFeatures(n.project, file, features...) + "\n"
 	if register != "" {
 		text += "client.Register(" + register + ")\n"
 	}

@@ -47,9 +47,9 @@ func (s structure) write(file gen.GoFile) {
 func (s structure) members(file gen.GoFile) (text string) {
 	for _, f := range s.fields {
 		if inner, _ := f.Type.Enum(); inner.Kind == gen.KindTime || inner.Kind == gen.KindDuration {
-			file.Use("time")
+			file.Import("time")
 		} else if inner.Kind == gen.KindAny && s.logged {
-			file.Use("encoding/json")
+			file.Import("encoding/json")
 		}
 		text += f.Go + " " + s.code().Type(f) + " `" + s.code().Tag(f) + "`" + f.Comment() + "\n"
 	}
@@ -59,15 +59,7 @@ func (s structure) members(file gen.GoFile) (text string) {
 // enums returns the declarations of the types of its enumerations.
 func (s structure) enums() (text string) {
 	for _, f := range s.fields {
-		enum, ok := f.Type.Enum()
-		if !ok {
-			continue
-		}
-		text += fmt.Sprintf("\n// %s is one of the values of %s.\ntype %[1]s string\n\n// The values of %[2]s.\nconst (\n", s.prefix+f.Go, f.Name)
-		for _, value := range enum.Values {
-			text += fmt.Sprintf("%s%s %[1]s = %[3]q\n", s.prefix+f.Go, value.Go, value.Text)
-		}
-		text += ")\n"
+		text += f.EnumCode(s.prefix + f.EnumName())
 	}
 	return text
 }
@@ -91,7 +83,7 @@ func (s structure) shape(imported string) shape {
 	for _, f := range s.fields {
 		typ.fields = append(typ.fields, gen.StructField{Name: f.Go, Type: s.code().Type(f), Tag: s.code().Tag(f)})
 		if enum, ok := f.Type.Enum(); ok {
-			typ.strings = append(typ.strings, s.prefix+f.Go)
+			typ.strings = append(typ.strings, s.prefix+f.EnumName())
 		} else if enum.Values != nil {
 			typ.strings = append(typ.strings, enum.Name)
 		}
@@ -144,7 +136,7 @@ func (s shape) argument(object json.RawMessage) *jen.Statement {
 	if value, ok := s.literal(object); ok {
 		return value
 	}
-	return textLit(string(object))
+	return gen.TextLit(string(object))
 }
 
 // members returns the fields of literal.
@@ -272,15 +264,15 @@ func (s shape) code(t ast.Expr, v reflect.Value) (code *jen.Statement, ok bool) 
 		}
 		return s.typeCode(t).Values(items...), true
 	case *ast.MapType:
-		var items []jen.Code
-		for _, key := range slices.SortedFunc(slices.Values(v.MapKeys()), func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) }) {
-			item, ok := s.code(t.Value, v.MapIndex(key))
+		entries := jen.Dict{}
+		for _, key := range v.MapKeys() {
+			entry, ok := s.code(t.Value, v.MapIndex(key))
 			if !ok {
 				return nil, false
 			}
-			items = append(items, jen.Lit(key.String()).Op(":").Add(item))
+			entries[jen.Lit(key.String())] = entry
 		}
-		return s.typeCode(t).Values(items...), true
+		return s.typeCode(t).Values(entries), true
 	}
 	return scalar(v)
 }
@@ -295,7 +287,7 @@ func scalar(v reflect.Value) (code *jen.Statement, ok bool) {
 		return gen.Duration(value), true
 	case json.RawMessage:
 		text, err := compact(value)
-		return jen.Qual("encoding/json", "RawMessage").Call(textLit(text)), err == nil
+		return jen.Qual("encoding/json", "RawMessage").Call(gen.TextLit(text)), err == nil
 	case string: // which may be in an interface
 		return jen.Lit(value), !strings.ContainsRune(value, utf8.RuneError)
 	case float64:
@@ -304,9 +296,9 @@ func scalar(v reflect.Value) (code *jen.Statement, ok bool) {
 		if !strings.ContainsAny(text, ".e") {
 			text += ".0"
 		}
-		return jen.Id(text), text != "-0.0" && v.Kind() == reflect.Float64
+		return gen.Source(text), text != "-0.0" && v.Kind() == reflect.Float64
 	}
-	return jen.Id(fmt.Sprint(v)), v.Kind() == reflect.Bool || v.CanInt() || v.CanUint()
+	return gen.Source(fmt.Sprint(v)), v.Kind() == reflect.Bool || v.CanInt() || v.CanUint()
 }
 
 // typeCode returns a type as jennifer code. It supports the same types as typeOf.

@@ -300,5 +300,5 @@ func importName(file gen.GoFile, imported, name string, taken []string) string {
 	} else {
 		file.ImportAlias(imported, name)
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(file.Ref(imported, "X"), "X"), ".")
+	return file.Import(imported)
 }

@@ -173,7 +173,7 @@ func (g *generator) file() gen.GoFile {
 		g.goName, g.name.Human(), g.input.members(file)))
 	file.Text(g.input.enums())
 	g.writeFunction(file, "p gen.Project, in "+g.goName+"Input", "gen.Draft", "")
-	file.Use(gens)
+	file.Import(gens)
 	return file
 }
 

@@ -22,14 +22,7 @@
 // A package imports only packages above it in this list.
 package generators
 
-import (
-	"embed"
-	"strings"
-
-	"github.com/dave/jennifer/jen"
-
-	"github.com/petrock/petrock/generators/gen"
-)
+import "embed"
 
 // Files holds the source of this package and of those below it, for new projects.
 //
@@ -39,11 +32,3 @@ var Files embed.FS
 // Version is petrock's version, which the commit of a release sets; between releases it ends in
 // -dev. A project records it, and keeps the generators of the version that created it.
 const Version = "0.3.0-dev"
-
-// textLit returns a string literal, in backquotes if that saves escapes.
-func textLit(text string) *jen.Statement {
-	if !strings.ContainsAny(text, "\"\\\n") {
-		return jen.Lit(text)
-	}
-	return jen.Op(gen.RawString(text))
-}

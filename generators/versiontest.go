@@ -27,14 +27,14 @@ func (w *oldVersion) test() gen.GoFile {
 	fmt.Fprintf(&text, "// An event of version %d of %s is upgraded to %s.\n", w.Number, w.EventType, w.Type)
 	fmt.Fprintf(&text, "func Test%s(t *testing.T) {\n", w.OldType(""))
 	if data == "data" {
-		file.Use("encoding/json")
+		file.Import("encoding/json")
 		old := file.Ref(imported, w.OldType(""))
 		fmt.Fprintf(&text, "data, err := json.Marshal(%s{})\nif err != nil {\nt.Fatal(err)\n}\n", old)
 	}
 	fmt.Fprintf(&text, "event := %s{Type: %q, Version: %d, Data: %s}\n", file.Ref(eventlog, "Record"), w.EventType, w.Number, data)
 	replayed := file.Ref(apptest, "Replayed") + "[" + file.Ref(imported, w.Type) + "](t, event, " + file.Ref(imported, "Feature") + "())\n"
 	if want, ok := w.expected(file); ok {
-		file.Use("reflect")
+		file.Import("reflect")
 		fmt.Fprintf(&text, "got := %sif want := (%s); !reflect.DeepEqual(got, want) {\n", replayed, want)
 		text.WriteString("t.Errorf(\"got %+v, want %+v\", got, want)\n}\n")
 	} else {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"reflect"
-	"runtime"
 
 	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/strictjson"
@@ -124,8 +123,7 @@ func (a *App) readChunks(from eventlog.View, f *feature, head snapshotHead) *chu
 		defer close(r.chunks)
 		heap := heapBytes()
 		for i := range head.Chunks {
-			if heapBytes() > heap+max(heap/3, 16<<20) {
-				runtime.GC() // by itself, it would let the heap double
+			if collectAbove(heap + max(heap/3, 16<<20)) {
 				heap = heapBytes()
 			}
 			name := a.codePrefix(f) + chunkName(head.Attempt, i)

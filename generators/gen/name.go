@@ -321,3 +321,41 @@ var (
 		gbp gif gps grpc hmac iban imap isbn iso issn jpeg jpg jpy kpi lru md5 mime nfc oidc otp png
 		qr rsa rss rtp saml sha1 sha256 sku sms sso totp tsv tz usd utc vat wasm`)
 )
+
+// Singular returns the singular of a noun in lower case, and false if it is unknown.
+func Singular(plural string) (string, bool) {
+	if one, ok := irregularPlurals[plural]; ok {
+		return one, one != ""
+	}
+	if !regularPlural.MatchString(plural) {
+		return "", false
+	}
+	if stem, ok := strings.CutSuffix(plural, "ies"); ok {
+		return stem + "y", true
+	}
+	return pluralEnding.ReplaceAllString(plural, "$1"), true
+}
+
+// singularIdent returns an identifier with its last word in the singular, if that is known.
+func singularIdent(ident string) string {
+	words := split(ident)
+	last := words[len(words)-1]
+	one, ok := Singular(strings.ToLower(last))
+	switch {
+	case !ok:
+		return ident
+	case strings.HasPrefix(strings.ToLower(last), one): // keep the capitals of URLs
+		return strings.TrimSuffix(ident, last[len(one):])
+	}
+	return strings.TrimSuffix(ident, last) + Capitalize(one)
+}
+
+var (
+	regularPlural = regexp.MustCompile(`..[^suia]s$|eas$`) // address, status, analysis and canvas are singular
+	pluralEnding  = regexp.MustCompile(`(ss|x|zz|ch|sh)es$|s$`)
+
+	irregularPlurals = map[string]string{
+		"people": "person", "children": "child", "movies": "movie", "cookies": "cookie", "statuses": "status", "aliases": "alias",
+		"caches": "cache", "news": "", "series": "", "species": "", "analytics": "", "sales": "", "goods": "", "settings": "",
+	}
+)

@@ -16,9 +16,9 @@
 //
 // A store may have more methods than [Store] requires, and an app uses them:
 //
-//   - a [Notifier] reports commits of other processes, so that the app need not poll
-//   - a [Monitor] reports that other processes have ended, so that their workers move at once
-//   - a [Pinger] tells quickly whether the store can be reached
+//   - a [Notifier] reports commits of other processes, which the app otherwise notices later
+//   - a [Monitor] reports processes that have ended, so that another one runs their workers at once
+//   - a [Pinger] reports at once whether the store can be reached
 //   - views that are a [TypeView] find records by type, for app.StoredTypes and app.Sample
 //
 // Errors of a store match [ErrConflict], [ErrUnavailable], [ErrFull] or [ErrOutcomeUnknown] where
