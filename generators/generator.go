@@ -203,11 +203,11 @@ func (g *generator) test() (gen.GoFile, error) {
 		t.Fatal(err)
 	}
 	if len(draft.Files) == 0 {
-		t.Fatal("$name made no files, want $path")
+		t.Fatal("$name returned no files, want $path")
 	}
 	first := draft.Files[0]
 	if ok, _ := path.Match("$path", first.Path); !ok || len(first.Text) == 0 {
-		t.Errorf("$name made %s with %d bytes, want $path with text", first.Path, len(first.Text))
+		t.Errorf("$name returned %s with %d bytes, want $path with text", first.Path, len(first.Text))
 	}
 }`), g.project.Import("generators/gen"), "path", "testing")
 	return file, nil
