@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"reflect"
-	"runtime"
 
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -123,8 +122,7 @@ func (a *App) readChunks(from View, f *feature, head snapshotHead) *chunkReader 
 		defer close(r.chunks)
 		heap := heapBytes()
 		for i := range head.Chunks {
-			if heapBytes() > heap+max(heap/3, 16<<20) {
-				runtime.GC() // by itself, it would let the heap double
+			if collectAbove(heap + max(heap/3, 16<<20)) {
 				heap = heapBytes()
 			}
 			name := a.codePrefix(f) + chunkName(head.Attempt, i)

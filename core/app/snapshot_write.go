@@ -128,9 +128,7 @@ func (w *snapshotWriter) store(chunks int) error {
 		w.stored += some
 		w.buffer = w.buffer[:copy(w.buffer, w.buffer[some*maxContent:])]
 		chunks -= some
-		if heapBytes() > w.heap+maxGarbage {
-			runtime.GC() // by itself, it would let the heap double
-		}
+		collectAbove(w.heap + maxGarbage)
 	}
 	return nil
 }
@@ -234,6 +232,17 @@ func (w *snapshotWriter) dropOthers(tx Tx) error {
 		}
 	}
 	return nil
+}
+
+// collectAbove collects garbage if the heap is larger than a limit, and reports whether it did. By
+// itself, the collector lets the heap double before it starts. For a state of 1,000,000 items, a
+// server that takes a snapshot then needs 690 MiB instead of 530 (measured with SQLite).
+func collectAbove(limit uint64) bool {
+	if heapBytes() <= limit {
+		return false
+	}
+	runtime.GC()
+	return true
 }
 
 // heapBytes returns the size of the heap, garbage included.
