@@ -53,8 +53,8 @@ func (n component) useDeclaredEnums(lists ...[]gen.Field) {
 			for t.Elem != nil {
 				t = t.Elem
 			}
-			if t.Kind == gen.KindGo {
-				t.Values = gen.EnumValues(known.Strings[t.Name])
+			for _, text := range known.Strings[t.Name] {
+				t.Values = append(t.Values, gen.EnumValue{Text: text})
 			}
 			for _, name := range slices.Sorted(maps.Keys(known.Strings)) {
 				if t.Kind == gen.KindEnum && ast.IsExported(name) && t.HasValues(known.Strings[name]) {

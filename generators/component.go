@@ -67,14 +67,12 @@ func newComponent(p gen.Project, kind string, in request) (component, error) {
 		return n, err
 	}
 	n.wire, n.goName = n.name.Wire(), n.name.Go()
-	switch {
-	case kind == "worker":
-		n.wire = n.label()
-	case n.feature != "":
+	if n.feature != "" {
 		n.wire = n.feature + "_" + n.wire
 	}
 	switch kind {
 	case "worker": // no client sees it
+		n.wire = n.label()
 	case "generator":
 		err = gen.CheckGeneratorName(n.wire)
 	default:
@@ -101,11 +99,12 @@ func newComponent(p gen.Project, kind string, in request) (component, error) {
 
 // setFields sets the input and output types. In a feature, the input is the component's own type.
 func (n *component) setFields(input, output []string) (err error) {
-	n.input = structure{name: n.goName + "Input", prefix: n.goName, about: "is the input of " + n.wire + "."}
-	n.output = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is the output of " + n.label() + "."}
+	code := gen.StructCode{Prefix: n.goName, Logged: n.feature != ""}
+	n.input = structure{StructCode: code, name: n.goName + "Input", about: "is the input of " + n.wire + "."}
+	code.Prefix += "Output"
+	n.output = structure{StructCode: code, name: n.goName + "Output", about: "is the output of " + n.label() + "."}
 	if n.feature != "" {
 		n.input.name, n.input.about = n.goName, gen.DocSentence(n.description)
-		n.input.logged, n.output.logged = true, true
 	}
 	if n.input.fields, err = gen.ParseFields(input, n.project.Initialisms...); err == nil {
 		n.output.fields, err = gen.ParseFields(output, n.project.Initialisms...)
@@ -140,8 +139,7 @@ func (n component) isReserved() bool {
 // file returns the empty file of the component. If its package is new, it has a package comment,
 // except in a feature, where state.go has it.
 func (n component) file() gen.GoFile {
-	file := gen.NewGoFile(n.project.Import(n.dir), n.project.Package(n.dir))
-	file.ImportName(n.project.Import("core/app"), "app")
+	file := newFile(n.project, n.dir)
 	if about := packageComments[n.kind]; about != "" && n.project.Packages[n.dir] == "" {
 		file.PackageComment("// Package " + n.project.Package(n.dir) + " " + about)
 	}
@@ -172,8 +170,7 @@ func (n component) writeFunction(file gen.GoFile, params, result, zero string) {
 
 // test returns the test file of the component. The test starts with a client of its package.
 func (n component) test(body func(gen.GoFile) string) gen.GoFile {
-	file := gen.NewGoFile(n.project.Import(n.dir)+"_test", n.project.Package(n.dir)+"_test")
-	file.ImportName(n.project.Import("core/mcptest"), "mcptest")
+	file := newTestFile(n.project, n.dir)
 	file.Text("func Test"+n.goName+"(t *testing.T) {\n"+n.testSetup(file)+body(file)+"\n}", "testing")
 	return file
 }

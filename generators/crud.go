@@ -87,7 +87,7 @@ func isCRUDName(name string) bool {
 }
 
 func (c crud) structure(fields []gen.Field) structure {
-	return structure{name: c.Type, prefix: c.Type, fields: fields, logged: true}
+	return structure{StructCode: gen.StructCode{Prefix: c.Type, Logged: true}, name: c.Type, fields: fields}
 }
 
 // sources returns the files of the feature, from the templates in crud.tmpl.
@@ -120,11 +120,7 @@ func (c crud) sources() ([]source, error) {
 
 func (c crud) path() string { return c.p.Import(featureDir(c.Feature)) }
 
-func (c crud) file() gen.GoFile {
-	file := gen.NewGoFile(c.path(), c.Feature)
-	file.ImportName(c.p.Import("core/app"), "app")
-	return file
-}
+func (c crud) file() gen.GoFile { return newFile(c.p, featureDir(c.Feature)) }
 
 // setValues sets the values that the tests use.
 func (c *crud) setValues() (err error) {

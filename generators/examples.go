@@ -139,7 +139,12 @@ func (n component) exampleTest(own row) (gen.GoFile, error) {
 			for _, s := range n.steps {
 				rows += s.code(file, mcptest) + ",\n"
 			}
-			return exampleLoop(file.Ref(mcptest, "Example"), rows, n.checkCall("example"))
+			return `for _, example := range []` + file.Ref(mcptest, "Example") + `{
+				` + rows + `} {
+				t.Run(example.Name, func(t *testing.T) {
+					` + n.checkCall("example") + `
+				})
+			}`
 		case n.ownTool() != "":
 			return stepLoop(file, mcptest, n.steps, checkStepTool, "")
 		}
@@ -288,16 +293,6 @@ func stepLoop(file gen.GoFile, mcptest string, all []step, check, then string) s
 		` + rows + `} {
 		t.Run(step.Name, func(t *testing.T) {
 			` + advance + check + then + `
-		})
-	}`
-}
-
-// exampleLoop returns a loop over calls of one component: client.CheckTool(t, "add", example).
-func exampleLoop(typ, rows, check string) string {
-	return `for _, example := range []` + typ + `{
-		` + rows + `} {
-		t.Run(example.Name, func(t *testing.T) {
-			` + check + `
 		})
 	}`
 }

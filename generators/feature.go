@@ -59,7 +59,7 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 // plainFeature returns the files of a feature with an empty state.
 func plainFeature(p gen.Project, feature string) ([]gen.File, error) {
 	dir := featureDir(feature)
-	file := gen.NewGoFile(p.Import(dir), feature)
+	file := newFile(p, dir)
 	file.PackageComment("// Package " + feature + " is a feature: commands change its state, and queries read it.")
 	file.Text(`// State is the state of ` + feature + `, rebuilt from the event log. Only commands change it. Export its
 // fields: snapshots are JSON.
@@ -80,11 +80,8 @@ func TestReplay(t *testing.T) {
 }
 
 func featureTest(p gen.Project, feature string) gen.GoFile {
-	imported := p.Import(featureDir(feature))
-	test := gen.NewGoFile(imported+"_test", feature+"_test")
+	test := newTestFile(p, featureDir(feature))
 	importFeature(p, test, feature)
-	test.ImportName(p.Import("core/app/apptest"), "apptest")
-	test.ImportName(p.Import("core/mcptest"), "mcptest")
 	return test
 }
 
@@ -268,13 +265,11 @@ func (b *body) features(p gen.Project, dir string) []string {
 func (n component) testSetup(file gen.GoFile) string {
 	features, register := n.servedFeatures(), ""
 	if n.feature == "" {
-		file.ImportName(n.project.Import(n.dir), n.project.Package(n.dir))
 		register = file.Ref(n.project.Import(n.dir), "Register")
 	}
 	if len(features) == 0 {
 		return fmt.Sprintf("client := %s(t, %s)\n", file.Ref(n.project.Import("core/mcptest"), "Serve"), register)
 	}
-	file.ImportName(n.project.Import("core/app/apptest"), "apptest")
 	for _, feature := range features {
 		importFeature(n.project, file, feature)
 	}

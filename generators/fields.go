@@ -23,13 +23,10 @@ import (
 
 // A structure is a struct type that a generator writes, with the types of its enumerations.
 type structure struct {
+	gen.StructCode
 	name   string // of the type
-	prefix string // of the types of its enumerations
 	about  string // doc comment after the name; may be empty
 	fields []gen.Field
-
-	directives []string
-	logged     bool // stored in the event log, where null and empty must stay distinct
 }
 
 func (s structure) write(file gen.GoFile) {
@@ -37,7 +34,7 @@ func (s structure) write(file gen.GoFile) {
 	if members != "" {
 		members = "\n" + members
 	}
-	writeDoc(file, s.name, s.about, s.directives)
+	writeDoc(file, s.name, s.about, nil)
 	file.Text("type " + s.name + " struct {" + members + "}")
 	file.Text(s.enums())
 }
@@ -48,10 +45,10 @@ func (s structure) members(file gen.GoFile) (text string) {
 	for _, f := range s.fields {
 		if inner, _ := f.Type.Enum(); inner.Kind == gen.KindTime || inner.Kind == gen.KindDuration {
 			file.Import("time")
-		} else if inner.Kind == gen.KindAny && s.logged {
+		} else if inner.Kind == gen.KindAny && s.Logged {
 			file.Import("encoding/json")
 		}
-		text += f.Go + " " + s.code().Type(f) + " `" + s.code().Tag(f) + "`" + f.Comment() + "\n"
+		text += f.Go + " " + s.Type(f) + " `" + s.Tag(f) + "`" + f.Comment() + "\n"
 	}
 	return text
 }
@@ -59,7 +56,7 @@ func (s structure) members(file gen.GoFile) (text string) {
 // enums returns the declarations of the types of its enumerations.
 func (s structure) enums() (text string) {
 	for _, f := range s.fields {
-		text += f.EnumCode(s.prefix + f.EnumName())
+		text += f.EnumCode(s.Prefix + f.EnumName())
 	}
 	return text
 }
@@ -81,17 +78,15 @@ func writeDoc(file gen.GoFile, name, about string, directives []string) {
 func (s structure) shape(imported string) shape {
 	typ := shape{path: imported, name: s.name}
 	for _, f := range s.fields {
-		typ.fields = append(typ.fields, gen.StructField{Name: f.Go, Type: s.code().Type(f), Tag: s.code().Tag(f)})
+		typ.fields = append(typ.fields, gen.StructField{Name: f.Go, Type: s.Type(f), Tag: s.Tag(f)})
 		if enum, ok := f.Type.Enum(); ok {
-			typ.strings = append(typ.strings, s.prefix+f.EnumName())
+			typ.strings = append(typ.strings, s.Prefix+f.EnumName())
 		} else if enum.Values != nil {
 			typ.strings = append(typ.strings, enum.Name)
 		}
 	}
 	return typ
 }
-
-func (s structure) code() gen.StructCode { return gen.StructCode{Prefix: s.prefix, Logged: s.logged} }
 
 // encodeFields returns a JSON object of the fields for which value reports true.
 func encodeFields(fields []gen.Field, value func(gen.Field) (any, bool)) (json.RawMessage, error) {

@@ -22,7 +22,11 @@
 // A package imports only packages above it in this list.
 package generators
 
-import "embed"
+import (
+	"embed"
+
+	"github.com/petrock/petrock/generators/gen"
+)
 
 // Files holds the source of this package and of those below it, for new projects.
 //
@@ -32,3 +36,17 @@ var Files embed.FS
 // Version is petrock's version, which the commit of a release sets; between releases it ends in
 // -dev. A project records it, and keeps the generators of the version that created it.
 const Version = "0.3.0-dev"
+
+// newFile returns an empty Go file of the package in a folder.
+func newFile(p gen.Project, dir string) gen.GoFile { return newFileOf(p, dir, "") }
+
+// newTestFile returns an empty Go file of the test package in a folder.
+func newTestFile(p gen.Project, dir string) gen.GoFile { return newFileOf(p, dir, "_test") }
+
+func newFileOf(p gen.Project, dir, suffix string) gen.GoFile {
+	file := gen.NewGoFile(p.Import(dir)+suffix, p.Package(dir)+suffix)
+	for _, imported := range []string{dir, "core/app", "core/app/eventlog", "core/app/apptest", "core/mcptest", "generators/gen"} {
+		file.ImportName(p.Import(imported), p.Package(imported))
+	}
+	return file
+}

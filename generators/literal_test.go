@@ -134,7 +134,7 @@ func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 	var print []jen.Code
 	var want []string
 	for i := range 60 {
-		s := structure{name: fmt.Sprintf("T%d", i), prefix: fmt.Sprintf("T%d", i), about: "is one.", logged: i%2 == 0}
+		s := structure{StructCode: gen.StructCode{Prefix: fmt.Sprintf("T%d", i), Logged: i%2 == 0}, name: fmt.Sprintf("T%d", i), about: "is one."}
 		for j := range 1 + random.IntN(6) {
 			f, err := gen.ParseField(randomField(random, j))
 			if err != nil {
@@ -150,7 +150,7 @@ func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 			}
 			made, ok := s.shape("example.com/literals").literal(object)
 			if !ok {
-				if s.logged {
+				if s.Logged {
 					t.Errorf("there is no literal of %s, want one: a logged type with the fields %+v can hold it", object, s.fields)
 				}
 				continue // omitempty leaves out empty lists

@@ -13,20 +13,16 @@ import (
 // test returns a test that replays an event of an old version. It compares the upgraded command if
 // its fields have Go literals, and there is no body that converts them.
 func (w *oldVersion) test() gen.GoFile {
-	imported, pkg := w.u.p.Import(w.Dir), w.u.p.Package(w.Dir)
-	file := gen.NewGoFile(imported+"_test", pkg+"_test")
+	file := newTestFile(w.u.p, w.Dir)
+	imported := w.u.p.Import(w.Dir)
 	eventlog, apptest := w.u.p.Import("core/app/eventlog"), w.u.p.Import("core/app/apptest")
-	file.ImportName(imported, pkg)
-	file.ImportName(eventlog, "eventlog")
-	file.ImportName(apptest, "apptest")
-	data := "data"
-	if example, ok := w.Old.Example(); ok {
-		data = "[]byte(" + gen.RawString(example) + ")"
-	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "// An event of version %d of %s is upgraded to %s.\n", w.Number, w.EventType, w.Type)
 	fmt.Fprintf(&text, "func Test%s(t *testing.T) {\n", w.OldType(""))
-	if data == "data" {
+	data := "data"
+	if example, ok := w.Old.Example(); ok {
+		data = "[]byte(" + gen.RawString(example) + ")"
+	} else {
 		file.Import("encoding/json")
 		old := file.Ref(imported, w.OldType(""))
 		fmt.Fprintf(&text, "data, err := json.Marshal(%s{})\nif err != nil {\nt.Fatal(err)\n}\n", old)
@@ -36,7 +32,7 @@ func (w *oldVersion) test() gen.GoFile {
 	if want, ok := w.expected(file); ok {
 		file.Import("reflect")
 		fmt.Fprintf(&text, "got := %sif want := (%s); !reflect.DeepEqual(got, want) {\n", replayed, want)
-		text.WriteString("t.Errorf(\"got %+v, want %+v\", got, want)\n}\n")
+		fmt.Fprintf(&text, "t.Errorf(\"upgraded %s = %%+v, want %%+v\", got, want)\n}\n", w.OldType(""))
 	} else {
 		text.WriteString(replayed)
 	}

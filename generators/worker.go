@@ -156,7 +156,6 @@ func (n component) workerTest(triggers []trigger) (gen.GoFile, error) {
 func (n component) callUnwritten(file gen.GoFile, triggers []trigger) string {
 	file.Import("strings")
 	app := n.project.Import("core/app")
-	file.ImportName(app, "app")
 	text := fmt.Sprintf(`ctx := %s(t.Context(), client.App)
 		worker := new(%s)
 		// When the worker is written, execute commands with client.Given instead, call

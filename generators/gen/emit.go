@@ -126,11 +126,10 @@ func (f GoFile) groupImports(text []byte) []byte {
 			others = append(others, line...)
 		}
 	}
-	between := ""
 	if len(standard) > 0 && len(others) > 0 {
-		between = "\n"
+		standard = append(standard, '\n')
 	}
-	return fmt.Appendf(nil, "%s\nimport (\n%s%s%s)\n%s", head, standard, between, others, rest)
+	return fmt.Appendf(nil, "%s\nimport (\n%s%s)\n%s", head, standard, others, rest)
 }
 
 // isStandard reports whether an import is from the standard library: the first element of its path

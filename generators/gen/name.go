@@ -151,28 +151,21 @@ func NameOfValue(text string, initialisms ...string) (Name, error) {
 
 // newName returns the name of words, or an error if it is not a Go identifier.
 func newName(words, initialisms []string) (Name, error) {
-	upper := func(word string) (string, bool) {
+	upper := func(word string) string {
 		one, isPlural := strings.CutSuffix(word, "s")
 		switch {
 		case isInitialism(word, initialisms):
-			return strings.ToUpper(word), true
+			return strings.ToUpper(word)
 		case isPlural && isInitialism(one, initialisms):
-			return strings.ToUpper(one) + "s", true
+			return strings.ToUpper(one) + "s"
 		}
-		return word, false
+		return word
 	}
-	name := Name{wire: wireName(words)}
-	name.human = joinWords(words, " ", func(word string) string {
-		word, _ = upper(word)
-		return word
-	})
-	name.ident = joinWords(words, "", func(word string) string {
-		word, ok := upper(word)
-		if !ok {
-			word = Capitalize(word)
-		}
-		return word
-	})
+	name := Name{
+		wire:  wireName(words),
+		ident: joinWords(words, "", func(word string) string { return Capitalize(upper(word)) }),
+		human: joinWords(words, " ", upper),
+	}
 	if !token.IsIdentifier(name.ident) || !token.IsExported(name.ident) {
 		return Name{}, fmt.Errorf("%q is not a Go identifier; use ASCII letters", Shorten(name.wire))
 	}
