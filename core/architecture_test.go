@@ -50,13 +50,17 @@ var mayImport = map[string][]string{
 	"core/mcptest":         {"core/auth", "core/client", "core/mcp", "core/schema", "core/strictjson"},
 	"core/serve":           {"core/auth", "core/client", "core/mcp", "core/mcphttp", "core/plumbing", "core/stdfd", cobra},
 
-	// Features know nothing of MCP, and a store is linked only if a server uses it.
-	"core/app":          {"core/plumbing/jsonfield", "core/strictjson"},
-	"core/app/sqlite":   {"core/app", "core/plumbing/filelock", "modernc.org/sqlite"},
-	"core/app/postgres": {"core/app", "github.com/jackc/pgx/v5"},
-	"core/app/appmcp":   {"core/app", "core/auth", "core/jsonrpc", "core/mcp", "core/plumbing", "core/strictjson"},
-	"core/app/appserve": {"core/app", "core/mcp", "core/plumbing", "core/strictjson", cobra},
-	"core/app/apptest":  {"core/app", "core/auth", "core/mcp", "core/mcptest"},
+	// Features know nothing of MCP, a store knows nothing of features, and it is linked only if a
+	// server uses it.
+	"core/app/eventlog":  {"core/strictjson"},
+	"core/app/internal":  {"core/app/eventlog", "core/strictjson"},
+	"core/app/storetest": {"core/app/eventlog"},
+	"core/app/sqlite":    {"core/app/eventlog", "core/app/internal", "core/plumbing/filelock", "modernc.org/sqlite"},
+	"core/app/postgres":  {"core/app/eventlog", "core/app/internal", "github.com/jackc/pgx/v5"},
+	"core/app":           {"core/app/eventlog", "core/app/internal", "core/plumbing/jsonfield", "core/strictjson"},
+	"core/app/appmcp":    {"core/app", "core/auth", "core/jsonrpc", "core/mcp", "core/plumbing", "core/strictjson"},
+	"core/app/appserve":  {"core/app", "core/mcp", "core/plumbing", "core/strictjson", cobra},
+	"core/app/apptest":   {"core/app", "core/auth", "core/mcp", "core/mcptest"},
 
 	"generators":          {"core", "generators", "github.com/dave/jennifer", "golang.org/x"},
 	"generators/cli":      {"core", "generators", cobra},
@@ -119,7 +123,8 @@ func TestIsAllowed(t *testing.T) {
 		{"core/mcp", "bufio", true},
 		{"core/mcp", module + "/core/jsonrpc", true},
 		{"core/jsonrpc", module + "/core/mcp", false},
-		{"core/app/storetest", module + "/core/app", true},
+		{"core/internal/form", module + "/core/internal/jsonschema", true},
+		{"core/app/sqlite", module + "/core/app", false},
 		{"core/app", module + "/core/app/sqlite", false},
 		{"core/app", "modernc.org/sqlite", false},
 		{"core/app/sqlite", "modernc.org/sqlite", true},
