@@ -98,11 +98,11 @@ func (e *Engine) afterRevert(history []journal.Operation) string {
 
 // findUndo returns the index of the operation to undo.
 func (e *Engine) findUndo(history []journal.Operation, id string) (int, error) {
-	at := lastNotUndone(history)
-	switch {
-	case id != "":
+	if id != "" {
 		return e.findOperation(history, id)
-	case at < 0:
+	}
+	at := lastNotUndone(history)
+	if at < 0 {
 		return 0, &Refusal{Reason: "nothing to undo in this clone of the project: no operation is left"}
 	}
 	return at, nil
