@@ -175,7 +175,7 @@ var wordsOfMCP = regexp.MustCompile("(?i:\\bmcp|model ?context ?protocol)|MCP|Mc
 func jsonrpcDoesNotMentionMCP(t tree) []string {
 	var broken []string
 	for _, f := range t.sources() {
-		if !matches("core/jsonrpc/...", f.dir()) {
+		if !matches("core/jsonrpc/...", f.dir()) && !matches("core/plumbing/rpc/...", f.dir()) {
 			continue
 		}
 		n := 0
