@@ -1,164 +1,291 @@
+// The tests in this folder check the whole repository: in this file, who imports whom and what is
+// where; in the others, what source files contain and where links in documentation lead.
 package core_test
 
 import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
 	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+
+	"golang.org/x/mod/modfile"
 )
 
-// mayImport lists the packages of this module that a package may import. The first matching row
-// applies. Patterns are those of the go command. Each package of core needs its own row. Test files
-// may import any package, except those of core (see upward).
-var mayImport = []struct {
-	pkg     string
-	imports []string
-}{
-	{"core", nil},
-	{"core/internal/decimal", nil},
-	{"core/internal/jsonschema", []string{"core/internal/decimal", "core/strictjson", "core/plumbing/jsonfield"}},
-	{"core/internal/jsonscan", nil},
-	{"core/plumbing/jsonfield", nil},
-	{"core/strictjson", []string{"core/internal/decimal", "core/internal/jsonscan", "core/plumbing/jsonfield"}},
-	{"core/internal/pace", nil},
-	{"core/internal/form", []string{"core/internal/jsonschema", "core/strictjson"}},
-	{"core/internal/burst", nil},
-	{"core/jsonrpc", []string{"core/internal/burst", "core/internal/jsonscan", "core/strictjson"}},
-	{"core/plumbing/rpc", []string{"core/internal/burst", "core/jsonrpc", "core/strictjson"}},
-	{"core/schema", []string{"core/internal/jsonschema"}},
-	{"core/plumbing/inference", []string{"core/internal/jsonschema", "core/schema"}},
-	{"core/plumbing/terminal", []string{"core/stdfd"}},
-	{"core/plumbing/mcpcli", []string{"core/client", "core/internal/jsonschema", "core/jsonrpc", "core/mcp", "core/plumbing/project", "core/schema", "core/strictjson", "core/plumbing/terminal"}},
-	{"core/plumbing/project", nil},
-	{"core/stdfd", nil},
-	{"core/serve", []string{"core/auth", "core/client", "core/mcp", "core/plumbing/mcpcli", "core/mcphttp", "core/plumbing/project", "core/stdfd", "core/plumbing/terminal"}},
-	{"core/auth", nil},
-	{"core/auth/token", []string{"core/auth"}},
-	{"core/auth/oauth", []string{"core/auth", "core/auth/token", "core/mcp", "core/plumbing/project", "core/plumbing/terminal"}},
-	{"core/mcphttp", []string{"core/auth", "core/jsonrpc", "core/mcp", "core/plumbing/rpc", "core/plumbing/transport", "core/strictjson"}},
-	{"core/plumbing/transport", []string{"core/plumbing/rpc", "core/strictjson"}},
-	{"core/mcp", []string{"core/auth", "core/internal/form", "core/internal/jsonschema", "core/internal/pace", "core/jsonrpc", "core/plumbing/rpc", "core/plumbing/transport", "core/strictjson", "core/plumbing/jsonfield", "core/stdfd"}},
-	{"core/plumbing/filelock", nil},
-	{"core/plumbing/process", nil},
-	{"core/client", []string{"core/internal/form", "core/mcp", "core/jsonrpc", "core/plumbing/process", "core/plumbing/rpc", "core/strictjson"}},
-	{"core/client/clienthttp", []string{"core/client", "core/mcp", "core/plumbing/rpc", "core/plumbing/transport", "core/jsonrpc", "core/strictjson"}},
-	{"core/app", []string{"core/strictjson", "core/plumbing/jsonfield"}},
-	{"core/app/sqlite", []string{"core/app", "core/plumbing/filelock"}},
-	{"core/app/postgres", []string{"core/app"}},
-	{"core/app/appserve", []string{"core/app", "core/app/sqlite", "core/app/appmcp", "core/mcp", "core/plumbing/mcpcli", "core/plumbing/project", "core/strictjson", "core/plumbing/terminal"}},
-	{"core/app/storetest", []string{"core/app"}},
-	{"core/app/appmcp", []string{"core/app", "core/auth", "core/mcp", "core/jsonrpc", "core/strictjson"}},
-	{"core/app/apptest", []string{"core/app", "core/app/appmcp", "core/auth", "core/mcp", "core/mcptest"}},
-	{"core/mcptest", []string{"core/auth", "core/client", "core/mcp", "core/schema", "core/strictjson"}},
+const (
+	root   = ".." // the folder of go.mod, from this one
+	module = "github.com/petrock/petrock"
+	cobra  = "github.com/spf13/cobra"
+)
 
-	{"generators/contract", []string{"core/..."}},
-	{"generators/gen", []string{"generators/contract", "core/..."}},
-	{"generators/docs", nil},
-	{"generators/journal", []string{"core/plumbing/filelock"}},
-	{"generators/typecheck", []string{"core/plumbing/process"}},
-	{"generators/imports", []string{"generators/typecheck"}},
-	{"generators/parts", []string{"generators/imports"}},
-	{"generators/trial", []string{"generators/typecheck", "core/plumbing/process"}},
-	{"generators/derive", []string{"generators/contract", "generators/gen", "generators/parts", "generators/typecheck", "core/..."}},
-	{"generators/engine", []string{"generators/contract", "generators/derive", "generators/gen", "generators/handover", "generators/imports", "generators/journal", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
-	{"generators", []string{"generators/contract", "generators/derive", "generators/gen", "core/..."}},
-	{"generators/handover", []string{"core/plumbing/process"}},
-	{"generators/live", []string{"core/jsonrpc", "core/plumbing/process", "core/plumbing/project", "core/strictjson"}},
-	{"generators/launch", []string{"generators/handover", "generators/live", "core/jsonrpc", "core/plumbing/project", "core/plumbing/terminal"}},
-	{"generators/devserver", []string{"generators", "generators/derive", "generators/docs", "generators/engine", "generators/gen", "generators/handover", "generators/parts", "generators/trial", "generators/typecheck", "core/..."}},
-	{"generators/cli", []string{"generators", "generators/contract", "generators/devserver", "generators/docs", "generators/engine", "generators/gen", "generators/handover", "generators/launch", "generators/live", "generators/parts", "generators/trial", "core/..."}},
-	{"generators/petrock", []string{"generators/cli"}},
-	{"generators/...", []string{"generators/...", "core/..."}},
+// mayImport says which packages those of a folder may import in addition to the standard library:
+// those of the listed folders and modules, and each other. A row applies to the packages below its
+// folder too, except those that have a row of their own.
+var mayImport = map[string][]string{
+	"core":                 {}, // a new folder needs a row
+	"core/internal":        {"core/plumbing/jsonfield", "core/strictjson"},
+	"core/strictjson":      {"core/internal", "core/plumbing/jsonfield"},
+	"core/stdfd":           {},
+	"core/schema":          {"core/internal"},
+	"core/jsonrpc":         {"core/internal", "core/strictjson"},
+	"core/plumbing":        {"core/internal", "core/jsonrpc", "core/schema", "core/stdfd", "core/strictjson"},
+	"core/plumbing/mcpcli": {"core/client", "core/internal", "core/jsonrpc", "core/mcp", "core/plumbing", "core/schema", "core/strictjson", cobra},
+	"core/auth":            {},
+	"core/auth/token":      {"core/auth", "github.com/go-jose/go-jose/v4"},
+	"core/auth/oauth":      {"core/auth", "core/mcp", "core/plumbing", cobra},
+	"core/mcp":             {"core/auth", "core/internal", "core/jsonrpc", "core/plumbing", "core/stdfd", "core/strictjson"},
+	"core/mcphttp":         {"core/auth", "core/jsonrpc", "core/mcp", "core/plumbing", "core/strictjson"},
+	"core/client":          {"core/internal", "core/jsonrpc", "core/mcp", "core/plumbing", "core/strictjson"},
+	"core/mcptest":         {"core/auth", "core/client", "core/mcp", "core/schema", "core/strictjson"},
+	"core/serve":           {"core/auth", "core/client", "core/mcp", "core/mcphttp", "core/plumbing", "core/stdfd", cobra},
+
+	// Features know nothing of MCP, a store knows nothing of features, and it is linked only if a
+	// server uses it.
+	"core/app/eventlog":  {"core/strictjson"},
+	"core/app/internal":  {"core/app/eventlog", "core/strictjson"},
+	"core/app/storetest": {"core/app/eventlog"},
+	"core/app/sqlite":    {"core/app/eventlog", "core/app/internal", "core/plumbing/filelock", "modernc.org/sqlite"},
+	"core/app/postgres":  {"core/app/eventlog", "core/app/internal", "github.com/jackc/pgx/v5"},
+	"core/app":           {"core/app/eventlog", "core/app/internal", "core/plumbing/jsonfield", "core/strictjson"},
+	"core/app/appmcp":    {"core/app", "core/auth", "core/jsonrpc", "core/mcp", "core/plumbing", "core/strictjson"},
+	"core/app/appserve":  {"core/app", "core/mcp", "core/plumbing", "core/strictjson", cobra},
+	"core/app/apptest":   {"core/app", "core/auth", "core/mcp", "core/mcptest"},
+
+	"generators":          {"core", "generators", "github.com/dave/jennifer", "golang.org/x"},
+	"generators/cli":      {"core", "generators", cobra},
+	"generators/docs":     {},
+	"generators/contract": {"core"},
+	"generators/gen":      {"core", "generators/contract", "github.com/dave/jennifer"},
 
 	// The project's own petrock must build while the rest of the project does not. MCP clients wait
 	// for its first build.
-	{"skeleton/.../cmd/petrock/...", []string{"generators/launch"}},
-	{"skeleton", nil},
-	{"skeleton/...", []string{"skeleton/...", "core/..."}},
+	"skeleton/base/cmd/petrock": {"generators/launch"},
+	"generators/launch":         {"core/jsonrpc", "core/plumbing", "generators/handover", "generators/live"},
+	"generators/handover":       {"core/plumbing"},
+	"generators/live":           {"core/jsonrpc", "core/plumbing", "core/strictjson", "github.com/fsnotify/fsnotify"},
 
-	{"templates/...", nil},
-	{"cmd/petrock/internal/scaffold", []string{"core/...", "generators", "generators/derive", "generators/engine", "generators/gen", "generators/imports", "generators/parts", "generators/typecheck", "skeleton", "templates"}},
-	{"cmd/petrock/internal/create", []string{"cmd/petrock/internal/...", "generators/...", "core/..."}},
-	{"cmd/petrock/internal/livehttp", []string{"core/auth", "core/jsonrpc", "core/mcp", "core/plumbing/rpc", "core/plumbing/transport", "core/mcphttp", "core/strictjson"}},
-	{"cmd/petrock/internal/testenv", []string{"cmd/petrock/internal/...", "core/plumbing/filelock", "generators/journal"}},
-	{"cmd/petrock/internal/campaign", []string{"cmd/petrock/internal/...", "generators/...", "core/..."}},
-	{"cmd/...", []string{"cmd/...", "generators/...", "skeleton/...", "templates/...", "core/..."}},
+	"skeleton":  {"core", "skeleton"},
+	"templates": {},
+	"cmd":       {"cmd", "core", "generators", "skeleton", "templates", cobra, "github.com/BurntSushi/toml", "golang.org/x"},
 }
 
-// upward lists packages that even test files of core must not import.
-var upward = []string{"cmd/...", "generators/...", "skeleton/..."}
-
-// outsideCore lists the third-party packages that packages of core may import. Only leaf packages
-// belong here, so that a server links them only if it uses them.
-var outsideCore = map[string][]string{
-	"core/app/sqlite":      {"modernc.org/sqlite"},
-	"core/app/postgres":    {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn"},
-	"core/app/appserve":    {"github.com/spf13/cobra"},
-	"core/auth/oauth":      {"github.com/spf13/cobra"},
-	"core/plumbing/mcpcli": {"github.com/spf13/cobra"},
-	"core/serve":           {"github.com/spf13/cobra"},
-	"core/auth/token":      {"github.com/go-jose/go-jose/v4", "github.com/go-jose/go-jose/v4/json"},
+func TestImports(t *testing.T) {
+	for _, p := range repository(t) {
+		for _, imported := range p.Imports {
+			if !isAllowed(p.folder, imported) {
+				t.Errorf("%v: %s must not import %s: move what you need further down, hand it in as a value, or change mayImport",
+					p.ImportPos[imported][0], p.folder, imported)
+			}
+		}
+	}
 }
 
-// makeCommandLine lists the packages that may import cobra, in addition to those below a folder
-// cmd.
-var makeCommandLine = []string{"core/app/appserve", "core/auth/oauth", "core/plumbing/mcpcli", "core/serve", "generators/cli"}
-
-// copied lists the folders that petrock new copies.
-var copied = []string{"core/...", "generators/...", "skeleton/..."}
-
-// refused lists imports that are forbidden in single packages.
-var refused = []struct{ pkg, path, reason string }{
-	{"core/mcp/...", "bufio", "mcp holds no byte framing; read and write messages through core/jsonrpc"},
+// isAllowed reports whether mayImport lets a folder's package import another.
+func isAllowed(folder, imported string) bool {
+	imported, isOurs := strings.CutPrefix(imported, module+"/")
+	first, _, _ := strings.Cut(imported, "/")
+	if !isOurs && !strings.Contains(first, ".") && imported != "C" {
+		return true // the standard library
+	}
+	row := rowOf(folder)
+	return row != "" && row == rowOf(imported) ||
+		slices.ContainsFunc(mayImport[row], func(allowed string) bool { return isBelow(imported, allowed) })
 }
 
-// allowedState lists the allowed package-level variables, as "file name", with the reasons.
-var allowedState = map[string]string{}
-
-// topLevel lists everything that the root of the repository may contain, except dotfiles.
-var topLevel = []string{
-	"cmd", "core", "skeleton", "generators", "templates",
-	"go.mod", "go.sum", "README.md", "LICENSE",
+// rowOf returns the key of the row of mayImport for a folder; empty if it has none.
+func rowOf(folder string) string {
+	for ; folder != "."; folder = path.Dir(folder) {
+		if _, ok := mayImport[folder]; ok {
+			return folder
+		}
+	}
+	return ""
 }
 
-// rules are the rules for the whole repository. Each is a subtest:
-//
-//	go test ./core -run 'TestArchitecture/cobra'
-//
-// A rule returns one line for each violation. TestRules checks that each rule finds violations.
-var rules = []struct {
-	name string
-	find func(tree) []string
-}{
-	{"imports point down", importsPointDown},
-	{"tests of core stay in core", testsOfCoreStayInCore},
-	{"core imports only the standard library", coreImportsStandardLibrary},
-	{"package comments list the packages", commentsListPackages},
-	{"package comments name existing paths", packageCommentsNameExistingPaths},
-	{"doc links resolve", linksResolve},
-	{"cobra stays in command lines", cobraStaysInCommandLines},
-	{"refused imports", refusedImports},
-	{"jsonrpc does not mention MCP", jsonrpcDoesNotMentionMCP},
-	{"comments do not mention .bench", commentsDoNotMentionBench},
-	{"no init", noInit},
-	{"no package state", noPackageState},
-	{"our module path stays in imports", modulePathStaysInImports},
-	{"top level", onlyTopLevel},
-	{"go.mod", goModRules},
+func isBelow(name, folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
+
+func TestIsAllowed(t *testing.T) {
+	for _, test := range []struct {
+		folder, imported string
+		want             bool
+	}{
+		{"core/mcp", "bufio", true},
+		{"core/mcp", module + "/core/jsonrpc", true},
+		{"core/jsonrpc", module + "/core/mcp", false},
+		{"core/internal/form", module + "/core/internal/jsonschema", true},
+		{"core/app/sqlite", module + "/core/app", false},
+		{"core/app", module + "/core/app/sqlite", false},
+		{"core/app", "modernc.org/sqlite", false},
+		{"core/app/sqlite", "modernc.org/sqlite", true},
+		{"core/stdfd", "C", false},
+		{"core/new", module + "/core/mcp", false},
+		{"generators/engine", module + "/generators/journal", true},
+		{"generators/engine", cobra, false},
+		{"generators/launch", module + "/generators/engine", false},
+		{"skeleton/base/tools", module + "/generators/gen", false},
+		{"new", module + "/core/mcp", false},
+	} {
+		if got := isAllowed(test.folder, test.imported); got != test.want {
+			t.Errorf("isAllowed(%q, %q) = %t, want %t", test.folder, test.imported, got, test.want)
+		}
+	}
 }
 
-func TestArchitecture(t *testing.T) {
-	root := findRoot(t)
-	repo, err := readTree(os.DirFS(root))
+// The tests of core pass without the packages above it.
+func TestTestsOfCoreStayInCore(t *testing.T) {
+	for _, p := range repository(t) {
+		for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
+			folder, isOurs := strings.CutPrefix(imported, module+"/")
+			if isBelow(p.folder, "core") && isOurs && !isBelow(folder, "core") {
+				t.Errorf("a test of %s imports %s: move the test there", p.folder, folder)
+			}
+		}
+	}
+}
+
+// listedPackage matches an entry of the list of packages in a package comment.
+var listedPackage = regexp.MustCompile(`(?m)^//   - ([a-z/]+): `)
+
+// The package comments of core and generators list the packages below them, each after those that
+// it imports.
+func TestPackageLists(t *testing.T) {
+	for _, file := range []string{"core/doc.go", "generators/generators.go"} {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		position := map[string]int{} // of folders in the list, from 1
+		for i, match := range listedPackage.FindAllSubmatch(text, -1) {
+			position[path.Join(path.Dir(file), string(match[1]))] = i + 1
+		}
+		unseen := maps.Clone(position)
+		for _, p := range repository(t) {
+			if p.folder == path.Dir(file) || !isBelow(p.folder, path.Dir(file)) {
+				continue
+			}
+			if position[p.folder] == 0 {
+				t.Errorf("%s does not list %s", file, p.folder)
+			}
+			delete(unseen, p.folder)
+			for _, imported := range p.Imports {
+				if at := position[strings.TrimPrefix(imported, module+"/")]; at > position[p.folder] {
+					t.Errorf("%s lists %s before %s, which it imports", file, p.folder, imported)
+				}
+			}
+		}
+		for folder := range unseen {
+			t.Errorf("%s lists %s, which does not exist", file, folder)
+		}
+	}
+}
+
+// Everything that is Go is in one of five folders.
+func TestTopLevel(t *testing.T) {
+	entries, err := os.ReadDir(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tracked := gitTopLevel(root); tracked != nil {
-		repo.top = tracked
+	folders := []string{"cmd", "core", "generators", "skeleton", "templates"}
+	for _, entry := range entries {
+		name := entry.Name()
+		isExtra := entry.IsDir() && !strings.HasPrefix(name, ".") && !slices.Contains(folders, name)
+		if isExtra || path.Ext(name) == ".go" {
+			t.Errorf("%s is at the top level: move it below one of %v", name, folders)
+		}
 	}
-	for _, rule := range rules {
-		t.Run(rule.name, func(t *testing.T) {
-			for _, broken := range rule.find(repo) {
-				t.Error(broken)
-			}
-		})
+}
+
+// A replace directive would break go install …@latest.
+func TestGoMod(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	mod, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := mod.Module.Mod.Path; got != module {
+		t.Errorf("module path = %q, want %q", got, module)
+	}
+	if n := len(mod.Replace); n != 0 {
+		t.Errorf("go.mod has %d replace directives, want 0: require published versions", n)
+	}
+}
+
+// A sourcePackage is a package of the repository, with the files of all platforms.
+type sourcePackage struct {
+	*build.Package
+	folder string // from the root, with slashes
+	fset   *token.FileSet
+	files  []*ast.File // without tests
+	tests  []*ast.File // of the same package
+}
+
+// repository returns all packages of the module, sorted by folder.
+func repository(t *testing.T) []*sourcePackage {
+	t.Helper()
+	packages, err := readRepository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packages
+}
+
+var readRepository = sync.OnceValues(func() (packages []*sourcePackage, err error) {
+	err = filepath.WalkDir(root, func(dir string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		if dir != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		p, err := readPackage(dir)
+		if noGo := (*build.NoGoError)(nil); errors.As(err, &noGo) {
+			return nil
+		}
+		packages = append(packages, p)
+		return err
+	})
+	return packages, err
+})
+
+func readPackage(dir string) (*sourcePackage, error) {
+	context := build.Default
+	context.UseAllFiles = true
+	info, err := context.ImportDir(dir, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read package in %s: %w", dir, err)
+	}
+	folder, err := filepath.Rel(root, dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &sourcePackage{Package: info, folder: filepath.ToSlash(folder), fset: token.NewFileSet()}
+	if p.files, err = parseFiles(p.fset, dir, info.GoFiles); err == nil {
+		p.tests, err = parseFiles(p.fset, dir, info.TestGoFiles)
+	}
+	return p, err
+}
+
+func parseFiles(fset *token.FileSet, dir string, names []string) (files []*ast.File, err error) {
+	for _, name := range names {
+		file, err := parser.ParseFile(fset, filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
 }

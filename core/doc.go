@@ -28,7 +28,9 @@
 //   - plumbing/mcpcli: the commands that call a server: tools, call, read, prompt and so on
 //   - serve: the command line of a server
 //   - auth/oauth: the flags --oauth-… of the command serve
-//   - app: event-sourced features: commands, queries, workers, the event log
+//   - app/eventlog: the event log: records, documents, and the contract of a store
+//   - app/internal/amendments: the documents that amend events
+//   - app: event-sourced features: commands, queries, workers
 //   - app/sqlite: the event log in a SQLite file
 //   - app/postgres: the event log in a PostgreSQL database
 //   - app/storetest: the tests that every store of events must pass

@@ -40,7 +40,7 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 	return n.toolDraft(file)
 }
 
-// useDeclaredEnums replaces enums by string types of the feature that have the same values, and
+// useDeclaredEnums replaces enums with string types of the feature that have the same values, and
 // adds the values of such types that fields name.
 func (n component) useDeclaredEnums(lists ...[]gen.Field) {
 	known := n.knownFeature(n.feature)
@@ -53,8 +53,8 @@ func (n component) useDeclaredEnums(lists ...[]gen.Field) {
 			for t.Elem != nil {
 				t = t.Elem
 			}
-			if t.Kind == gen.KindGo {
-				t.Values = gen.EnumValues(known.Strings[t.Name])
+			for _, text := range known.Strings[t.Name] {
+				t.Values = append(t.Values, gen.EnumValue{Text: text})
 			}
 			for _, name := range slices.Sorted(maps.Keys(known.Strings)) {
 				if t.Kind == gen.KindEnum && ast.IsExported(name) && t.HasValues(known.Strings[name]) {
@@ -75,16 +75,16 @@ func (n component) writeCommandMethods(file gen.GoFile, output string) {
 	default:
 		check = "return " + n.unwrittenError(file)
 	}
-	applied := n.label() + " to s."
+	replay := ""
 	if !n.isWritten() {
-		applied += " It runs again on replay, so it depends on s, c and e alone: use e.ID as the id of something new, e.Time as the current time, and e.Actor as the caller."
+		replay = " It runs again on replay, so it depends only on s, c and e: use e.ID as the ID of something new, e.Time as the current time, and e.Actor as the caller."
 	}
-	file.Text(`// Check returns an error if `+n.label()+` is not possible now. It does not change s.
+	file.Text(`// Check returns an error if the command cannot be executed now. It must not change s.
 func (c `+n.goName+`) Check(ctx context.Context, s *State) error {
 `+check+`
 }
 
-// Apply applies `+applied+`
+// Apply executes the command on s.`+replay+`
 func (c `+n.goName+`) Apply(s *State, e app.Event) `+output+` {
 `+apply+`
 }`, "context", n.project.Import("core/app"))
@@ -108,7 +108,7 @@ func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
 		return gen.Draft{}, err
 	}
 	file := n.toolFile()
-	file.Text(`// Answer answers `+n.label()+` from s, which it does not change.
+	file.Text(`// Answer returns the result of the query. It must not change s.
 func (q `+n.goName+`) Answer(ctx context.Context, s *State) (`+n.output.name+`, error) {
 `+n.statements(file, n.output.name+"{}")+`
 }`, "context")

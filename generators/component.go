@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -68,14 +67,12 @@ func newComponent(p gen.Project, kind string, in request) (component, error) {
 		return n, err
 	}
 	n.wire, n.goName = n.name.Wire(), n.name.Go()
-	switch {
-	case kind == "worker":
-		n.wire = n.label()
-	case n.feature != "":
+	if n.feature != "" {
 		n.wire = n.feature + "_" + n.wire
 	}
 	switch kind {
 	case "worker": // no client sees it
+		n.wire = n.label()
 	case "generator":
 		err = gen.CheckGeneratorName(n.wire)
 	default:
@@ -102,11 +99,12 @@ func newComponent(p gen.Project, kind string, in request) (component, error) {
 
 // setFields sets the input and output types. In a feature, the input is the component's own type.
 func (n *component) setFields(input, output []string) (err error) {
-	n.input = structure{name: n.goName + "Input", prefix: n.goName, about: "is the input of " + n.wire + "."}
-	n.output = structure{name: n.goName + "Output", prefix: n.goName + "Output", about: "is the output of " + n.label() + "."}
+	code := gen.StructCode{Prefix: n.goName, Logged: n.feature != ""}
+	n.input = structure{StructCode: code, name: n.goName + "Input", about: "is the input of " + n.wire + "."}
+	code.Prefix += "Output"
+	n.output = structure{StructCode: code, name: n.goName + "Output", about: "is the output of " + n.label() + "."}
 	if n.feature != "" {
 		n.input.name, n.input.about = n.goName, gen.DocSentence(n.description)
-		n.input.logged, n.output.logged = true, true
 	}
 	if n.input.fields, err = gen.ParseFields(input, n.project.Initialisms...); err == nil {
 		n.output.fields, err = gen.ParseFields(output, n.project.Initialisms...)
@@ -141,8 +139,7 @@ func (n component) isReserved() bool {
 // file returns the empty file of the component. If its package is new, it has a package comment,
 // except in a feature, where state.go has it.
 func (n component) file() gen.GoFile {
-	file := gen.NewGoFile(n.project.Import(n.dir), n.project.Package(n.dir))
-	file.ImportName(n.project.Import("core/app"), "app")
+	file := newFile(n.project, n.dir)
 	if about := packageComments[n.kind]; about != "" && n.project.Packages[n.dir] == "" {
 		file.PackageComment("// Package " + n.project.Package(n.dir) + " " + about)
 	}
@@ -173,8 +170,7 @@ func (n component) writeFunction(file gen.GoFile, params, result, zero string) {
 
 // test returns the test file of the component. The test starts with a client of its package.
 func (n component) test(body func(gen.GoFile) string) gen.GoFile {
-	file := gen.NewGoFile(n.project.Import(n.dir)+"_test", n.project.Package(n.dir)+"_test")
-	file.ImportName(n.project.Import("core/mcptest"), "mcptest")
+	file := newTestFile(n.project, n.dir)
 	file.Text("func Test"+n.goName+"(t *testing.T) {\n"+n.testSetup(file)+body(file)+"\n}", "testing")
 	return file
 }
@@ -251,7 +247,7 @@ func (n component) statements(file gen.GoFile, zero string) string {
 }
 
 func (n component) unwrittenError(file gen.GoFile) string {
-	file.Use("errors")
+	file.Import("errors")
 	return fmt.Sprintf("errors.New(%q)", n.label()+" is not written yet: write it in "+n.path())
 }
 
@@ -267,31 +263,7 @@ func textRow(e step) (input, output *jen.Statement, err error) {
 		if json.Unmarshal(e.Output, &text) != nil {
 			return nil, nil, fmt.Errorf("example %q: the output must be a string, not %s", e.Name, e.Output)
 		}
-		output = textLit(text)
+		output = gen.TextLit(text)
 	}
-	return textLit(string(e.Input)), output, nil
+	return gen.TextLit(string(e.Input)), output, nil
 }
-
-// singular returns the singular of a noun, and false if it is unknown.
-func singular(plural string) (string, bool) {
-	if one, ok := irregularPlurals[plural]; ok {
-		return one, one != ""
-	}
-	if !regularPlural.MatchString(plural) {
-		return "", false
-	}
-	if stem, ok := strings.CutSuffix(plural, "ies"); ok {
-		return stem + "y", true
-	}
-	return pluralEnding.ReplaceAllString(plural, "$1"), true
-}
-
-var (
-	regularPlural = regexp.MustCompile(`..[^suia]s$|eas$`) // address, status, analysis and canvas are singular
-	pluralEnding  = regexp.MustCompile(`(ss|x|zz|ch|sh)es$|s$`)
-
-	irregularPlurals = map[string]string{
-		"people": "person", "children": "child", "movies": "movie", "cookies": "cookie", "statuses": "status", "aliases": "alias",
-		"caches": "cache", "news": "", "series": "", "species": "", "analytics": "", "sales": "", "goods": "", "settings": "",
-	}
-)

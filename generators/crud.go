@@ -60,7 +60,7 @@ func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 	text := in.Item
 	if text == "" {
 		text = "item"
-		one, _ := singular(in.Name)
+		one, _ := gen.Singular(in.Name)
 		if name, err := gen.ParseName(one, p.Initialisms...); err == nil && !isCRUDName(name.Go()) {
 			text = one
 		}
@@ -87,7 +87,7 @@ func isCRUDName(name string) bool {
 }
 
 func (c crud) structure(fields []gen.Field) structure {
-	return structure{name: c.Type, prefix: c.Type, fields: fields, logged: true}
+	return structure{StructCode: gen.StructCode{Prefix: c.Type, Logged: true}, name: c.Type, fields: fields}
 }
 
 // sources returns the files of the feature, from the templates in crud.tmpl.
@@ -120,11 +120,7 @@ func (c crud) sources() ([]source, error) {
 
 func (c crud) path() string { return c.p.Import(featureDir(c.Feature)) }
 
-func (c crud) file() gen.GoFile {
-	file := gen.NewGoFile(c.path(), c.Feature)
-	file.ImportName(c.p.Import("core/app"), "app")
-	return file
-}
+func (c crud) file() gen.GoFile { return newFile(c.p, featureDir(c.Feature)) }
 
 // setValues sets the values that the tests use.
 func (c *crud) setValues() (err error) {
@@ -168,7 +164,7 @@ type crudFile struct {
 }
 
 // Package returns the name of the feature's package in a test.
-func (f crudFile) Package() string { return strings.TrimSuffix(f.file.Ref(f.path(), "X"), ".X") }
+func (f crudFile) Package() string { return f.file.Import(f.path()) }
 
 // Stored returns the declarations of the fields in the state. Create and Update check limits.
 func (f crudFile) Stored() string {

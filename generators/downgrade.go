@@ -44,7 +44,7 @@ func newDowngrade(p gen.Project, in VersionInput, renamed map[string]string) (ge
 // the functions that do so for nested structs.
 func downgradeCode(p gen.Project, v *gen.OldVersion, renamed map[string]string) (statements, functions string, err error) {
 	dir := path.Dir(v.File.Path)
-	c := &converter{p: p, dir: dir, file: gen.NewGoFile(p.Import(dir), p.Package(dir))}
+	c := &converter{p: p, dir: dir, file: newFile(p, dir)}
 	type pair struct{ from, to *types.Named }
 	var nested []pair
 	c.function = func(from *types.Named, to types.Type) (string, bool) {

@@ -125,9 +125,8 @@ func (n component) parseStep(i int, given Step) (s step, err error) {
 // A row encodes the input and output of a step as Go.
 type row func(step) (input, output *jen.Statement, err error)
 
-// exampleTest returns a table test of the examples. own encodes an example of the component itself,
-// and check is the call that checks it: client.CheckTool(t, "add", $example).
-func (n component) exampleTest(check string, own row) (gen.GoFile, error) {
+// exampleTest returns a table test of the examples. own encodes an example of the component itself.
+func (n component) exampleTest(own row) (gen.GoFile, error) {
 	if err := n.encode(own); err != nil {
 		return gen.GoFile{}, err
 	}
@@ -140,32 +139,46 @@ func (n component) exampleTest(check string, own row) (gen.GoFile, error) {
 			for _, s := range n.steps {
 				rows += s.code(file, mcptest) + ",\n"
 			}
-			return exampleLoop(file.Ref(mcptest, "Example"), rows, strings.ReplaceAll(check, "$example", "example"))
+			return `for _, example := range []` + file.Ref(mcptest, "Example") + `{
+				` + rows + `} {
+				t.Run(example.Name, func(t *testing.T) {
+					` + n.checkCall("example") + `
+				})
+			}`
 		case n.ownTool() != "":
 			return stepLoop(file, mcptest, n.steps, checkStepTool, "")
 		}
-		check := strings.ReplaceAll(check, "$example", "step.Example")
-		return stepLoop(file, mcptest, n.steps, "if step.tool == \"\" {\n"+check+"\n} else {\n"+checkStepTool+"\n}", "")
+		return stepLoop(file, mcptest, n.steps, "if step.tool == \"\" {\n"+n.checkCall("step.Example")+"\n} else {\n"+checkStepTool+"\n}", "")
 	}), nil
+}
+
+// checkCall returns the call in a test that checks an example of the component.
+func (n component) checkCall(example string) string {
+	switch n.kind {
+	case "resource":
+		return "client.CheckResource(t, " + example + ")"
+	case "prompt":
+		return fmt.Sprintf("client.CheckPrompt(t, %q, %s)", n.wire, example)
+	}
+	return fmt.Sprintf("client.CheckTool(t, %q, %s)", n.wire, example)
 }
 
 // plainTest returns the test of a component without examples. If the component is not written yet,
 // the test calls it with a sample, if it has one, and expects that error. Otherwise the function
 // may have side effects, so the test makes a call that the server refuses.
-func (n component) plainTest(check string, sample *jen.Statement) gen.GoFile {
+func (n component) plainTest(sample *jen.Statement) gen.GoFile {
 	if n.isWritten() && n.ownTool() == "" {
 		return n.listedTest()
 	}
 	mcptest := n.project.Import("core/mcptest")
 	return n.test(func(file gen.GoFile) string {
-		comment := "// When " + n.goName + " is written, replace Error by the expected Output.\n"
+		comment := "// When " + n.goName + " is written, replace Error with the expected Output.\n"
+		call := step{input: sample, Example: gen.Example{Error: "not written yet"}}
 		if n.isWritten() || sample == nil {
 			comment = "// The server refuses this call, so it does not run " + n.goName + ". Add calls with an Output.\n"
-			n.steps = []step{{input: textLit(`{"no_such_field":""}`), Example: gen.Example{Error: "no_such_field"}}}
-		} else {
-			n.steps = []step{{input: sample, Example: gen.Example{Error: "not written yet"}}}
+			call = step{input: gen.TextLit(`{"no_such_field":""}`), Example: gen.Example{Error: "no_such_field"}}
 		}
-		return comment + strings.ReplaceAll(check, "$example", file.Ref(mcptest, "Example")+n.steps[0].code(file, mcptest))
+		return comment + n.checkCall(file.Ref(mcptest, "Example")+call.code(file, mcptest))
 	})
 }
 
@@ -176,7 +189,7 @@ func (n component) listedTest() gen.GoFile {
 		list = "ResourceTemplates"
 	}
 	return n.test(func(file gen.GoFile) string {
-		file.Use("slices")
+		file.Import("slices")
 		return fmt.Sprintf(`// %[3]s may have side effects, so this test does not run it. Add calls with client.Check%[4]s.
 		var got []string
 		for _, listed := range client.%[1]s() {
@@ -245,7 +258,7 @@ func (s step) code(file gen.GoFile, mcptest string) string {
 		text += ", Output: " + file.Ref(mcptest, "AnyOutput") + "{}"
 	}
 	if s.Error != "" {
-		text += ", Error: " + file.Code(textLit(s.Error))
+		text += ", Error: " + file.Code(gen.TextLit(s.Error))
 	}
 	return text + "}"
 }
@@ -280,16 +293,6 @@ func stepLoop(file gen.GoFile, mcptest string, all []step, check, then string) s
 		` + rows + `} {
 		t.Run(step.Name, func(t *testing.T) {
 			` + advance + check + then + `
-		})
-	}`
-}
-
-// exampleLoop returns a loop over calls of one component: client.CheckTool(t, "add", example).
-func exampleLoop(typ, rows, check string) string {
-	return `for _, example := range []` + typ + `{
-		` + rows + `} {
-		t.Run(example.Name, func(t *testing.T) {
-			` + check + `
 		})
 	}`
 }

@@ -59,7 +59,7 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 // plainFeature returns the files of a feature with an empty state.
 func plainFeature(p gen.Project, feature string) ([]gen.File, error) {
 	dir := featureDir(feature)
-	file := gen.NewGoFile(p.Import(dir), feature)
+	file := newFile(p, dir)
 	file.PackageComment("// Package " + feature + " is a feature: commands change its state, and queries read it.")
 	file.Text(`// State is the state of ` + feature + `, rebuilt from the event log. Only commands change it. Export its
 // fields: snapshots are JSON.
@@ -74,26 +74,24 @@ func NewState() *State {
 // snapshot, and compares the states. Each test of a command replays its own log. The log of this
 // test is empty: call Given of the client for commands whose events should be replayed together.
 func TestReplay(t *testing.T) {
-	`+strings.TrimPrefix(serveFeature(p, test, feature), "client := ")+`}`, "testing")
+	`+serveFeatures(p, test, feature)+`
+}`, "testing")
 	return renderFiles(dir, source{"state.go", file}, source{"state_test.go", test})
 }
 
 func featureTest(p gen.Project, feature string) gen.GoFile {
-	imported := p.Import(featureDir(feature))
-	test := gen.NewGoFile(imported+"_test", feature+"_test")
+	test := newTestFile(p, featureDir(feature))
 	importFeature(p, test, feature)
-	test.ImportName(p.Import("core/app/apptest"), "apptest")
-	test.ImportName(p.Import("core/mcptest"), "mcptest")
 	return test
 }
 
-// serveFeature returns the first statement of a test: client := apptest.Serve(t, posts.Feature()).
-func serveFeature(p gen.Project, file gen.GoFile, features ...string) string {
-	text := "client := " + file.Ref(p.Import("core/app/apptest"), "Serve") + "(t"
+// serveFeatures returns the call in a test that serves features: apptest.Serve(t, posts.Feature()).
+func serveFeatures(p gen.Project, file gen.GoFile, features ...string) string {
+	text := file.Ref(p.Import("core/app/apptest"), "Serve") + "(t"
 	for _, feature := range features {
 		text += ", " + file.Ref(p.Import(featureDir(feature)), "Feature") + "()"
 	}
-	return text + ")\n"
+	return text + ")"
 }
 
 // A source is a Go file that is not rendered yet.
@@ -267,17 +265,15 @@ func (b *body) features(p gen.Project, dir string) []string {
 func (n component) testSetup(file gen.GoFile) string {
 	features, register := n.servedFeatures(), ""
 	if n.feature == "" {
-		file.ImportName(n.project.Import(n.dir), n.project.Package(n.dir))
 		register = file.Ref(n.project.Import(n.dir), "Register")
 	}
 	if len(features) == 0 {
 		return fmt.Sprintf("client := %s(t, %s)\n", file.Ref(n.project.Import("core/mcptest"), "Serve"), register)
 	}
-	file.ImportName(n.project.Import("core/app/apptest"), "apptest")
 	for _, feature := range features {
 		importFeature(n.project, file, feature)
 	}
-	text := serveFeature(n.project, file, features...)
+	text := "client := " + serveFeatures(n.project, file, features...) + "\n"
 	if register != "" {
 		text += "client.Register(" + register + ")\n"
 	}

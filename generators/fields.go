@@ -23,13 +23,10 @@ import (
 
 // A structure is a struct type that a generator writes, with the types of its enumerations.
 type structure struct {
+	gen.StructCode
 	name   string // of the type
-	prefix string // of the types of its enumerations
 	about  string // doc comment after the name; may be empty
 	fields []gen.Field
-
-	directives []string
-	logged     bool // stored in the event log, where null and empty must stay distinct
 }
 
 func (s structure) write(file gen.GoFile) {
@@ -37,7 +34,7 @@ func (s structure) write(file gen.GoFile) {
 	if members != "" {
 		members = "\n" + members
 	}
-	writeDoc(file, s.name, s.about, s.directives)
+	writeDoc(file, s.name, s.about, nil)
 	file.Text("type " + s.name + " struct {" + members + "}")
 	file.Text(s.enums())
 }
@@ -47,11 +44,11 @@ func (s structure) write(file gen.GoFile) {
 func (s structure) members(file gen.GoFile) (text string) {
 	for _, f := range s.fields {
 		if inner, _ := f.Type.Enum(); inner.Kind == gen.KindTime || inner.Kind == gen.KindDuration {
-			file.Use("time")
-		} else if inner.Kind == gen.KindAny && s.logged {
-			file.Use("encoding/json")
+			file.Import("time")
+		} else if inner.Kind == gen.KindAny && s.Logged {
+			file.Import("encoding/json")
 		}
-		text += f.Go + " " + s.code().Type(f) + " `" + s.code().Tag(f) + "`" + f.Comment() + "\n"
+		text += f.Go + " " + s.Type(f) + " `" + s.Tag(f) + "`" + f.Comment() + "\n"
 	}
 	return text
 }
@@ -59,15 +56,7 @@ func (s structure) members(file gen.GoFile) (text string) {
 // enums returns the declarations of the types of its enumerations.
 func (s structure) enums() (text string) {
 	for _, f := range s.fields {
-		enum, ok := f.Type.Enum()
-		if !ok {
-			continue
-		}
-		text += fmt.Sprintf("\n// %s is one of the values of %s.\ntype %[1]s string\n\n// The values of %[2]s.\nconst (\n", s.prefix+f.Go, f.Name)
-		for _, value := range enum.Values {
-			text += fmt.Sprintf("%s%s %[1]s = %[3]q\n", s.prefix+f.Go, value.Go, value.Text)
-		}
-		text += ")\n"
+		text += f.EnumCode(s.Prefix + f.EnumName())
 	}
 	return text
 }
@@ -89,17 +78,15 @@ func writeDoc(file gen.GoFile, name, about string, directives []string) {
 func (s structure) shape(imported string) shape {
 	typ := shape{path: imported, name: s.name}
 	for _, f := range s.fields {
-		typ.fields = append(typ.fields, gen.StructField{Name: f.Go, Type: s.code().Type(f), Tag: s.code().Tag(f)})
+		typ.fields = append(typ.fields, gen.StructField{Name: f.Go, Type: s.Type(f), Tag: s.Tag(f)})
 		if enum, ok := f.Type.Enum(); ok {
-			typ.strings = append(typ.strings, s.prefix+f.Go)
+			typ.strings = append(typ.strings, s.Prefix+f.EnumName())
 		} else if enum.Values != nil {
 			typ.strings = append(typ.strings, enum.Name)
 		}
 	}
 	return typ
 }
-
-func (s structure) code() gen.StructCode { return gen.StructCode{Prefix: s.prefix, Logged: s.logged} }
 
 // encodeFields returns a JSON object of the fields for which value reports true.
 func encodeFields(fields []gen.Field, value func(gen.Field) (any, bool)) (json.RawMessage, error) {
@@ -144,7 +131,7 @@ func (s shape) argument(object json.RawMessage) *jen.Statement {
 	if value, ok := s.literal(object); ok {
 		return value
 	}
-	return textLit(string(object))
+	return gen.TextLit(string(object))
 }
 
 // members returns the fields of literal.
@@ -272,15 +259,15 @@ func (s shape) code(t ast.Expr, v reflect.Value) (code *jen.Statement, ok bool) 
 		}
 		return s.typeCode(t).Values(items...), true
 	case *ast.MapType:
-		var items []jen.Code
-		for _, key := range slices.SortedFunc(slices.Values(v.MapKeys()), func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) }) {
-			item, ok := s.code(t.Value, v.MapIndex(key))
+		entries := jen.Dict{}
+		for _, key := range v.MapKeys() {
+			entry, ok := s.code(t.Value, v.MapIndex(key))
 			if !ok {
 				return nil, false
 			}
-			items = append(items, jen.Lit(key.String()).Op(":").Add(item))
+			entries[jen.Lit(key.String())] = entry
 		}
-		return s.typeCode(t).Values(items...), true
+		return s.typeCode(t).Values(entries), true
 	}
 	return scalar(v)
 }
@@ -295,7 +282,7 @@ func scalar(v reflect.Value) (code *jen.Statement, ok bool) {
 		return gen.Duration(value), true
 	case json.RawMessage:
 		text, err := compact(value)
-		return jen.Qual("encoding/json", "RawMessage").Call(textLit(text)), err == nil
+		return jen.Qual("encoding/json", "RawMessage").Call(gen.TextLit(text)), err == nil
 	case string: // which may be in an interface
 		return jen.Lit(value), !strings.ContainsRune(value, utf8.RuneError)
 	case float64:
@@ -304,9 +291,9 @@ func scalar(v reflect.Value) (code *jen.Statement, ok bool) {
 		if !strings.ContainsAny(text, ".e") {
 			text += ".0"
 		}
-		return jen.Id(text), text != "-0.0" && v.Kind() == reflect.Float64
+		return gen.Source(text), text != "-0.0" && v.Kind() == reflect.Float64
 	}
-	return jen.Id(fmt.Sprint(v)), v.Kind() == reflect.Bool || v.CanInt() || v.CanUint()
+	return gen.Source(fmt.Sprint(v)), v.Kind() == reflect.Bool || v.CanInt() || v.CanUint()
 }
 
 // typeCode returns a type as jennifer code. It supports the same types as typeOf.

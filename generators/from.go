@@ -213,12 +213,16 @@ func (w *wrapper) field(others []gen.Field, source, fallback string, typ types.T
 func (w *wrapper) write() {
 	called := importName(w.file, w.function.Path, w.function.Package, w.taken) + "." + strings.Join(w.function.Call, ".")
 	body := w.body(called + "(" + strings.Join(w.arguments, ", ") + ")")
+	results := "%s, error"
+	if w.outputType == nil && w.returnsError && len(w.output.fields) > 0 {
+		results = "out %s, err error" // which body assigns
+	}
 	if len(w.output.fields) == 0 {
 		w.output.fields = []gen.Field{{Name: "done", Go: "Done", Type: gen.FieldType{Kind: gen.KindBool}, Description: "True on success"}}
 	}
 	input, output := w.typeName(w.inputType, w.input), w.typeName(w.outputType, w.output)
 	w.writeComment()
-	w.file.Text(fmt.Sprintf("func %s(ctx %s, in %s) (%s, error) {\n%s\n}", w.goName, w.file.Ref("context", "Context"), input, output, body))
+	w.file.Text(fmt.Sprintf("func %s(ctx %s, in %s) ("+results+") {\n%s\n}", w.goName, w.file.Ref("context", "Context"), input, output, body))
 }
 
 // typeName returns the name of the input or output: its own type or, without one, a struct, which
@@ -273,7 +277,7 @@ func (w *wrapper) body(call string) string {
 	}
 	switch {
 	case w.returnsError:
-		return "var out " + output + "\nvar err error\n" + strings.Join(set, ", ") + ", err = " + call + "\nreturn out, err"
+		return strings.Join(set, ", ") + ", err = " + call + "\nreturn out, err"
 	case len(set) == 1:
 		return "return " + output + "{" + fields[0].Go + ": " + call + "}, nil"
 	}
@@ -300,5 +304,5 @@ func importName(file gen.GoFile, imported, name string, taken []string) string {
 	} else {
 		file.ImportAlias(imported, name)
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(file.Ref(imported, "X"), "X"), ".")
+	return file.Import(imported)
 }

@@ -86,12 +86,12 @@ func generateAll(t *testing.T, dir, inputs string, all bool) []txtar.File {
 	}
 	defer e.Close()
 	var made []txtar.File
-	var said strings.Builder
+	var output strings.Builder
 	for input := range strings.Lines(inputs) {
-		fmt.Fprintf(&said, "%s", input)
+		fmt.Fprintf(&output, "%s", input)
 		result, err := e.Generate(t.Context(), "tool", []byte(input), engine.Options{})
 		if err != nil {
-			fmt.Fprintf(&said, "error: %v\n", err)
+			fmt.Fprintf(&output, "error: %v\n", err)
 			continue
 		}
 		for _, f := range result.Files {
@@ -105,15 +105,15 @@ func generateAll(t *testing.T, dir, inputs string, all bool) []txtar.File {
 			made = append(made, txtar.File{Name: "want/" + f.Path, Data: text})
 		}
 		c := result.Components[0]
-		fmt.Fprintf(&said, "%s: %s\n%s\n%s\n", c.Name, c.Description, c.Input, c.Output)
+		fmt.Fprintf(&output, "%s: %s\n%s\n%s\n", c.Name, c.Description, c.Input, c.Output)
 		for _, d := range result.Warnings {
-			fmt.Fprintf(&said, "warning: %s\n", d)
+			fmt.Fprintf(&output, "warning: %s\n", d)
 		}
 		for _, next := range result.Next {
 			if all {
-				fmt.Fprintf(&said, "next: %s\n", next)
+				fmt.Fprintf(&output, "next: %s\n", next)
 			}
 		}
 	}
-	return append(made, txtar.File{Name: "want/said", Data: []byte(said.String())})
+	return append(made, txtar.File{Name: "want/result", Data: []byte(output.String())})
 }

@@ -165,15 +165,13 @@ func Test{{.Go}}(t *testing.T) {
 // file returns the source of the generator.
 func (g *generator) file() gen.GoFile {
 	file := g.component.file()
-	gens := g.project.Import("generators/gen")
-	file.ImportName(gens, "gen")
 	file.Text(fmt.Sprintf("// %[1]sInput is the input of %[1]s, from the command line or from its tool.\ntype %[1]sInput struct {\n"+
 		"Name string `json:\"name\"` // Name of the %[2]s, such as first\n"+
 		"Description string `json:\"description,omitempty\"` // What it is for, such as: Greets the user.\n%[3]s}",
 		g.goName, g.name.Human(), g.input.members(file)))
 	file.Text(g.input.enums())
 	g.writeFunction(file, "p gen.Project, in "+g.goName+"Input", "gen.Draft", "")
-	file.Use(gens)
+	file.Import(g.project.Import("generators/gen"))
 	return file
 }
 
@@ -188,10 +186,8 @@ func (g *generator) sample() map[string]any {
 
 // test returns the test of the generator. It calls the generator with sample values.
 func (g *generator) test() (gen.GoFile, error) {
-	imported, pkg, gens := g.project.Import(g.dir), g.project.Package(g.dir), g.project.Import("generators/gen")
-	file := gen.NewGoFile(imported+"_test", pkg+"_test")
-	file.ImportName(imported, pkg)
-	file.ImportName(gens, "gen")
+	imported := g.project.Import(g.dir)
+	file := newTestFile(g.project, g.dir)
 	object, err := encodeFields(g.input.fields, anySample)
 	set, ok := g.input.shape(imported).members(object)
 	if err != nil || !ok {
@@ -199,7 +195,7 @@ func (g *generator) test() (gen.GoFile, error) {
 	}
 	set = append([]jen.Code{gen.KeyValue("Name", jen.Lit("first"))}, set...)
 	input := file.Code(jen.Qual(imported, g.input.name).Values(set...))
-	replacer := strings.NewReplacer("$pkg", pkg, "$name", g.goName, "$input", input, "$path", g.path)
+	replacer := strings.NewReplacer("$pkg", file.Import(imported), "$name", g.goName, "$input", input, "$path", g.path)
 	file.Text(replacer.Replace(`func Test$name(t *testing.T) {
 	project := gen.Project{Name: "hello", Module: "example.com/hello"}
 	draft, err := $pkg.$name(project, $input)
@@ -207,13 +203,13 @@ func (g *generator) test() (gen.GoFile, error) {
 		t.Fatal(err)
 	}
 	if len(draft.Files) == 0 {
-		t.Fatal("$name made no files, want $path")
+		t.Fatal("$name returned no files, want $path")
 	}
 	first := draft.Files[0]
 	if ok, _ := path.Match("$path", first.Path); !ok || len(first.Text) == 0 {
-		t.Errorf("$name made %s with %d bytes, want $path with text", first.Path, len(first.Text))
+		t.Errorf("$name returned %s with %d bytes, want $path with text", first.Path, len(first.Text))
 	}
-}`), imported, gens, "path", "testing")
+}`), g.project.Import("generators/gen"), "path", "testing")
 	return file, nil
 }
 

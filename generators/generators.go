@@ -24,9 +24,6 @@ package generators
 
 import (
 	"embed"
-	"strings"
-
-	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -40,10 +37,16 @@ var Files embed.FS
 // -dev. A project records it, and keeps the generators of the version that created it.
 const Version = "0.3.0-dev"
 
-// textLit returns a string literal, in backquotes if that saves escapes.
-func textLit(text string) *jen.Statement {
-	if !strings.ContainsAny(text, "\"\\\n") {
-		return jen.Lit(text)
+// newFile returns an empty Go file of the package in a folder.
+func newFile(p gen.Project, dir string) gen.GoFile { return newFileOf(p, dir, "") }
+
+// newTestFile returns an empty Go file of the test package in a folder.
+func newTestFile(p gen.Project, dir string) gen.GoFile { return newFileOf(p, dir, "_test") }
+
+func newFileOf(p gen.Project, dir, suffix string) gen.GoFile {
+	file := gen.NewGoFile(p.Import(dir)+suffix, p.Package(dir)+suffix)
+	for _, imported := range []string{dir, "core/app", "core/app/eventlog", "core/app/apptest", "core/mcptest", "generators/gen"} {
+		file.ImportName(p.Import(imported), p.Package(imported))
 	}
-	return jen.Op(gen.RawString(text))
+	return file
 }

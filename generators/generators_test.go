@@ -3,8 +3,10 @@ package generators_test
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,9 +17,9 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-var update = flag.Bool("update", false, "rewrite the expectations in testdata")
+var update = flag.Bool("update", false, "write the golden files in testdata")
 
-// Each archive is a JSON input and the expected files or error. Its name starts with that of the
+// Each archive is a JSON input and the expected draft or error. Its name starts with that of the
 // generator. A line "features: …" before the first file lists existing features.
 func TestGenerators(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
@@ -34,23 +36,14 @@ func TestGenerators(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := []txtar.File{archive.Files[0]}
-			draft, err := runGenerator(t, kind, archive.Files[0].Data, features(string(archive.Comment)))
-			for _, f := range draft.Files {
-				got = append(got, txtar.File{Name: f.Path, Data: f.Text})
-			}
-			said := strings.Join(draft.Next, "\n") + "\n"
-			if err != nil {
-				said = "error: " + err.Error() + "\n"
-			}
-			got = append(got, txtar.File{Name: "said", Data: []byte(said)})
 			want := string(txtar.Format(archive))
-			archive.Files = got
+			draft, err := runGenerator(t, kind, archive.Files[0].Data, features(string(archive.Comment)))
+			archive.Files = append(archive.Files[:1], draftFiles(draft, err)...)
 			if string(txtar.Format(archive)) == want {
 				return
 			}
 			if !*update {
-				t.Fatalf("got\n%s\nwant\n%s\n(-update rewrites it)", txtar.Format(archive), want)
+				t.Fatalf("got\n%s\nwant\n%s\n(-update writes the golden file)", txtar.Format(archive), want)
 			}
 			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 				t.Fatal(err)
@@ -62,6 +55,45 @@ func TestGenerators(t *testing.T) {
 			t.Errorf("no case has the generator %q, want one", g.Name)
 		}
 	}
+}
+
+// draftFiles returns the files of a draft, and a file named result with all other values, one
+// line each, or the error. Changed files and samples have their role before their path.
+func draftFiles(draft gen.Draft, err error) []txtar.File {
+	if err != nil {
+		return []txtar.File{{Name: "result", Data: fmt.Appendf(nil, "error: %v\n", err)}}
+	}
+	var files []txtar.File
+	var result strings.Builder
+	add := func(label string, values ...string) {
+		for _, value := range values {
+			fmt.Fprintf(&result, "%s: %s\n", label, value)
+		}
+	}
+	add(draft.Kind, draft.Name)
+	for _, f := range draft.Files {
+		files = append(files, txtar.File{Name: f.Path, Data: f.Text})
+		for _, i := range f.Imports {
+			add("import in "+f.Path, strings.TrimSpace(i.Name+" "+strconv.Quote(i.Path)))
+		}
+	}
+	for _, f := range draft.Changes {
+		files = append(files, txtar.File{Name: "changed " + f.Path, Data: f.Text})
+	}
+	for _, f := range draft.Sample {
+		files = append(files, txtar.File{Name: "sample " + f.Path, Data: f.Text})
+	}
+	add("new version of", draft.NewVersionsOf...)
+	if draft.Trial.Test != "" {
+		add("trial", draft.Trial.Test)
+	}
+	for _, e := range draft.Trial.Examples {
+		add("example", e.Name)
+	}
+	add("notice", draft.Notices...)
+	add("warning", draft.Warnings...)
+	add("next", draft.Next...)
+	return append(files, txtar.File{Name: "result", Data: []byte(result.String())})
 }
 
 // features returns the features in the comment of an archive.

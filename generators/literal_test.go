@@ -50,7 +50,7 @@ func TestLiteral(t *testing.T) {
 	for _, test := range []struct{ object, want string }{
 		{`{"id":"a"}`, `notes.Note{ID: "a"}`},
 		{`{"id":"","n":3,"size":4,"small":255,"price":5}`, `notes.Note{ID: "", N: 3, Size: new(int64(4)), Small: 255, Price: new(5.0)}`},
-		{`{"id":"a","mood":"good","tags":[],"deep":{"b":["x"],"a":[]}}`, `notes.Note{ID: "a", Mood: new(notes.Mood("good")), Tags: []string{}, Deep: map[string][]notes.Mood{"a": []notes.Mood{}, "b": []notes.Mood{"x"}}}`},
+		{`{"id":"a","mood":"good","tags":[],"deep":{"b":["x"],"a":[]}}`, "notes.Note{ID: \"a\", Mood: new(notes.Mood(\"good\")), Tags: []string{}, Deep: map[string][]notes.Mood{\n\t\"a\": []notes.Mood{},\n\t\"b\": []notes.Mood{\"x\"},\n}}"},
 		{`{"id":"a","at":"2026-01-02T03:04:05.5Z","wait":90000000000,"data":"aGk="}`, `notes.Note{ID: "a", At: time.Date(2026, 1, 2, 3, 4, 5, 500000000, time.UTC), Wait: new(90 * time.Second), Data: []byte("hi")}`},
 		{`{"id":"a","wait":1500}`, `notes.Note{ID: "a", Wait: new(time.Duration(1500))}`},
 		{`{"id":"a","raw":{"b":[1]},"any":"x"}`, "notes.Note{ID: \"a\", Raw: json.RawMessage(`{\"b\":[1]}`), Any: \"x\"}"},
@@ -134,7 +134,7 @@ func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 	var print []jen.Code
 	var want []string
 	for i := range 60 {
-		s := structure{name: fmt.Sprintf("T%d", i), prefix: fmt.Sprintf("T%d", i), about: "is one.", logged: i%2 == 0}
+		s := structure{StructCode: gen.StructCode{Prefix: fmt.Sprintf("T%d", i), Logged: i%2 == 0}, name: fmt.Sprintf("T%d", i), about: "is one."}
 		for j := range 1 + random.IntN(6) {
 			f, err := gen.ParseField(randomField(random, j))
 			if err != nil {
@@ -150,7 +150,7 @@ func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 			}
 			made, ok := s.shape("example.com/literals").literal(object)
 			if !ok {
-				if s.logged {
+				if s.Logged {
 					t.Errorf("there is no literal of %s, want one: a logged type with the fields %+v can hold it", object, s.fields)
 				}
 				continue // omitempty leaves out empty lists

@@ -84,10 +84,9 @@ func (u *upgrade) newOldVersion(v *gen.Version) *oldVersion {
 		where = path.Join(v.Dir, name.File("command"))
 	}
 	w := &oldVersion{
-		Version: v, u: u, path: where,
+		Version: v, u: u, path: where, file: newFile(u.p, v.Dir),
 		structs: map[string]*oldStruct{}, byType: map[*types.Named]*oldStruct{}, enums: map[string]*oldEnum{}, names: map[string]bool{},
 	}
-	w.file = w.newFile()
 	w.c = converter{p: u.p, dir: v.Dir, file: w.file, function: w.function, pair: w.pair}
 	v.OldNames, v.OldFields = map[string]string{}, map[token.Pos]string{}
 	w.structs[""] = w.newStruct("", v.OldType(""), v.Old.Fields)
@@ -109,12 +108,6 @@ func (u *upgrade) newOldVersion(v *gen.Version) *oldVersion {
 		v.OldNames[short] = v.OldType(short)
 	}
 	return w
-}
-
-func (w *oldVersion) newFile() gen.GoFile {
-	file := gen.NewGoFile(w.u.p.Import(w.Dir), w.u.p.Package(w.Dir))
-	file.ImportName(w.u.p.Import("core/app"), "app")
-	return file
 }
 
 func (w *oldVersion) command() *oldStruct { return w.structs[""] }
@@ -148,7 +141,7 @@ func (w *oldVersion) write() {
 	w.isDry = true
 	for _, o := range slices.Clone(w.reached) {
 		if w.u.isConverted(o) {
-			w.c.file = w.newFile() // without imports in the file
+			w.c.file = newFile(w.u.p, w.Dir) // without imports in the file
 			w.convertFields(o)
 		}
 	}
@@ -181,7 +174,7 @@ func (w *oldVersion) writeReached(hasMethods bool) {
 			continue
 		}
 		if !hasMethods {
-			w.c.file = w.newFile()
+			w.c.file = newFile(w.u.p, w.Dir)
 		}
 		if o.code = w.convertFields(o); hasMethods && !(w.isDry && o.isUndecided) {
 			w.writeMethod(o, o.code)

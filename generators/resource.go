@@ -71,9 +71,9 @@ func (n component) resourceTest(uri string, variables []string) (gen.GoFile, err
 			values[name] = "example"
 		}
 		expanded, err := derive.Expand(uri, values)
-		return n.plainTest("client.CheckResource(t, $example)", textLit(expanded)), err
+		return n.plainTest(gen.TextLit(expanded)), err
 	}
-	return n.exampleTest("client.CheckResource(t, $example)", func(s step) (input, output *jen.Statement, err error) {
+	return n.exampleTest(func(s step) (input, output *jen.Statement, err error) {
 		if _, output, err = textRow(s); err != nil {
 			return nil, nil, err
 		}
@@ -87,7 +87,7 @@ func (n component) resourceTest(uri string, variables []string) (gen.GoFile, err
 			}
 		}
 		expanded, err := derive.Expand(uri, values)
-		return textLit(expanded), output, err
+		return gen.TextLit(expanded), output, err
 	})
 }
 
@@ -114,5 +114,5 @@ func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 	file := n.file()
 	n.input.write(file)
 	n.writeFunction(file, "ctx "+file.Ref("context", "Context")+", in "+n.input.name, "string", `""`)
-	return n.checkedDraft(file, fmt.Sprintf("client.CheckPrompt(t, %q, $example)", n.wire), textRow)
+	return n.checkedDraft(file, textRow)
 }

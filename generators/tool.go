@@ -2,7 +2,6 @@ package generators
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -37,16 +36,16 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 
 // toolDraft returns the draft of a tool, command or query.
 func (n component) toolDraft(file gen.GoFile) (gen.Draft, error) {
-	return n.checkedDraft(file, fmt.Sprintf("client.CheckTool(t, %q, $example)", n.wire), n.toolRow)
+	return n.checkedDraft(file, n.toolRow)
 }
 
 // checkedDraft returns the draft of a component. Its test has its examples or, without any, a call
-// with a sample input. check and own are those of exampleTest.
-func (n component) checkedDraft(file gen.GoFile, check string, own row) (gen.Draft, error) {
+// with a sample input. own encodes an example of the component itself.
+func (n component) checkedDraft(file gen.GoFile, own row) (gen.Draft, error) {
 	if len(n.steps) == 0 {
-		return n.draft(file, n.plainTest(check, n.sampleInput()), nil)
+		return n.draft(file, n.plainTest(n.sampleInput()), nil)
 	}
-	test, err := n.exampleTest(check, own)
+	test, err := n.exampleTest(own)
 	return n.draft(file, test, err)
 }
 

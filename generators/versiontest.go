@@ -13,30 +13,26 @@ import (
 // test returns a test that replays an event of an old version. It compares the upgraded command if
 // its fields have Go literals, and there is no body that converts them.
 func (w *oldVersion) test() gen.GoFile {
-	imported, pkg := w.u.p.Import(w.Dir), w.u.p.Package(w.Dir)
-	file := gen.NewGoFile(imported+"_test", pkg+"_test")
-	app := w.u.p.Import("core/app")
-	file.ImportName(imported, pkg)
-	file.ImportName(app, "app")
-	file.ImportName(app+"/apptest", "apptest")
-	data := "data"
-	if example, ok := w.Old.Example(); ok {
-		data = "[]byte(" + gen.RawString(example) + ")"
-	}
+	file := newTestFile(w.u.p, w.Dir)
+	imported := w.u.p.Import(w.Dir)
+	eventlog, apptest := w.u.p.Import("core/app/eventlog"), w.u.p.Import("core/app/apptest")
 	var text strings.Builder
 	fmt.Fprintf(&text, "// An event of version %d of %s is upgraded to %s.\n", w.Number, w.EventType, w.Type)
 	fmt.Fprintf(&text, "func Test%s(t *testing.T) {\n", w.OldType(""))
-	if data == "data" {
-		file.Use("encoding/json")
+	data := "data"
+	if example, ok := w.Old.Example(); ok {
+		data = "[]byte(" + gen.RawString(example) + ")"
+	} else {
+		file.Import("encoding/json")
 		old := file.Ref(imported, w.OldType(""))
 		fmt.Fprintf(&text, "data, err := json.Marshal(%s{})\nif err != nil {\nt.Fatal(err)\n}\n", old)
 	}
-	fmt.Fprintf(&text, "event := %s{Type: %q, Version: %d, Data: %s}\n", file.Ref(app, "Record"), w.EventType, w.Number, data)
-	replayed := file.Ref(app+"/apptest", "Replayed") + "[" + file.Ref(imported, w.Type) + "](t, event, " + file.Ref(imported, "Feature") + "())\n"
+	fmt.Fprintf(&text, "event := %s{Type: %q, Version: %d, Data: %s}\n", file.Ref(eventlog, "Record"), w.EventType, w.Number, data)
+	replayed := file.Ref(apptest, "Replayed") + "[" + file.Ref(imported, w.Type) + "](t, event, " + file.Ref(imported, "Feature") + "())\n"
 	if want, ok := w.expected(file); ok {
-		file.Use("reflect")
+		file.Import("reflect")
 		fmt.Fprintf(&text, "got := %sif want := (%s); !reflect.DeepEqual(got, want) {\n", replayed, want)
-		text.WriteString("t.Errorf(\"got %+v, want %+v\", got, want)\n}\n")
+		fmt.Fprintf(&text, "t.Errorf(\"upgraded %s = %%+v, want %%+v\", got, want)\n}\n", w.OldType(""))
 	} else {
 		text.WriteString(replayed)
 	}

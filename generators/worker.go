@@ -2,7 +2,6 @@ package generators
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -55,7 +54,7 @@ func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
 
 func (n component) parseTriggers(in WorkerInput) ([]trigger, error) {
 	if len(in.On) == 0 && in.Every == "" {
-		return nil, errors.New("a worker needs on (--on), a command such as posts/create, or every (--every), an interval such as 5m")
+		return nil, fmt.Errorf("a worker needs %s, a command such as posts/create, or %s, an interval such as 5m", n.project.Option("on"), n.project.Option("every"))
 	}
 	var all []trigger
 	for _, text := range in.On {
@@ -104,7 +103,7 @@ func (n component) parseCommand(text string) (trigger, error) {
 func (n component) writeMethod(file gen.GoFile, t trigger, isFirst bool) {
 	params := "ctx context.Context"
 	if t.feature == "" {
-		writeDoc(file, "Every", "does the work of "+n.label()+" at an interval. An error makes it run again later.", []string{"every " + t.label})
+		writeDoc(file, "Every", "is called at this interval. After an error it is called again later.", []string{"every " + t.label})
 	} else {
 		writeDoc(file, t.method, "is called for each "+t.label+", in the order of the event log, at least once. After an error it is called again.", nil)
 		command := t.command
@@ -140,7 +139,7 @@ func (n component) workerTest(triggers []trigger) (gen.GoFile, error) {
 		case !n.isWritten():
 			return n.callUnwritten(file, triggers)
 		case len(n.given)+len(n.steps) == 0:
-			file.Use("strings")
+			file.Import("strings")
 			return fmt.Sprintf(`// The worker may have side effects, so this test does not run it. To do so, execute commands
 				// with client.Given, call client.Work(t.Context()), and check the effects.
 				if got, want := client.ReadResource("app://features")[0].Text, %q; !strings.Contains(got, want) {
@@ -155,10 +154,10 @@ func (n component) workerTest(triggers []trigger) (gen.GoFile, error) {
 
 // callUnwritten returns statements that call each method of the worker.
 func (n component) callUnwritten(file gen.GoFile, triggers []trigger) string {
-	file.Use("strings")
+	file.Import("strings")
 	app := n.project.Import("core/app")
-	file.ImportName(app, "app")
-	text := fmt.Sprintf(`ctx, worker := %s(t.Context(), client.App), new(%s)
+	text := fmt.Sprintf(`ctx := %s(t.Context(), client.App)
+		worker := new(%s)
 		// When the worker is written, execute commands with client.Given instead, call
 		// client.Work(t.Context(), %q), and check the effects.`,
 		file.Ref(app, "With"), file.Ref(n.project.Import(n.dir), n.goName), n.wire)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/postgres"
 	"github.com/petrock/petrock/core/app/sqlite"
 )
@@ -44,14 +45,14 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer file.Close()
-	database, err := postgres.Open(ctx, address, "callers", app.OpenOrCreate)
+	database, err := postgres.Open(ctx, address, "callers", eventlog.OpenOrCreate)
 	if err != nil {
 		return err
 	}
 	defer database.Close()
 	for _, store := range []struct {
 		name string
-		app.Store
+		eventlog.Store
 	}{{"SQLite", file}, {"PostgreSQL", database}} {
 		a, err := app.Open(ctx, store.Store, app.Options{Logger: slog.New(slog.DiscardHandler), NoSnapshot: true}, notes())
 		if err != nil {

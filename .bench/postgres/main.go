@@ -22,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/postgres"
 )
 
@@ -128,7 +129,7 @@ func row(seq int64) []any {
 
 // open opens the app on its schema.
 func (b *bench) open(ctx context.Context) (*app.App, *postgres.Store, error) {
-	s, err := postgres.Open(ctx, b.address, appSchema, app.OpenOrCreate)
+	s, err := postgres.Open(ctx, b.address, appSchema, eventlog.OpenOrCreate)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -238,12 +239,12 @@ func measureReplay(ctx context.Context, b *bench) (float64, string, error) {
 	}
 	defer s.Close()
 	for first := int64(1); first <= events; first += chunk {
-		var records []app.Record
+		var records []eventlog.Record
 		for seq := first; seq < first+chunk; seq++ {
 			data, _ := json.Marshal(note(seq))
-			records = append(records, app.Record{Event: app.Event{Seq: seq, ID: fmt.Sprintf("%016d", seq), Time: time.Now()}, Type: "notes/note", Version: 1, Data: data})
+			records = append(records, eventlog.Record{Seq: seq, ID: fmt.Sprintf("%016d", seq), Time: time.Now(), Type: "notes/note", Version: 1, Data: data})
 		}
-		if err := s.Write(ctx, func(tx app.Tx) error { return tx.Append(records...) }); err != nil {
+		if err := s.Write(ctx, func(tx eventlog.Tx) error { return tx.Append(records...) }); err != nil {
 			return 0, "", err
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/amendments"
 	"time"
 )
 
@@ -23,31 +25,31 @@ import (
 //   - The log must be moved or verified: [Admin.WriteBackup], [Admin.Copy], [Admin.Digest] and
 //     [Admin.Replay].
 type Admin struct {
-	store    Store
+	store    eventlog.Store
 	o        Options
 	features []Feature
 }
 
 // NewAdmin returns an Admin of a log. It does not read the log. The options and features are those
 // of the server, for methods that replay or decode events.
-func NewAdmin(store Store, o Options, features ...Feature) *Admin {
+func NewAdmin(store eventlog.Store, o Options, features ...Feature) *Admin {
 	return &Admin{store, o, features}
 }
 
 // Find returns an event.
-func (a *Admin) Find(ctx context.Context, seq int64) (Record, error) {
+func (a *Admin) Find(ctx context.Context, seq int64) (eventlog.Record, error) {
 	return findRecord(ctx, a.store, seq)
 }
 
 // FindAmendment returns the amendment of an event; nil if it has none.
 func (a *Admin) FindAmendment(ctx context.Context, seq int64) (*Amendment, error) {
-	return newAmendmentReader(storeReader{ctx, a.store}, amendmentIndex{Last: seq}, true).Of(seq)
+	return newAmendmentReader(storeReader{ctx, a.store}, amendments.Index{Last: seq}, true).Of(seq)
 }
 
 // Amendments returns a reader of all amendments. The caller closes it.
 func (a *Admin) Amendments(ctx context.Context) (*AmendmentReader, error) {
 	v := storeReader{ctx, a.store}
-	index, err := readAmendments(v)
+	index, err := amendments.ReadIndex(v)
 	return newAmendmentReader(v, index, false), err
 }
 
@@ -70,7 +72,7 @@ func (a *Admin) Workers(ctx context.Context) ([]WorkerStatus, error) {
 // Retry asks a worker to retry an event that it has set aside. The process that runs the worker
 // picks up the request.
 func (a *Admin) Retry(ctx context.Context, worker string, seq int64) error {
-	return a.store.Write(ctx, func(tx Tx) error {
+	return a.store.Write(ctx, func(tx eventlog.Tx) error {
 		aside, err := tx.Get(asideDocument(worker, seq))
 		if err != nil {
 			return err
@@ -85,7 +87,7 @@ func (a *Admin) Retry(ctx context.Context, worker string, seq int64) error {
 // ResetWorker discards the saved fields of a worker, and returns them. It keeps the position in the
 // log. It fails while a process runs the worker.
 func (a *Admin) ResetWorker(ctx context.Context, worker string) (discarded json.RawMessage, err error) {
-	err = a.store.Write(ctx, func(tx Tx) error {
+	err = a.store.Write(ctx, func(tx eventlog.Tx) error {
 		document, err := tx.Get(workerDocument(worker))
 		if err != nil {
 			return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/amendments"
 	"time"
 )
 
@@ -18,13 +20,13 @@ type Edit struct {
 	// Amend returns the amendment of an event, and whether the edit includes the event. before is
 	// its present amendment; nil if it has none. Amend sets Skip, or Type, Version and Data. It
 	// must always return the same.
-	Amend func(r Record, before *Amendment) (am Amendment, ok bool, err error)
+	Amend func(r eventlog.Record, before *Amendment) (am Amendment, ok bool, err error)
 }
 
 // Edit returns the edit that records the amendment of one event.
 func (am Amendment) Edit() Edit {
 	return Edit{First: am.Seq, Last: am.Seq, Reason: am.Reason, Time: am.Time,
-		Amend: func(r Record, _ *Amendment) (Amendment, bool, error) { return am, r.Seq == am.Seq, nil }}
+		Amend: func(r eventlog.Record, _ *Amendment) (Amendment, bool, error) { return am, r.Seq == am.Seq, nil }}
 }
 
 // ErrNoEvents means that an edit or an erasure includes no event.
@@ -32,8 +34,8 @@ var ErrNoEvents = errors.New("no event matches")
 
 // PreviewAmend calls f with each event that an edit includes, with its present and its new
 // amendment.
-func (a *Admin) PreviewAmend(ctx context.Context, e Edit, f func(r Record, before *Amendment, am Amendment) error) error {
-	return a.store.View(ctx, func(v View) error { return e.each(v, f) })
+func (a *Admin) PreviewAmend(ctx context.Context, e Edit, f func(r eventlog.Record, before *Amendment, am Amendment) error) error {
+	return a.store.View(ctx, func(v eventlog.View) error { return e.each(v, f) })
 }
 
 // TryAmend tries an edit without recording it. It returns an error if replay would get stuck at an
@@ -87,20 +89,20 @@ func (a *Admin) Amend(ctx context.Context, e Edit) (set Amended, err error) {
 		e.Time = time.Now()
 	}
 	e.Time = storable(e.Time)
-	return set, a.store.Write(ctx, func(tx Tx) error {
+	return set, a.store.Write(ctx, func(tx eventlog.Tx) error {
 		set = Amended{Fields: e.Fields}
-		index, err := readAmendments(tx)
+		index, err := amendments.ReadIndex(tx)
 		if err != nil {
 			return err
 		}
-		hasFallbacks, err := hasDocuments(tx, fallbackPrefix)
+		hasFallbacks, err := hasDocuments(tx, amendments.FallbackPrefix)
 		if err != nil {
 			return err
 		}
-		err = e.each(tx, func(r Record, _ *Amendment, am Amendment) error {
+		err = e.each(tx, func(r eventlog.Record, _ *Amendment, am Amendment) error {
 			set.add(am)
 			if hasFallbacks { // of the amendment before
-				if err := tx.Put(rowName(fallbackPrefix, r.Seq), nil); err != nil {
+				if err := tx.Put(amendments.Name(amendments.FallbackPrefix, r.Seq), nil); err != nil {
 					return err
 				}
 			}
@@ -117,8 +119,8 @@ func (a *Admin) Amend(ctx context.Context, e Edit) (set Amended, err error) {
 }
 
 // each calls f with each event of a view that the edit includes.
-func (e *Edit) each(v View, f func(r Record, before *Amendment, am Amendment) error) error {
-	return eachEvent(v, e.First, e.Last, func(r Record, before *Amendment) error {
+func (e *Edit) each(v eventlog.View, f func(r eventlog.Record, before *Amendment, am Amendment) error) error {
+	return eachEvent(v, e.First, e.Last, func(r eventlog.Record, before *Amendment) error {
 		am, ok, err := e.amend(r, before)
 		if err != nil || !ok {
 			return err
@@ -129,8 +131,8 @@ func (e *Edit) each(v View, f func(r Record, before *Amendment, am Amendment) er
 
 // eachEvent calls f with the events from first to last, and their amendments; nil for an event
 // without one. 0 means the first or last event of the log.
-func eachEvent(v View, first, last int64, f func(r Record, before *Amendment) error) error {
-	index, err := readAmendments(v)
+func eachEvent(v eventlog.View, first, last int64, f func(r eventlog.Record, before *Amendment) error) error {
+	index, err := amendments.ReadIndex(v)
 	if err != nil {
 		return err
 	}
@@ -156,7 +158,7 @@ func eachEvent(v View, first, last int64, f func(r Record, before *Amendment) er
 
 // amend returns the complete amendment of an event. Events of the log itself and erased ones are
 // not included.
-func (e *Edit) amend(r Record, before *Amendment) (am Amendment, ok bool, err error) {
+func (e *Edit) amend(r eventlog.Record, before *Amendment) (am Amendment, ok bool, err error) {
 	if r.Seq < e.First || e.Last > 0 && r.Seq > e.Last || isOwn(r.Type) || before != nil && before.Erased {
 		return am, false, nil
 	}
@@ -175,7 +177,7 @@ func (e *Edit) amend(r Record, before *Amendment) (am Amendment, ok bool, err er
 	return am, ok, nil
 }
 
-func hasDocuments(v View, prefix string) (bool, error) {
+func hasDocuments(v eventlog.View, prefix string) (bool, error) {
 	for _, err := range v.Documents(prefix, "") {
 		return err == nil, err
 	}

@@ -5,25 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/amendments"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-const (
-	amendedType     = ownFeature + "/amended" // of events whose data is an [Amended]
-	amendmentPrefix = "amendment/"            // of the names of documents with an amendmentRow
-	indexDocument   = "amended"               // the document with the amendmentIndex
-	oldAmendments   = "amendments"            // the document with all amendments, of older builds
-
-	// fallbackPrefix starts the names of documents with a fallback: a [Payload] for builds that
-	// cannot read an event.
-	fallbackPrefix = "fallback/"
-)
+// amendedType is the type of events whose data is an [Amended].
+const amendedType = ownFeature + "/amended"
 
 // An Amendment changes how an event is read. The event itself stays in the log.
 type Amendment struct {
@@ -40,7 +33,9 @@ type Amendment struct {
 }
 
 // payload returns the command to read instead of the one in the event.
-func (am *Amendment) payload() Payload { return Payload{am.Type, am.Version, am.Data} }
+func (am *Amendment) payload() eventlog.Payload {
+	return eventlog.Payload{Type: am.Type, Version: am.Version, Data: am.Data}
+}
 
 // An amendmentRow is the document of an amended event.
 type amendmentRow struct {
@@ -49,16 +44,13 @@ type amendmentRow struct {
 	OfVersion int    `json:"ofVersion,omitempty"`
 }
 
-func (row amendmentRow) put(tx Tx) error {
+func (row amendmentRow) put(tx eventlog.Tx) error {
 	document, err := strictjson.Marshal(row)
 	if err != nil {
 		return err
 	}
-	return tx.Put(rowName(amendmentPrefix, row.Seq), document)
+	return tx.Put(amendments.Name(amendments.Prefix, row.Seq), document)
 }
-
-// rowName returns the name of the document of an event. Names sort like the numbers of events.
-func rowName(prefix string, seq int64) string { return fmt.Sprintf("%s%019d", prefix, seq) }
 
 // Amended is the data of an event of type app/amended, which announces one or more amendments that
 // were recorded together. The fields of [Amendment] are those that the amendments have in common;
@@ -98,7 +90,7 @@ func (a *Amended) add(am Amendment) {
 }
 
 // append appends the event that announces the amendments, and stores the index.
-func (a Amended) append(ctx context.Context, tx Tx, index amendmentIndex) error {
+func (a Amended) append(ctx context.Context, tx eventlog.Tx, index amendments.Index) error {
 	data, err := strictjson.Marshal(a)
 	if err != nil {
 		return err
@@ -108,11 +100,11 @@ func (a Amended) append(ctx context.Context, tx Tx, index amendmentIndex) error 
 		return err
 	}
 	seq := last + 1
-	if err := tx.Append(Record{Event: Event{seq, fmt.Sprintf("amendments-%d", seq), a.Time, Actor(ctx)}, Type: amendedType, Version: 1, Data: data}); err != nil {
+	if err := tx.Append(eventlog.Record{Seq: seq, ID: fmt.Sprintf("amendments-%d", seq), Time: a.Time, Actor: Actor(ctx), Type: amendedType, Version: 1, Data: data}); err != nil {
 		return err
 	}
 	if index.Record = seq; !a.Fallback || a.Replaced {
-		index.add(a.Seq)
+		index.Add(a.Seq)
 	}
 	if !a.Fallback {
 		index.Last = max(index.Last, a.Seq, a.Last)
@@ -121,63 +113,13 @@ func (a Amended) append(ctx context.Context, tx Tx, index amendmentIndex) error 
 	if err != nil {
 		return err
 	}
-	return tx.Put(indexDocument, document)
-}
-
-// An amendmentIndex identifies the amendments of a state, however many there are.
-type amendmentIndex struct {
-	Record  int64    `json:"record"` // the last event of type app/amended
-	Last    int64    `json:"last"`   // the last event that is amended
-	Changes []change `json:"changes"`
-}
-
-// A change is an amendment of events from First on.
-type change struct {
-	Record int64 `json:"record"` // the event of type app/amended
-	First  int64 `json:"first"`
-}
-
-// maxChanges is the number of changes in an index. If there are more, the oldest are combined, and
-// snapshots from between them are not used.
-const maxChanges = 100
-
-// add adds the change of the last record. It drops those that it includes.
-func (x *amendmentIndex) add(first int64) {
-	x.Changes = slices.DeleteFunc(x.Changes, func(c change) bool { return c.First >= first })
-	x.Changes = append(x.Changes, change{x.Record, first})
-	if n := len(x.Changes); n > maxChanges {
-		x.Changes[1].First = x.Changes[0].First
-		x.Changes = slices.Delete(x.Changes, 0, 1)
-	}
-}
-
-// amendmentsHash returns a text that changes when an event up to seq is amended; empty without
-// amendments of these.
-func amendmentsHash(x amendmentIndex, seq int64) string {
-	for _, c := range slices.Backward(x.Changes) {
-		if c.First <= seq {
-			return strconv.FormatInt(c.Record, 10)
-		}
-	}
-	return ""
-}
-
-// readAmendments returns the index of the amendments.
-func readAmendments(from interface{ Get(string) ([]byte, error) }) (x amendmentIndex, err error) {
-	document, err := from.Get(indexDocument)
-	if err == nil && document != nil {
-		err = json.Unmarshal(document, &x)
-	}
-	if err != nil {
-		return x, fmt.Errorf("read the amendments: %w", err)
-	}
-	return x, nil
+	return tx.Put(amendments.IndexDocument, document)
 }
 
 // amendmentRows yields the amendments of a view, in the order of their events.
-func amendmentRows(v View) iter.Seq2[amendmentRow, error] {
+func amendmentRows(v eventlog.View) iter.Seq2[amendmentRow, error] {
 	return func(yield func(amendmentRow, error) bool) {
-		for d, err := range v.Documents(amendmentPrefix, "") {
+		for d, err := range v.Documents(amendments.Prefix, "") {
 			var row amendmentRow
 			if err == nil {
 				err = json.Unmarshal(d.Value, &row)
@@ -193,61 +135,13 @@ func amendmentRows(v View) iter.Seq2[amendmentRow, error] {
 	}
 }
 
-// Migrate converts the documents of a log of an older build. It is for authors of stores: call it
-// in the transaction that changes the tables of an older build.
-func Migrate(tx Tx) error {
-	old, err := tx.Get(oldAmendments)
-	if err != nil || old == nil {
-		return err
-	}
-	last, err := tx.Last()
-	if err != nil {
-		return err
-	}
-	rows, err := convertAmendments(old, last)
-	if err != nil {
-		return err
-	}
-	for _, d := range rows {
-		if err := tx.Put(d.Name, d.Value); err != nil {
-			return err
-		}
-	}
-	return tx.Put(oldAmendments, nil)
-}
-
-// convertAmendments returns the documents that replace the document with all amendments. last is
-// the last event of the log.
-func convertAmendments(old []byte, last int64) ([]Document, error) {
-	all := map[int64]Amendment{}
-	if err := json.Unmarshal(old, &all); err != nil {
-		return nil, fmt.Errorf("read the amendments: %w", err)
-	}
-	if len(all) == 0 {
-		return nil, nil
-	}
-	var rows []Document
-	seqs := slices.Sorted(maps.Keys(all))
-	for _, seq := range seqs {
-		value, err := strictjson.Marshal(amendmentRow{Amendment: all[seq]})
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, Document{rowName(amendmentPrefix, seq), value})
-	}
-	index := amendmentIndex{Record: last, Last: seqs[len(seqs)-1]}
-	index.add(seqs[0])
-	value, err := strictjson.Marshal(index)
-	return append(rows, Document{indexDocument, value}), err
-}
-
 // A rowReader reads documents of events, whose numbers must not decrease.
 type rowReader struct {
-	from   View
+	from   eventlog.View
 	prefix string
 	isOne  bool // only one document is needed
 
-	next  func() (Document, error, bool) // nil before the first document is needed
+	next  func() (eventlog.Document, error, bool) // nil before the first document is needed
 	stop  func()
 	seq   int64 // of the current document; lastSeq after the last one
 	value []byte
@@ -256,10 +150,10 @@ type rowReader struct {
 // of returns the document of an event; nil if it has none.
 func (r *rowReader) of(seq int64) ([]byte, error) {
 	if r.isOne {
-		return r.from.Get(rowName(r.prefix, seq))
+		return r.from.Get(amendments.Name(r.prefix, seq))
 	}
 	if r.next == nil {
-		r.next, r.stop = iter.Pull2(r.from.Documents(r.prefix, rowName(r.prefix, seq-1)))
+		r.next, r.stop = iter.Pull2(r.from.Documents(r.prefix, amendments.Name(r.prefix, seq-1)))
 	}
 	for r.seq < seq {
 		d, err, ok := r.next()
@@ -295,9 +189,9 @@ type AmendmentReader struct {
 }
 
 // newAmendmentReader returns a reader for all events, or for one event.
-func newAmendmentReader(v View, index amendmentIndex, isOne bool) *AmendmentReader {
+func newAmendmentReader(v eventlog.View, index amendments.Index, isOne bool) *AmendmentReader {
 	return &AmendmentReader{index.Last,
-		rowReader{from: v, prefix: amendmentPrefix, isOne: isOne}, rowReader{from: v, prefix: fallbackPrefix, isOne: isOne}}
+		rowReader{from: v, prefix: amendments.Prefix, isOne: isOne}, rowReader{from: v, prefix: amendments.FallbackPrefix, isOne: isOne}}
 }
 
 // Of returns the amendment of an event; nil if it has none. The numbers of events must not
@@ -321,7 +215,7 @@ func (r *AmendmentReader) Of(seq int64) (*Amendment, error) {
 }
 
 // fallback returns the fallback of an event. The numbers of events must not decrease.
-func (r *AmendmentReader) fallback(seq int64) (p Payload, ok bool, err error) {
+func (r *AmendmentReader) fallback(seq int64) (p eventlog.Payload, ok bool, err error) {
 	document, err := r.fallbacks.of(seq)
 	if err == nil && document != nil {
 		err = json.Unmarshal(document, &p)

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"io"
 	"iter"
 	"runtime"
@@ -16,7 +17,7 @@ import (
 
 // WriteBackup writes the events and documents of a view of the store to out, without snapshots, and
 // returns the number of events.
-func (a *Admin) WriteBackup(ctx context.Context, out io.Writer, v View) (events int64, err error) {
+func (a *Admin) WriteBackup(ctx context.Context, out io.Writer, v eventlog.View) (events int64, err error) {
 	zip := gzip.NewWriter(out)
 	write := func(line []byte) error {
 		_, err := zip.Write(line)
@@ -43,13 +44,13 @@ func (a *Admin) WriteBackup(ctx context.Context, out io.Writer, v View) (events 
 // Copy copies the events and documents of a view, such as a [Backup], without snapshots, to the
 // store, which must have no events. It compares both by their digests, and commits only if they are
 // equal. A failed Copy changes nothing.
-func (a *Admin) Copy(ctx context.Context, from View) (Digest, error) {
+func (a *Admin) Copy(ctx context.Context, from eventlog.View) (Digest, error) {
 	want, err := a.Digest(ctx, from)
 	if err != nil {
 		return want, err
 	}
 	runtime.GC() // one state at a time
-	return want, a.store.Write(ctx, func(tx Tx) error {
+	return want, a.store.Write(ctx, func(tx eventlog.Tx) error {
 		if err := copyView(ctx, tx, from); err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ func (a *Admin) Copy(ctx context.Context, from View) (Digest, error) {
 // ErrNotEmpty means that the target of a copy has events.
 var ErrNotEmpty = errors.New("the log has events")
 
-func copyView(ctx context.Context, tx Tx, from View) error {
+func copyView(ctx context.Context, tx eventlog.Tx, from eventlog.View) error {
 	for _, err := range tx.Records(0) {
 		return cmp.Or(err, ErrNotEmpty)
 	}
@@ -99,9 +100,9 @@ func copyView(ctx context.Context, tx Tx, from View) error {
 }
 
 // keptDocuments yields the documents of a view, except snapshots and probes.
-func keptDocuments(v View) iter.Seq2[Document, error] {
+func keptDocuments(v eventlog.View) iter.Seq2[eventlog.Document, error] {
 	const afterSnapshots = "snapshot/\U0010ffff" // follows the names of all snapshots
-	return func(yield func(Document, error) bool) {
+	return func(yield func(eventlog.Document, error) bool) {
 		for _, after := range []string{"", afterSnapshots} {
 			for d, err := range v.Documents("", after) {
 				if after == "" && d.Name >= snapshotsPrefix {
@@ -130,7 +131,7 @@ type Digest struct {
 
 // Digest returns the digest of a view, for example of a backup. It replays the log without
 // snapshots.
-func (a *Admin) Digest(ctx context.Context, v View) (Digest, error) {
+func (a *Admin) Digest(ctx context.Context, v eventlog.View) (Digest, error) {
 	end, err := encodeView(v, func([]byte) error { return ctx.Err() })
 	if err != nil {
 		return Digest{}, err
@@ -156,12 +157,12 @@ func (a *Admin) Digest(ctx context.Context, v View) (Digest, error) {
 	return d, nil
 }
 
-// A viewStore is a read-only [Store] on a view.
-type viewStore struct{ v View }
+// A viewStore is a read-only [eventlog.Store] on a view.
+type viewStore struct{ v eventlog.View }
 
 var errReadOnly = errors.New("the store is read-only")
 
-func (s viewStore) Records(_ context.Context, after int64) iter.Seq2[Record, error] {
+func (s viewStore) Records(_ context.Context, after int64) iter.Seq2[eventlog.Record, error] {
 	return s.v.Records(after)
 }
 
@@ -178,10 +179,10 @@ func (s viewStore) Last(context.Context) (last int64, err error) {
 func (s viewStore) Stamp(context.Context) (int64, error)                { return 0, nil }
 func (s viewStore) Get(_ context.Context, name string) ([]byte, error)  { return s.v.Get(name) }
 func (s viewStore) Names(_ context.Context, p string) ([]string, error) { return s.v.Names(p) }
-func (s viewStore) Documents(_ context.Context, prefix, after string) iter.Seq2[Document, error] {
+func (s viewStore) Documents(_ context.Context, prefix, after string) iter.Seq2[eventlog.Document, error] {
 	return s.v.Documents(prefix, after)
 }
-func (s viewStore) Write(context.Context, func(Tx) error) error      { return errReadOnly }
-func (s viewStore) View(_ context.Context, f func(View) error) error { return f(s.v) }
-func (s viewStore) Scrub(context.Context) error                      { return errReadOnly }
-func (s viewStore) Close() error                                     { return nil }
+func (s viewStore) Write(context.Context, func(eventlog.Tx) error) error      { return errReadOnly }
+func (s viewStore) View(_ context.Context, f func(eventlog.View) error) error { return f(s.v) }
+func (s viewStore) Scrub(context.Context) error                               { return errReadOnly }
+func (s viewStore) Close() error                                              { return nil }

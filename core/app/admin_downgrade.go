@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/amendments"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -23,13 +25,13 @@ type Downgrade struct {
 
 // A DowngradeReport is the result of a [Downgrade].
 type DowngradeReport struct {
-	Type   string  `json:"type"`
-	To     int     `json:"to"`
-	Events int64   `json:"events"` // events above the version
-	Stored int64   `json:"stored"` // events stored now: missing or different before
-	First  int64   `json:"first"`  // the first event; 0 if there is none
-	Before Payload `json:"before"` // how the first event is read
-	After  Payload `json:"after"`  // how older builds read it
+	Type   string           `json:"type"`
+	To     int              `json:"to"`
+	Events int64            `json:"events"` // events above the version
+	Stored int64            `json:"stored"` // events stored now: missing or different before
+	First  int64            `json:"first"`  // the first event; 0 if there is none
+	Before eventlog.Payload `json:"before"` // how the first event is read
+	After  eventlog.Payload `json:"after"`  // how older builds read it
 }
 
 // maxFallbacks is the number of fallbacks that are stored in one transaction.
@@ -51,7 +53,7 @@ func (a *Admin) Downgrade(ctx context.Context, d Downgrade) (report DowngradeRep
 	case t.upgrades[d.To].kind == nil:
 		return report, fmt.Errorf("%s has no version %d below its version %d", d.Type, d.To, t.version)
 	}
-	index, err := readAmendments(storeReader{ctx, a.store})
+	index, err := amendments.ReadIndex(storeReader{ctx, a.store})
 	if err != nil {
 		return report, err
 	}
@@ -100,15 +102,15 @@ func (a *Admin) Downgrade(ctx context.Context, d Downgrade) (report DowngradeRep
 // A fallbackWriter stores fallbacks in several transactions.
 type fallbackWriter struct {
 	ctx   context.Context
-	s     Store
+	s     eventlog.Store
 	d     Downgrade
-	index amendmentIndex
+	index amendments.Index
 	set   Amended
-	batch []Document
+	batch []eventlog.Document
 }
 
 // add adds the fallback of an event, and returns 1 if it is new or different.
-func (w *fallbackWriter) add(reader *AmendmentReader, seq int64, p Payload) (int64, error) {
+func (w *fallbackWriter) add(reader *AmendmentReader, seq int64, p eventlog.Payload) (int64, error) {
 	value, err := strictjson.Marshal(p)
 	if err != nil {
 		return 0, err
@@ -123,9 +125,9 @@ func (w *fallbackWriter) add(reader *AmendmentReader, seq int64, p Payload) (int
 		return 1, nil
 	}
 	if len(w.batch) == maxFallbacks {
-		err = w.write(func(Tx) error { return nil })
+		err = w.write(func(eventlog.Tx) error { return nil })
 	}
-	w.batch = append(w.batch, Document{rowName(fallbackPrefix, seq), value})
+	w.batch = append(w.batch, eventlog.Document{Name: amendments.Name(amendments.FallbackPrefix, seq), Value: value})
 	return 1, err
 }
 
@@ -133,9 +135,9 @@ func (w *fallbackWriter) add(reader *AmendmentReader, seq int64, p Payload) (int
 var errAmendedMeanwhile = errors.New("events were amended or erased meanwhile; run it again")
 
 // write stores the batch.
-func (w *fallbackWriter) write(more func(Tx) error) error {
-	err := w.s.Write(w.ctx, func(tx Tx) error {
-		now, err := readAmendments(tx)
+func (w *fallbackWriter) write(more func(eventlog.Tx) error) error {
+	err := w.s.Write(w.ctx, func(tx eventlog.Tx) error {
+		now, err := amendments.ReadIndex(tx)
 		if err == nil && now.Record != w.index.Record {
 			err = errAmendedMeanwhile
 		}
@@ -159,11 +161,11 @@ func (w *fallbackWriter) finish() error {
 		return nil
 	}
 	w.set.Fallback = true
-	return w.write(func(tx Tx) error { return w.set.append(w.ctx, tx, w.index) })
+	return w.write(func(tx eventlog.Tx) error { return w.set.append(w.ctx, tx, w.index) })
 }
 
 // downgradePayload returns the command of an event as a lower version.
-func (t *registeredType) downgradePayload(p Payload, to int) (lower Payload, err error) {
+func (t *registeredType) downgradePayload(p eventlog.Payload, to int) (lower eventlog.Payload, err error) {
 	defer catch(&err) // in Downgrade, MarshalJSON or UnmarshalJSON
 	value, err := t.decodeVersion(p)
 	if err != nil {
@@ -184,11 +186,11 @@ func (t *registeredType) downgradePayload(p Payload, to int) (lower Payload, err
 	if _, err := target.decode(data); err != nil {
 		return lower, fmt.Errorf("the result does not fit %v: %w", target.kind, err)
 	}
-	return Payload{p.Type, to, data}, nil
+	return eventlog.Payload{Type: p.Type, Version: to, Data: data}, nil
 }
 
 // decodeVersion decodes an event of the command as the type of its version.
-func (t *registeredType) decodeVersion(p Payload) (any, error) {
+func (t *registeredType) decodeVersion(p eventlog.Payload) (any, error) {
 	if p.Version == t.version {
 		c, err := t.decodePayload(p)
 		if err != nil {

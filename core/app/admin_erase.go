@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/amendments"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -36,12 +38,12 @@ type Erasure struct {
 
 	// Match selects events; nil selects all. The second argument is the amendment of the event; nil
 	// if it has none.
-	Match func(Record, *Amendment) bool
+	Match func(eventlog.Record, *Amendment) bool
 }
 
 // PreviewErase calls f with each event that an erasure includes.
-func (a *Admin) PreviewErase(ctx context.Context, e Erasure, f func(Record)) error {
-	return eachEvent(storeReader{ctx, a.store}, e.First, e.Last, func(r Record, before *Amendment) error {
+func (a *Admin) PreviewErase(ctx context.Context, e Erasure, f func(eventlog.Record)) error {
+	return eachEvent(storeReader{ctx, a.store}, e.First, e.Last, func(r eventlog.Record, before *Amendment) error {
 		if e.matches(r, before) {
 			f(r)
 		}
@@ -51,13 +53,13 @@ func (a *Admin) PreviewErase(ctx context.Context, e Erasure, f func(Record)) err
 
 // Erase erases the events of an erasure. First it makes all processes skip them, in one
 // transaction; the log records that, with its actor, so that running processes rebuild their
-// states. Then it removes the content in batches, and calls [Store.Scrub] once. If it fails or is
-// interrupted, run it again.
+// states. Then it removes the content in batches, and calls [eventlog.Store.Scrub] once. If it
+// fails or is interrupted, run it again.
 //
 // It returns the number of erased events, and [ErrNoEvents] if it is 0.
 func (a *Admin) Erase(ctx context.Context, e Erasure) (int64, error) {
 	var erased []int64
-	err := a.store.Write(ctx, func(tx Tx) (err error) {
+	err := a.store.Write(ctx, func(tx eventlog.Tx) (err error) {
 		erased, err = e.begin(ctx, tx)
 		return err
 	})
@@ -67,7 +69,7 @@ func (a *Admin) Erase(ctx context.Context, e Erasure) (int64, error) {
 	const batch = 1000
 	done := int64(0)
 	for part := range slices.Chunk(erased, batch) {
-		if err := a.store.Write(ctx, func(tx Tx) error { return removeContent(tx, part) }); err != nil {
+		if err := a.store.Write(ctx, func(tx eventlog.Tx) error { return removeContent(tx, part) }); err != nil {
 			return done, fmt.Errorf("%d of %d events are erased; run it again: %w", done, len(erased), err)
 		}
 		if done += int64(len(part)); e.Progress != nil {
@@ -86,31 +88,31 @@ func (a *Admin) Erase(ctx context.Context, e Erasure) (int64, error) {
 	return done, nil
 }
 
-// Scrub calls [Store.Scrub] again, for events that were erased before: an earlier copy of their
-// content may be in the files.
+// Scrub calls [eventlog.Store.Scrub] again, for events that were erased before: an earlier copy of
+// their content may be in the files.
 func (a *Admin) Scrub(ctx context.Context) error {
 	if err := a.store.Scrub(ctx); err != nil {
 		return fmt.Errorf("the events are erased from the log, but their content may still be in the files; run it again: %w", err)
 	}
-	return a.store.Write(ctx, func(tx Tx) error {
+	return a.store.Write(ctx, func(tx eventlog.Tx) error {
 		// The summary may count the erased events.
 		return errors.Join(tx.Put(scrubDocument, nil), tx.Put(summaryDocument, nil))
 	})
 }
 
 // matches reports whether the erasure includes an event.
-func (e Erasure) matches(r Record, before *Amendment) bool {
+func (e Erasure) matches(r eventlog.Record, before *Amendment) bool {
 	return !isOwn(r.Type) && r.Seq >= e.First && (e.Last == 0 || r.Seq <= e.Last) && (e.Match == nil || e.Match(r, before))
 }
 
 // begin makes all processes skip the events, and removes what is stored about them. It returns
 // their numbers. Those that an interrupted erasure has begun with are included.
-func (e Erasure) begin(ctx context.Context, tx Tx) (erased []int64, err error) {
-	index, err := readAmendments(tx)
+func (e Erasure) begin(ctx context.Context, tx eventlog.Tx) (erased []int64, err error) {
+	index, err := amendments.ReadIndex(tx)
 	if err != nil {
 		return nil, err
 	}
-	hasFallbacks, err := hasDocuments(tx, fallbackPrefix)
+	hasFallbacks, err := hasDocuments(tx, amendments.FallbackPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -123,9 +125,9 @@ func (e Erasure) begin(ctx context.Context, tx Tx) (erased []int64, err error) {
 		first = 1
 	}
 	var set Amended
-	var about []Record // earlier events of type app/amended
+	var about []eventlog.Record // earlier events of type app/amended
 	now := storable(time.Now())
-	err = eachEvent(tx, first, 0, func(r Record, before *Amendment) error {
+	err = eachEvent(tx, first, 0, func(r eventlog.Record, before *Amendment) error {
 		isBegun := before != nil && before.Erased && !isOwn(r.Type)
 		switch {
 		case r.Type == amendedType && concerns(r, erased):
@@ -136,7 +138,7 @@ func (e Erasure) begin(ctx context.Context, tx Tx) (erased []int64, err error) {
 		}
 		erased = append(erased, r.Seq)
 		if hasFallbacks {
-			if err := tx.Put(rowName(fallbackPrefix, r.Seq), nil); err != nil {
+			if err := tx.Put(amendments.Name(amendments.FallbackPrefix, r.Seq), nil); err != nil {
 				return err
 			}
 		}
@@ -161,7 +163,7 @@ func (e Erasure) begin(ctx context.Context, tx Tx) (erased []int64, err error) {
 
 // removeTraces removes what is stored about events. about are the events of type app/amended that
 // announce amendments of them.
-func removeTraces(tx Tx, erased []int64, about []Record) error {
+func removeTraces(tx eventlog.Tx, erased []int64, about []eventlog.Record) error {
 	for _, r := range about {
 		if err := stripAmended(tx, r); err != nil {
 			return err
@@ -175,7 +177,7 @@ func removeTraces(tx Tx, erased []int64, about []Record) error {
 
 // concerns reports whether an event of type app/amended announces an amendment of one of the
 // events.
-func concerns(r Record, erased []int64) bool {
+func concerns(r eventlog.Record, erased []int64) bool {
 	var set Amended
 	if json.Unmarshal(r.Data, &set) != nil {
 		return false
@@ -186,7 +188,7 @@ func concerns(r Record, erased []int64) bool {
 
 // stripAmended removes the reason, and the content that older builds have recorded, from an event
 // of type app/amended.
-func stripAmended(tx Tx, r Record) error {
+func stripAmended(tx eventlog.Tx, r eventlog.Record) error {
 	var set Amended
 	if err := json.Unmarshal(r.Data, &set); err != nil {
 		return err
@@ -202,8 +204,8 @@ func stripAmended(tx Tx, r Record) error {
 }
 
 // removeContent replaces events, which all processes skip.
-func removeContent(tx Tx, erased []int64) error {
-	var left []Record
+func removeContent(tx eventlog.Tx, erased []int64) error {
+	var left []eventlog.Record
 	for r, err := range tx.Records(erased[0] - 1) {
 		if err != nil {
 			return err
@@ -218,13 +220,13 @@ func removeContent(tx Tx, erased []int64) error {
 		if err != nil {
 			return err
 		}
-		left = append(left, Record{Event: Event{Seq: r.Seq, ID: r.ID, Time: r.Time}, Type: erasedType, Version: 1, Data: data})
+		left = append(left, eventlog.Record{Seq: r.Seq, ID: r.ID, Time: r.Time, Type: erasedType, Version: 1, Data: data})
 	}
 	return tx.Replace(left...)
 }
 
 // eraseDocuments removes the snapshots, and what workers have saved about events.
-func eraseDocuments(tx Tx, erased []int64) error {
+func eraseDocuments(tx eventlog.Tx, erased []int64) error {
 	for _, prefix := range []string{snapshotsPrefix, "aside/", "retry/"} {
 		names, err := tx.Names(prefix)
 		if err != nil {

@@ -18,10 +18,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/amendments"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// A Backup is the [View] of a backup.
+// A Backup is the [eventlog.View] of a backup.
 type Backup struct {
 	Program string    // that wrote it
 	Time    time.Time // when it was written
@@ -44,25 +46,25 @@ func ReadBackup(open func() (io.ReadCloser, error)) (*Backup, error) {
 		}
 		return true
 	})
-	if old := b.documents[oldAmendments]; old != nil && err == nil {
+	if old := b.documents[amendments.OldDocument]; old != nil && err == nil {
 		err = b.convertAmendments(old)
 	}
 	return b, err
 }
 
-// Records implements [View].
-func (b *Backup) Records(after int64) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
+// Records implements [eventlog.View].
+func (b *Backup) Records(after int64) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
 		err := b.each(func(line backupLine) bool {
 			return line.Event == nil || line.Event.Seq <= after || yield(line.Event.record(), nil)
 		})
 		if err != nil {
-			yield(Record{}, err)
+			yield(eventlog.Record{}, err)
 		}
 	}
 }
 
-// Get implements [View].
+// Get implements [eventlog.View].
 func (b *Backup) Get(name string) ([]byte, error) {
 	if !isRow(name) || b.converted {
 		return bytes.Clone(b.documents[name]), nil
@@ -75,7 +77,7 @@ func (b *Backup) Get(name string) ([]byte, error) {
 	return nil, nil
 }
 
-// Names implements [View].
+// Names implements [eventlog.View].
 func (b *Backup) Names(prefix string) (names []string, err error) {
 	for d, err := range b.Documents(prefix, "") {
 		if err != nil {
@@ -86,12 +88,12 @@ func (b *Backup) Names(prefix string) (names []string, err error) {
 	return names, nil
 }
 
-// Documents implements [View]. The file has the documents in the order of their names.
-func (b *Backup) Documents(prefix, after string) iter.Seq2[Document, error] {
-	return func(yield func(Document, error) bool) {
+// Documents implements [eventlog.View]. The file has the documents in the order of their names.
+func (b *Backup) Documents(prefix, after string) iter.Seq2[eventlog.Document, error] {
+	return func(yield func(eventlog.Document, error) bool) {
 		if b.converted {
 			for _, name := range slices.Sorted(maps.Keys(b.documents)) {
-				if strings.HasPrefix(name, prefix) && (name > after || after == "") && !yield(Document{name, bytes.Clone(b.documents[name])}, nil) {
+				if strings.HasPrefix(name, prefix) && (name > after || after == "") && !yield(eventlog.Document{Name: name, Value: bytes.Clone(b.documents[name])}, nil) {
 					return
 				}
 			}
@@ -103,12 +105,12 @@ func (b *Backup) Documents(prefix, after string) iter.Seq2[Document, error] {
 			case line.Backup != nil, d != nil && (!strings.HasPrefix(d.Name, prefix) || d.Name <= after && after != ""):
 				return true
 			case d != nil:
-				return yield(Document{d.Name, d.value()}, nil)
+				return yield(eventlog.Document{Name: d.Name, Value: d.value()}, nil)
 			}
 			return false
 		})
 		if err != nil {
-			yield(Document{}, err)
+			yield(eventlog.Document{}, err)
 		}
 	}
 }
@@ -168,18 +170,18 @@ func (b *Backup) convertAmendments(old []byte) error {
 	if err != nil {
 		return err
 	}
-	rows, err := convertAmendments(old, last)
+	rows, err := amendments.Convert(old, last)
 	for _, d := range rows {
 		b.documents[d.Name] = d.Value
 	}
-	delete(b.documents, oldAmendments)
+	delete(b.documents, amendments.OldDocument)
 	b.converted = true
 	return err
 }
 
 // isRow reports whether a document belongs to an event.
 func isRow(name string) bool {
-	return strings.HasPrefix(name, amendmentPrefix) || strings.HasPrefix(name, fallbackPrefix)
+	return strings.HasPrefix(name, amendments.Prefix) || strings.HasPrefix(name, amendments.FallbackPrefix)
 }
 
 // backupVersion is the version of the format. A new field of an event does not change it: builds
@@ -215,7 +217,7 @@ type backupDocument struct {
 
 // A backupEvent is a record. Bytes replace the fields that JSON would change.
 type backupEvent struct {
-	Record
+	eventlog.Record
 	Bytes *eventBytes `json:"bytes,omitempty"`
 }
 
@@ -238,7 +240,7 @@ func (d backupDocument) value() []byte {
 	return append([]byte{}, d.Bytes...)
 }
 
-func (e backupEvent) record() Record {
+func (e backupEvent) record() eventlog.Record {
 	r := e.Record
 	if b := e.Bytes; b != nil {
 		r.Data, r.Key, r.Result = b.Data, string(b.Key), b.Result
@@ -259,7 +261,7 @@ func encodeDocument(name string, value []byte) ([]byte, error) {
 }
 
 // encodeEvent returns the line of a record. Decoding it leads to the same record.
-func encodeEvent(r Record) ([]byte, error) {
+func encodeEvent(r eventlog.Record) ([]byte, error) {
 	e := &backupEvent{Record: r}
 	if line, err := encodeLine(backupLine{Event: e}); err == nil && decodesTo(line, r) {
 		return line, nil
@@ -276,7 +278,7 @@ func encodeEvent(r Record) ([]byte, error) {
 	return line, nil
 }
 
-func decodesTo(line []byte, r Record) bool {
+func decodesTo(line []byte, r eventlog.Record) bool {
 	back, err := decodeLine(line)
 	if err != nil {
 		return false
@@ -304,7 +306,7 @@ func decodeLine(text []byte) (line backupLine, err error) {
 
 // encodeView calls emit with the lines of the documents and events of a view. It leaves out
 // snapshots, which can be taken again.
-func encodeView(v View, emit func(line []byte) error) (end backupEnd, err error) {
+func encodeView(v eventlog.View, emit func(line []byte) error) (end backupEnd, err error) {
 	sum := sha256.New()
 	add := func(line []byte, err error) error {
 		if err != nil {

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/amendments"
 	"io"
 	"iter"
 	"maps"
@@ -40,7 +42,7 @@ func (a *Admin) Replay(ctx context.Context) (*App, []SnapshotCheck, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if replayed.amendments, err = readAmendments(storeReader{ctx, a.store}); err != nil {
+	if replayed.amendments, err = amendments.ReadIndex(storeReader{ctx, a.store}); err != nil {
 		return nil, nil, err
 	}
 	checks, heads := make([]SnapshotCheck, len(replayed.features)), map[int]snapshotHead{}
@@ -128,15 +130,15 @@ func (c *comparer) Write(p []byte) (int, error) {
 
 // A limitedStore hides the events after limit. 0 means no limit.
 type limitedStore struct {
-	Store
+	eventlog.Store
 	limit int64
 }
 
-func (s *limitedStore) Records(ctx context.Context, after int64) iter.Seq2[Record, error] {
+func (s *limitedStore) Records(ctx context.Context, after int64) iter.Seq2[eventlog.Record, error] {
 	if s.limit == 0 {
 		return s.Store.Records(ctx, after)
 	}
-	return func(yield func(Record, error) bool) {
+	return func(yield func(eventlog.Record, error) bool) {
 		if after >= s.limit {
 			return
 		}

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // The last amendment of an event counts, even if the clock was set back since the one before.
 func TestAmendedTwice(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	running := open(t, m.Share())
 	execute(t, running, Count{1})
 	now := time.Now()
@@ -35,21 +36,21 @@ func TestAmendedTwice(t *testing.T) {
 
 // A locked store reports whether the log is read during a Write.
 type lockedStore struct {
-	*app.Memory
+	*eventlog.Memory
 	read *int
 }
 
-func (s lockedStore) Write(ctx context.Context, f func(app.Tx) error) error {
-	return s.Memory.Write(ctx, func(tx app.Tx) error { return f(lockedTx{tx, s.read}) })
+func (s lockedStore) Write(ctx context.Context, f func(eventlog.Tx) error) error {
+	return s.Memory.Write(ctx, func(tx eventlog.Tx) error { return f(lockedTx{tx, s.read}) })
 }
 
 type lockedTx struct {
-	app.Tx
+	eventlog.Tx
 	read *int
 }
 
-func (tx lockedTx) Records(after int64) iter.Seq2[app.Record, error] {
-	return func(yield func(app.Record, error) bool) {
+func (tx lockedTx) Records(after int64) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
 		for r, err := range tx.Tx.Records(after) {
 			*tx.read++
 			if !yield(r, err) {
@@ -61,7 +62,7 @@ func (tx lockedTx) Records(after int64) iter.Seq2[app.Record, error] {
 
 // States are not rebuilt during a Write, for which all other processes would wait.
 func TestAmendedWhileWriting(t *testing.T) {
-	m, read := app.NewMemory(), 0
+	m, read := eventlog.NewMemory(), 0
 	a := open(t, lockedStore{m.Share(), &read})
 	for range 50 {
 		execute(t, a, Count{1})

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/amendments"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -29,7 +31,7 @@ type Options struct {
 
 	// Cause returns why a command is executed with a context that does not belong to a worker. nil
 	// means that it is unknown.
-	Cause func(context.Context) Cause
+	Cause func(context.Context) eventlog.Cause
 
 	// OnStale is called, with the context of a query, when the query is answered from a state that
 	// lacks events because this build cannot read one. It may be nil.
@@ -95,7 +97,7 @@ type App struct {
 	queue queue
 	watch watch
 
-	monitor   Monitor // the store; nil if it is none
+	monitor   eventlog.Monitor // the store; nil if it is none
 	waitersMu sync.Mutex
 	waiters   map[*waiter]bool
 
@@ -109,7 +111,7 @@ type App struct {
 	stamp      int64  // of the store, when the states last caught up
 	stale      bool   // an uncommitted command may have changed the states; they must be rebuilt
 	behind     bool   // a rebuild has not reached the end of the log; stamp is not valid
-	amendments amendmentIndex
+	amendments amendments.Index
 	eventCost  time.Duration // of replaying an event; 0 if it is unknown
 
 	lastAmended []int64 // the last amended events that were applied
@@ -144,7 +146,7 @@ type registeredType struct {
 
 // Open replays the log of a store. The error is a [*StuckError] if an event cannot be applied. Only
 // the App may use the Store. The caller closes it after Run has returned.
-func Open(ctx context.Context, store Store, o Options, features ...Feature) (*App, error) {
+func Open(ctx context.Context, store eventlog.Store, o Options, features ...Feature) (*App, error) {
 	a, err := newApp(store, o, features...)
 	if err != nil {
 		return nil, err
@@ -156,7 +158,7 @@ func Open(ctx context.Context, store Store, o Options, features ...Feature) (*Ap
 }
 
 // Store returns the store of the app, to read the log. Only commands may change it.
-func (a *App) Store() Store { return a.store }
+func (a *App) Store() eventlog.Store { return a.store }
 
 // open replays the rest of the log and prepares the workers.
 func (a *App) open(ctx context.Context) error {
@@ -176,7 +178,7 @@ func (a *App) open(ctx context.Context) error {
 }
 
 // newApp is [Open] without replaying.
-func newApp(store Store, o Options, features ...Feature) (*App, error) {
+func newApp(store eventlog.Store, o Options, features ...Feature) (*App, error) {
 	o.Program, o.Logger = cmp.Or(o.Program, "NAME"), cmp.Or(o.Logger, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
@@ -198,7 +200,7 @@ func newApp(store Store, o Options, features ...Feature) (*App, error) {
 	a.fingerprints = sync.OnceValue(a.findFingerprints)
 	a.watch.grown, a.watch.rebuilt = make(chan struct{}), make(chan struct{})
 	a.waiters = map[*waiter]bool{}
-	a.monitor, _ = store.(Monitor)
+	a.monitor, _ = store.(eventlog.Monitor)
 	for _, f := range features {
 		if err := a.add(&feature{Feature: f}); err != nil {
 			return nil, fmt.Errorf("feature %s: %w", f.Name, err)

@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // backedUp returns a backup of a store.
-func backedUp(t *testing.T, s app.Store) []byte {
+func backedUp(t *testing.T, s eventlog.Store) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := s.View(t.Context(), func(v app.View) error {
+	if err := s.View(t.Context(), func(v eventlog.View) error {
 		_, err := app.NewAdmin(nil, app.Options{Program: "hello"}).WriteBackup(t.Context(), &out, v)
 		return err
 	}); err != nil {
@@ -55,11 +56,11 @@ func packed(text string) []byte {
 }
 
 // whole returns everything in a store, except snapshots.
-func whole(t *testing.T, s app.Store) string {
+func whole(t *testing.T, s eventlog.Store) string {
 	t.Helper()
 	var all strings.Builder
 	for r, err := range s.Records(t.Context(), 0) {
-		fmt.Fprintf(&all, "%+v %s %d %s %q %s %s %v\n", r.Event, r.Type, r.Version, r.Data, r.Key, r.Result, r.Cause, err)
+		fmt.Fprintf(&all, "%d %s %v %s %s %d %s %q %s %s %v\n", r.Seq, r.ID, r.Time, r.Actor, r.Type, r.Version, r.Data, r.Key, r.Result, r.Cause, err)
 	}
 	names, err := s.Names(t.Context(), "")
 	if err != nil {
@@ -77,7 +78,7 @@ func whole(t *testing.T, s app.Store) string {
 // A restored log has the same events, keys, amendments and positions of workers, so nothing is
 // repeated or lost.
 func TestBackup(t *testing.T) {
-	m, world := app.NewMemory(), &outside{}
+	m, world := eventlog.NewMemory(), &outside{}
 	a := open(t, m, mailing(world))
 	execute(t, a, Add{Name: "<a>", Key: "the key"})
 	execute(t, a, Count{1})
@@ -91,12 +92,12 @@ func TestBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := last(t, m) + 1
-	odd := []app.Record{
-		{Event: app.Event{ID: "ид\x00☃"}, Type: "app/odd", Data: []byte(`{"s": "<☃>"}`), Key: "\xff", Result: []byte("null")},
-		{Event: app.Event{ID: "text"}, Type: "app/odd", Data: []byte("no JSON"), Key: "k", Result: []byte{}},
-		{Event: app.Event{ID: "none"}, Type: "app/odd"},
+	odd := []eventlog.Record{
+		{ID: "ид\x00☃", Type: "app/odd", Data: []byte(`{"s": "<☃>"}`), Key: "\xff", Result: []byte("null")},
+		{ID: "text", Type: "app/odd", Data: []byte("no JSON"), Key: "k", Result: []byte{}},
+		{ID: "none", Type: "app/odd"},
 	}
-	err := m.Write(t.Context(), func(tx app.Tx) error {
+	err := m.Write(t.Context(), func(tx eventlog.Tx) error {
 		for i, r := range odd {
 			r.Seq, r.Time, r.Version = next+int64(i), time.Date(1969, 12, 31, 0, 0, 0, 1000, time.UTC), 1
 			if err := tx.Append(r); err != nil {
@@ -115,7 +116,7 @@ func TestBackup(t *testing.T) {
 	if b.Program != "hello" || time.Since(b.Time) > time.Minute {
 		t.Errorf(`the backup is of %q, made at %v; want "hello", less than a minute ago`, b.Program, b.Time)
 	}
-	restored := app.NewMemory()
+	restored := eventlog.NewMemory()
 	running := open(t, restored.Share(), mailing(world)) // on the empty log
 	digest, err := app.NewAdmin(restored.Share(), app.Options{}, mailing(world)).Copy(t.Context(), b)
 	if err != nil || digest.Events != last(t, m) || digest.Unreplayed != "" {
@@ -142,10 +143,10 @@ func TestBackup(t *testing.T) {
 
 // A log with an event that cannot be applied can be backed up and restored.
 func TestBackupStuck(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	execute(t, open(t, m.Share()), Count{1})
-	err := m.Write(t.Context(), func(tx app.Tx) error {
-		return tx.Append(app.Record{Event: app.Event{Seq: 2, ID: "x", Time: time.Now().UTC()}, Type: "items/gone", Version: 1, Data: []byte("{}")})
+	err := m.Write(t.Context(), func(tx eventlog.Tx) error {
+		return tx.Append(eventlog.Record{Seq: 2, ID: "x", Time: time.Now().UTC(), Type: "items/gone", Version: 1, Data: []byte("{}")})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +155,7 @@ func TestBackupStuck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	restored := app.NewMemory()
+	restored := eventlog.NewMemory()
 	digest, err := app.NewAdmin(restored, app.Options{}, items()).Copy(t.Context(), b)
 	if err != nil || digest.Unreplayed != "event 2 cannot be applied" {
 		t.Errorf("%+v, %v; want Unreplayed %q", digest, err, "event 2 cannot be applied")
@@ -166,7 +167,7 @@ func TestBackupStuck(t *testing.T) {
 
 // A file that is not an intact backup is refused, and nothing is restored.
 func TestBadBackup(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	a := open(t, m)
 	for range 3 {
 		execute(t, a, Count{1})
@@ -203,24 +204,24 @@ func TestBadBackup(t *testing.T) {
 
 // A copy that fails, or that differs, changes nothing.
 func TestCopyFails(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	execute(t, open(t, m.Share()), Count{1})
 	for _, test := range []struct {
 		name string
 		ctx  func() context.Context
-		to   func(*app.Memory) app.Store
+		to   func(*eventlog.Memory) eventlog.Store
 	}{
-		{"commit", t.Context, func(to *app.Memory) app.Store { return &faulty{Memory: to, fail: errors.New("disk full")} }},
-		{"differs", t.Context, func(to *app.Memory) app.Store { return careless{to} }},
+		{"commit", t.Context, func(to *eventlog.Memory) eventlog.Store { return &faulty{Memory: to, fail: errors.New("disk full")} }},
+		{"differs", t.Context, func(to *eventlog.Memory) eventlog.Store { return careless{to} }},
 		{"cancelled", func() context.Context {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			return ctx
-		}, func(to *app.Memory) app.Store { return to }},
+		}, func(to *eventlog.Memory) eventlog.Store { return to }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			to := app.NewMemory()
-			err := m.View(t.Context(), func(v app.View) error {
+			to := eventlog.NewMemory()
+			err := m.View(t.Context(), func(v eventlog.View) error {
 				_, err := app.NewAdmin(test.to(to), app.Options{}, items()).Copy(test.ctx(), v)
 				return err
 			})
@@ -232,15 +233,15 @@ func TestCopyFails(t *testing.T) {
 }
 
 // A careless store changes what it stores.
-type careless struct{ *app.Memory }
+type careless struct{ *eventlog.Memory }
 
-func (c careless) Write(ctx context.Context, f func(app.Tx) error) error {
-	return c.Memory.Write(ctx, func(tx app.Tx) error { return f(carelessTx{tx}) })
+func (c careless) Write(ctx context.Context, f func(eventlog.Tx) error) error {
+	return c.Memory.Write(ctx, func(tx eventlog.Tx) error { return f(carelessTx{tx}) })
 }
 
-type carelessTx struct{ app.Tx }
+type carelessTx struct{ eventlog.Tx }
 
-func (tx carelessTx) Append(records ...app.Record) error {
+func (tx carelessTx) Append(records ...eventlog.Record) error {
 	for _, r := range records {
 		r.Time = r.Time.Add(time.Microsecond)
 		if err := tx.Tx.Append(r); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // later is the feature items with a new worker that follows later events.
@@ -22,7 +23,7 @@ func later(name string, world *outside) app.Feature {
 // first process dies before it runs the worker.
 func TestNewWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, world := app.NewMemory(), &outside{}
+		m, world := eventlog.NewMemory(), &outside{}
 		execute(t, open(t, m.Share()), Add{Name: "old"})
 		dying := open(t, m.Share(), later("first", world)) // it never runs
 		execute(t, dying, Add{Name: "new"})
@@ -44,7 +45,7 @@ func TestNewWorker(t *testing.T) {
 
 // With NoWorkers, no worker starts.
 func TestIdle(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	o := quiet()
 	o.NoWorkers = true
 	if _, err := app.Open(t.Context(), m, o, later("first", &outside{})); err != nil {
@@ -58,7 +59,7 @@ func TestIdle(t *testing.T) {
 // A read-only app answers queries and follows the log. It refuses commands, and writes nothing.
 func TestReadOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, world := app.NewMemory(), &outside{}
+		m, world := eventlog.NewMemory(), &outside{}
 		writer := open(t, m.Share())
 		execute(t, writer, Count{2})
 		o := quiet()
@@ -92,13 +93,13 @@ func TestReadOnly(t *testing.T) {
 }
 
 // An unwritable store panics if the app writes to it.
-type unwritable struct{ *app.Memory }
+type unwritable struct{ *eventlog.Memory }
 
-func (unwritable) Write(context.Context, func(app.Tx) error) error { panic("the app writes") }
+func (unwritable) Write(context.Context, func(eventlog.Tx) error) error { panic("the app writes") }
 
 // A refused command can be distinguished from a failed one.
 func TestRefused(t *testing.T) {
-	a := open(t, app.NewMemory())
+	a := open(t, eventlog.NewMemory())
 	execute(t, a, Add{Name: "a"})
 	_, err := app.Do(app.With(t.Context(), a), Add{Name: "a"})
 	if !errors.Is(err, app.ErrRefused) || err.Error() != `there is an item "a"` {
@@ -113,12 +114,12 @@ func TestRefused(t *testing.T) {
 
 // TryAmend accepts an amendment that helps, and refuses one after which replay gets stuck earlier.
 func TestCheckAmendment(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	a := open(t, m)
 	execute(t, a, Count{1})
 	execute(t, a, Add{Name: "a"})
 	execute(t, a, Count{2})
-	fresh := newer(func(r app.Record) (app.Payload, error) {
+	fresh := newer(func(r eventlog.Record) (eventlog.Payload, error) {
 		if r.Type == "items/count" {
 			return mapAll(r)
 		}
@@ -150,7 +151,7 @@ func TestCheckAmendment(t *testing.T) {
 // If an event came after the start of a process, the error says first that the build is newer, and
 // names amendments.
 func TestStuckSaysWhy(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	old, fresh := open(t, m.Share()), open(t, m.Share(), newer(mapAll))
 	execute(t, old, Count{1})
 	execute(t, fresh, Tally{1})

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // Seen is a state that reports changes.
@@ -37,7 +38,7 @@ func TestBigEvents(t *testing.T) {
 				Workers:  []app.Worker{app.WorkerOf("slow", func(context.Context) (*Slow, error) { return &Slow{}, nil }, app.On((*Slow).OnBig))},
 			}
 		}
-		m := app.NewMemory()
+		m := eventlog.NewMemory()
 		a := open(t, m.Share(), seen(func() {}))
 		for range 300 {
 			execute(t, a, Big{strings.Repeat("x", 100_000)})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 type requestKey struct{}
@@ -14,7 +15,7 @@ type requestKey struct{}
 // Events record the request, or the worker and the event that it handled. Erasing an event removes
 // its cause, and a backup has the causes.
 func TestCause(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	feature := items()
 	feature.Workers = []app.Worker{app.WorkerOf("echo", func(context.Context) (*Mailer, error) { return &Mailer{}, nil },
 		app.On(func(_ *Mailer, ctx context.Context, _ Add, _ app.Event) error {
@@ -26,9 +27,9 @@ func TestCause(t *testing.T) {
 			return err
 		}))}
 	o := quiet()
-	o.Cause = func(ctx context.Context) app.Cause {
+	o.Cause = func(ctx context.Context) eventlog.Cause {
 		request, _ := ctx.Value(requestKey{}).(string)
-		return app.Cause{Request: request}
+		return eventlog.Cause{Request: request}
 	}
 	a, err := app.Open(t.Context(), m.Share(), o, feature)
 	if err != nil {
@@ -42,7 +43,7 @@ func TestCause(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{`{"request":"r1"}`, "", `{"worker":"items/echo"}`, `{"event":1,"worker":"items/echo"}`}
-	check := func(s app.Store) {
+	check := func(s eventlog.Store) {
 		t.Helper()
 		var got []string
 		for r, err := range s.Records(t.Context(), 0) {
@@ -58,8 +59,8 @@ func TestCause(t *testing.T) {
 		}
 	}
 	check(m)
-	copied := app.NewMemory()
-	err = m.View(t.Context(), func(v app.View) error {
+	copied := eventlog.NewMemory()
+	err = m.View(t.Context(), func(v eventlog.View) error {
 		_, err := app.NewAdmin(copied, quiet(), feature).Copy(t.Context(), v)
 		return err
 	})

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/strictjson"
 	"strconv"
 	"sync"
 	"time"
@@ -107,23 +109,28 @@ func (a *App) actor(ctx context.Context, s scope) string {
 	return a.o.Actor(ctx)
 }
 
-// cause returns why a command is executed with a context with scope s, as JSON.
+// cause returns why a command is executed with a context with scope s, as JSON; nil if it is
+// unknown.
 func (a *App) cause(ctx context.Context, s scope) (json.RawMessage, error) {
+	var why eventlog.Cause
 	switch {
 	case s.call != nil:
-		return s.call.cause.encode()
+		why = s.call.cause
 	case a.o.Cause != nil:
-		return a.o.Cause(ctx).encode()
+		why = a.o.Cause(ctx)
 	}
-	return nil, nil
+	if why == (eventlog.Cause{}) {
+		return nil, nil
+	}
+	return strictjson.Marshal(why)
 }
 
 // A workerCall is one call of a worker's method, for an event or on schedule.
 type workerCall struct {
-	prefix string    // of the idempotency keys of its commands
-	byData bool      // commands with different data have different keys
-	due    time.Time // of a call on schedule
-	cause  Cause     // of its commands
+	prefix string         // of the idempotency keys of its commands
+	byData bool           // commands with different data have different keys
+	due    time.Time      // of a call on schedule
+	cause  eventlog.Cause // of its commands
 
 	mu     sync.Mutex
 	counts map[string]int // of commands so far, by type or by type and data

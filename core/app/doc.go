@@ -4,8 +4,9 @@
 // In a project, the commands petrock generate command, query and worker write the code below, and
 // derived code registers it. To use the package by itself, see the example.
 //
-// The package has four audiences, and a section for each: the authors of features, the operators of
-// servers (and commands for them), the authors of stores, and derived code.
+// The package has a section for each of its audiences: the authors of features, the operators of
+// servers (and commands for them), and derived code. What an app stores, and how to write a store,
+// is in package eventlog.
 //
 // # For features
 //
@@ -78,9 +79,10 @@
 // [Open] returns an [App], configured by [Options]. [App.Run] runs its workers. [App.Health],
 // [App.Status] and [App.Workers] describe it. Package appserve has commands for all of this.
 //
-// Several processes can share one log: a SQLite file (package sqlite) or a PostgreSQL database
-// (package postgres). Each has all states in memory. One of them at a time executes commands. A
-// query sees everything that any process committed before the query began.
+// The log is in an [eventlog.Store], which several processes can share: a SQLite file (package
+// sqlite) or a PostgreSQL database (package postgres). Each has all states in memory. One of them
+// at a time executes commands. A query sees everything that any process committed before the query
+// began.
 //
 // While builds are replaced one by one, an older process may read an event that it cannot decode.
 // Its feature is then stale: commands of the feature fail until the process is restarted, and
@@ -98,14 +100,6 @@
 // again ([Admin.Retry]). It also writes backups ([Admin.WriteBackup], [ReadBackup]), copies logs,
 // and compares snapshots with a replay ([Admin.Replay]). [StoredTypes] and [Sample] show what a log
 // contains.
-//
-// # For stores
-//
-// A [Store] holds [Record] and [Document] values. Readers use its methods or a consistent [View],
-// and writers a [Tx]. A store may also be a [Notifier], a [Monitor] and a [Pinger], and its views a
-// [TypeView]. It returns [ErrConflict], [ErrUnavailable], [ErrFull] and [ErrOutcomeUnknown], and
-// the app wraps other errors in a [StoreError]. [Migrate] updates the documents of older builds.
-// Package storetest tests a store, and [Memory] is one for tests.
 //
 // # For derived code
 //

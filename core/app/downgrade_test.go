@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 func (c Sum) Downgrade() SumV2     { return SumV2{c.Amount.N} }
@@ -18,7 +19,7 @@ func summingBack() app.Feature {
 	return summing(app.OlderOf[SumV1](1, SumV2.Downgrade), app.OlderOf[SumV2](2, Sum.Downgrade))
 }
 
-func downgrade(t *testing.T, m *app.Memory, d app.Downgrade, f app.Feature) (app.DowngradeReport, error) {
+func downgrade(t *testing.T, m *eventlog.Memory, d app.Downgrade, f app.Feature) (app.DowngradeReport, error) {
 	t.Helper()
 	d.Type = "items/count"
 	return app.NewAdmin(m.Share(), quiet(), f).Downgrade(t.Context(), d)
@@ -27,7 +28,7 @@ func downgrade(t *testing.T, m *app.Memory, d app.Downgrade, f app.Feature) (app
 // After a downgrade, processes of an older build continue, and new ones start. The newer build
 // ignores it.
 func TestDowngrade(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	older, fresh := open(t, m.Share()), open(t, m.Share(), summingBack())
 	execute(t, older, Count{1})
 	record(t, m, "items/count", 2, `{"amount":10}`)
@@ -64,7 +65,7 @@ func TestDowngrade(t *testing.T) {
 	if err != nil || r.Type != "app/amended" || !strings.Contains(string(r.Data), `"fallback":true`) || !strings.Contains(string(r.Data), `"reason":"back"`) {
 		t.Errorf("recorded %s %s, %v; want app/amended, with %q and %q in it, and no error", r.Type, r.Data, err, `"fallback":true`, `"reason":"back"`)
 	}
-	if value, err := older.Command(app.Record{Event: app.Event{Seq: 3}, Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":100,"unit":"kg"}}`)}); err != nil || value != (Count{100}) {
+	if value, err := older.Command(eventlog.Record{Seq: 3, Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":100,"unit":"kg"}}`)}); err != nil || value != (Count{100}) {
 		t.Errorf("the command of event 3 is %#v, %v; want %#v and no error", value, err, Count{100})
 	}
 
@@ -110,7 +111,7 @@ func TestDowngrade(t *testing.T) {
 
 // If a downgrade has another result than before, all processes that may have used it rebuild.
 func TestDowngradeChanges(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	execute(t, open(t, m.Share(), summingBack()), Sum{Amount{100, "kg"}})
 	if _, err := downgrade(t, m, app.Downgrade{To: 1}, summingBack()); err != nil {
 		t.Fatal(err)
@@ -133,7 +134,7 @@ func TestDowngradeChanges(t *testing.T) {
 
 // A command without Downgrade, or whose result does not fit, is refused.
 func TestDowngradeRefused(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	execute(t, open(t, m.Share(), summingBack()), Sum{Amount{100, "kg"}})
 	for want, test := range map[string]struct {
 		to    int
@@ -178,10 +179,10 @@ func (Wrong) Upgrade() Sum { return Sum{} }
 func TestDowngradeMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 2500
-		m := app.NewMemory()
-		err := m.Write(t.Context(), func(tx app.Tx) error {
+		m := eventlog.NewMemory()
+		err := m.Write(t.Context(), func(tx eventlog.Tx) error {
 			for seq := int64(1); seq <= n; seq++ {
-				if err := tx.Append(app.Record{Event: app.Event{Seq: seq, ID: "x"}, Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":1,"unit":"kg"}}`)}); err != nil {
+				if err := tx.Append(eventlog.Record{Seq: seq, ID: "x", Type: "items/count", Version: 3, Data: []byte(`{"amount":{"n":1,"unit":"kg"}}`)}); err != nil {
 					return err
 				}
 			}

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // skipping returns an edit that skips the events of a range.
 func skipping(first, last int64) app.Edit {
-	return app.Edit{First: first, Last: last, Reason: "a test", Amend: func(app.Record, *app.Amendment) (app.Amendment, bool, error) {
+	return app.Edit{First: first, Last: last, Reason: "a test", Amend: func(eventlog.Record, *app.Amendment) (app.Amendment, bool, error) {
 		return app.Amendment{Skip: true}, true, nil
 	}}
 }
@@ -20,7 +21,7 @@ func skipping(first, last int64) app.Edit {
 // An edit of many events is one event of the log, and running processes rebuild once.
 func TestEdit(t *testing.T) {
 	const n = 3000
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	s := &counting{Memory: m.Share()}
 	a, err := app.Open(t.Context(), s, quiet(), items())
 	if err != nil {
@@ -33,7 +34,7 @@ func TestEdit(t *testing.T) {
 		t.Fatal(err)
 	}
 	execute(t, a, Count{1000})
-	half := app.Edit{Reason: "half", Fields: []string{"set by"}, Amend: func(r app.Record, before *app.Amendment) (app.Amendment, bool, error) {
+	half := app.Edit{Reason: "half", Fields: []string{"set by"}, Amend: func(r eventlog.Record, before *app.Amendment) (app.Amendment, bool, error) {
 		if before != nil {
 			t.Errorf("event %d is already amended by %+v, want no amendment", r.Seq, before)
 		}
@@ -72,7 +73,7 @@ func TestEdit(t *testing.T) {
 		}
 	}
 	failed := skipping(0, 0)
-	failed.Amend = func(r app.Record, _ *app.Amendment) (app.Amendment, bool, error) {
+	failed.Amend = func(r eventlog.Record, _ *app.Amendment) (app.Amendment, bool, error) {
 		return app.Amendment{Skip: true}, true, map[bool]error{true: io.ErrUnexpectedEOF}[r.Seq == 9]
 	}
 	before := whole(t, m)
@@ -87,7 +88,7 @@ func TestEdit(t *testing.T) {
 // An edit is tried as a whole: skipping an event that a later one needs is possible if both are
 // skipped.
 func TestEditIsTried(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	feature := builds()[0]
 	a := open(t, m.Share(), feature)
 	execute(t, a, Count{1})
@@ -103,7 +104,7 @@ func TestEditIsTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	worse := skipping(2, 3)
-	worse.Amend = func(r app.Record, _ *app.Amendment) (app.Amendment, bool, error) {
+	worse.Amend = func(r eventlog.Record, _ *app.Amendment) (app.Amendment, bool, error) {
 		return app.Amendment{Type: r.Type, Version: 1}, true, nil
 	}
 	if err := app.NewAdmin(m.Share(), quiet(), feature).TryAmend(t.Context(), worse); err == nil || !strings.HasPrefix(err.Error(), "with this amendment, event 2 ") {
@@ -114,7 +115,7 @@ func TestEditIsTried(t *testing.T) {
 
 // A snapshot is used unless an event in it was amended since.
 func TestSnapshotAfterEdits(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	a := open(t, m.Share())
 	for range 600 {
 		execute(t, a, Count{1})
@@ -144,7 +145,7 @@ func TestSnapshotAfterEdits(t *testing.T) {
 
 // A backup of a build that stored all amendments in one document is converted when it is read.
 func TestOldBackup(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	a := open(t, m.Share())
 	for range 3 {
 		execute(t, a, Count{1})
@@ -152,8 +153,8 @@ func TestOldBackup(t *testing.T) {
 	if err := amend(t.Context(), m.Share(), app.Amendment{Seq: 2, Skip: true, Reason: "a test"}); err != nil {
 		t.Fatal(err)
 	}
-	restored := app.NewMemory()
-	err := m.Write(t.Context(), func(tx app.Tx) error { // as the older build has it
+	restored := eventlog.NewMemory()
+	err := m.Write(t.Context(), func(tx eventlog.Tx) error { // as the older build has it
 		am, err := tx.Get("amendment/0000000000000000002")
 		return errors.Join(err, tx.Put("amendments", fmt.Appendf(nil, `{"2":%s}`, am)), tx.Put("amendment/0000000000000000002", nil), tx.Put("amended", nil))
 	})

@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // everything returns the content of a store, snapshots included.
-func everything(t *testing.T, s app.Store) string {
+func everything(t *testing.T, s eventlog.Store) string {
 	t.Helper()
 	names, err := s.Names(t.Context(), "snapshot/")
 	if err != nil {
@@ -33,7 +34,7 @@ func everything(t *testing.T, s app.Store) string {
 // An erased event leaves its number, id, time and type. Everything else about it is gone, and
 // running processes have a state without it.
 func TestErase(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	running := open(t, m.Share())
 	execute(t, running, Add{Name: "a"})
 	execute(t, running, Add{Name: "secret", Key: "secret key"})
@@ -60,7 +61,7 @@ func TestErase(t *testing.T) {
 		t.Errorf("after the erasure the store has %s, want no \"secret\"", all)
 	}
 	after, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), 2)
-	if err != nil || after.Event != before.Event || after.Type != "app/erased" || string(after.Data) != `{"type":"items/add","version":1}` || after.Key != "" || after.Result != nil {
+	if err != nil || after.Seq != before.Seq || after.ID != before.ID || after.Time != before.Time || after.Actor != before.Actor || after.Type != "app/erased" || string(after.Data) != `{"type":"items/add","version":1}` || after.Key != "" || after.Result != nil {
 		t.Errorf("the event is %+v, %v, want its id, time and type, without content", after, err)
 	}
 	record, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), 6)
@@ -91,7 +92,7 @@ func TestErase(t *testing.T) {
 
 // A snapshot whose state was encoded before an erasure is not stored after it.
 func TestEraseDuringSnapshot(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	a := open(t, beforeWrite{m.Share(), func() {
 		if err := erase(t.Context(), m.Share(), 1, ""); err != nil && !errors.Is(err, app.ErrNoEvents) {
 			t.Error(err)
@@ -114,11 +115,11 @@ func TestEraseDuringSnapshot(t *testing.T) {
 
 // A beforeWrite is a store that does something before each Write.
 type beforeWrite struct {
-	*app.Memory
+	*eventlog.Memory
 	do func()
 }
 
-func (s beforeWrite) Write(ctx context.Context, f func(app.Tx) error) error {
+func (s beforeWrite) Write(ctx context.Context, f func(eventlog.Tx) error) error {
 	s.do()
 	return s.Memory.Write(ctx, f)
 }
@@ -126,7 +127,7 @@ func (s beforeWrite) Write(ctx context.Context, f func(app.Tx) error) error {
 // A worker forgets an erased event: one that it retries, has set aside, or has not seen.
 func TestEraseForWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, world := app.NewMemory(), &outside{}
+		m, world := eventlog.NewMemory(), &outside{}
 		world.fail = func(name string, _ int) error {
 			if strings.HasPrefix(name, "bad") {
 				return errors.New("no address " + name)
@@ -179,11 +180,11 @@ func TestEraseForWorkers(t *testing.T) {
 
 // interrupted fails after some writes.
 type interrupted struct {
-	*app.Memory
+	*eventlog.Memory
 	writes, scrubs int
 }
 
-func (s *interrupted) Write(ctx context.Context, f func(app.Tx) error) error {
+func (s *interrupted) Write(ctx context.Context, f func(eventlog.Tx) error) error {
 	if s.writes--; s.writes < 0 {
 		return context.Canceled
 	}
@@ -197,11 +198,11 @@ func (s *interrupted) Scrub(context.Context) error { s.scrubs++; return nil }
 func TestEraseMany(t *testing.T) {
 	const n = 2500
 	for writes := range 4 {
-		m := app.NewMemory()
+		m := eventlog.NewMemory()
 		running := open(t, m.Share())
-		err := m.Share().Write(t.Context(), func(tx app.Tx) error {
+		err := m.Share().Write(t.Context(), func(tx eventlog.Tx) error {
 			for seq := int64(1); seq <= n; seq++ {
-				r := app.Record{Event: app.Event{Seq: seq, ID: "x", Actor: "secret"}, Type: "items/count", Version: 1, Data: []byte(`{"by":1}`), Cause: []byte(`{"request":"secret"}`)}
+				r := eventlog.Record{Seq: seq, ID: "x", Actor: "secret", Type: "items/count", Version: 1, Data: []byte(`{"by":1}`), Cause: []byte(`{"request":"secret"}`)}
 				if seq%5 == 0 {
 					r.Actor, r.Cause = "ada", nil
 				}
@@ -222,7 +223,7 @@ func TestEraseMany(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := &interrupted{Memory: m.Share(), writes: writes}
-		e := app.Erasure{Reason: "a request", Match: func(r app.Record, _ *app.Amendment) bool { return r.Actor == "secret" }}
+		e := app.Erasure{Reason: "a request", Match: func(r eventlog.Record, _ *app.Amendment) bool { return r.Actor == "secret" }}
 		_, err = app.NewAdmin(s, app.Options{}).Erase(t.Context(), e)
 		if err == nil {
 			t.Fatalf("%d writes: the erasure was not interrupted, want an error", writes)
@@ -233,7 +234,7 @@ func TestEraseMany(t *testing.T) {
 		scrubs := s.scrubs
 		s.writes = 100
 		last := e
-		last.Match = func(app.Record, *app.Amendment) bool { return false } // the rest is known
+		last.Match = func(eventlog.Record, *app.Amendment) bool { return false } // the rest is known
 		if writes == 0 {
 			last = e
 		}

@@ -3,19 +3,19 @@ package app
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
 // An Event is the position, id, time and actor of a command in the log. Replay passes the same
 // Event to Apply, so Apply must take times, ids of new items and the caller from it. Order events
-// by Seq: times decrease when the clock is set back. See [Record] for the whole event.
+// by Seq: times decrease when the clock is set back. See [eventlog.Record] for the whole event.
 type Event struct {
 	Seq   int64     `json:"seq"`             // 1, 2, 3, … without gaps
 	ID    string    `json:"id"`              // unique in the log
@@ -23,58 +23,14 @@ type Event struct {
 	Actor string    `json:"actor,omitempty"` // the caller, see [Actor]; empty if unknown
 }
 
-// A Record is a whole event, as the store holds it.
-type Record struct {
-	Event
-	Type    string          `json:"type"`    // such as posts/create; without line breaks
-	Version int             `json:"version"` // of the command
-	Data    json.RawMessage `json:"data"`    // the fields of the command
-
-	Key    string          `json:"key,omitempty"`    // idempotency key, unique in the log
-	Result json.RawMessage `json:"result,omitempty"` // the output of Apply, if Key is set
-
-	Cause json.RawMessage `json:"cause,omitempty"` // a [Cause]; nil if it is unknown
-}
-
-// A Cause is why a command was executed: for an event that a worker handled or at an interval of
-// the worker, or in a request. It never has arguments of the request.
-type Cause struct {
-	Event  int64  `json:"event,omitempty"`  // the event that the worker handled; 0 for an interval
-	Worker string `json:"worker,omitempty"` // such as posts/digest
-
-	Request     string `json:"request,omitempty"` // id of the request, as in the server's log
-	Tool        string `json:"tool,omitempty"`
-	Session     string `json:"session,omitempty"`     // as in the server's log
-	Traceparent string `json:"traceparent,omitempty"` // of the W3C recommendation Trace Context
-}
-
-// encode returns the cause as JSON; nil if it is empty.
-func (c Cause) encode() (json.RawMessage, error) {
-	if c == (Cause{}) {
-		return nil, nil
-	}
-	return strictjson.Marshal(c)
-}
-
-// A Payload is the command in a [Record]. [Feature].Map replaces payloads that no command can read.
-type Payload struct {
-	Type    string          `json:"type"`
-	Version int             `json:"version"`
-	Data    json.RawMessage `json:"data"`
-}
-
-// Payload returns the command of the event.
-func (r Record) Payload() Payload { return Payload{r.Type, r.Version, r.Data} }
-
-// Decode stores the fields of the command in the value that v points to, as strictly as commands
-// are decoded.
-func (r Record) Decode(v any) error { return (&strictjson.Decoder{Exact: true}).Decode(r.Data, v) }
+// eventOf returns what Apply and workers get of a record.
+func eventOf(r eventlog.Record) Event { return Event{r.Seq, r.ID, r.Time, r.Actor} }
 
 // findRecord returns an event of a store.
-func findRecord(ctx context.Context, s Store, seq int64) (Record, error) {
+func findRecord(ctx context.Context, s eventlog.Store, seq int64) (eventlog.Record, error) {
 	for r, err := range s.Records(ctx, seq-1) {
 		if err != nil {
-			return Record{}, fmt.Errorf("read the log: %w", err)
+			return eventlog.Record{}, fmt.Errorf("read the log: %w", err)
 		}
 		if r.Seq == seq {
 			return r, nil
@@ -83,17 +39,17 @@ func findRecord(ctx context.Context, s Store, seq int64) (Record, error) {
 	}
 	last, err := s.Last(ctx)
 	if err != nil {
-		return Record{}, fmt.Errorf("read the log: %w", err)
+		return eventlog.Record{}, fmt.Errorf("read the log: %w", err)
 	}
 	if last == 0 {
-		return Record{}, fmt.Errorf("event %d does not exist; the log is empty", seq)
+		return eventlog.Record{}, fmt.Errorf("event %d does not exist; the log is empty", seq)
 	}
-	return Record{}, fmt.Errorf("event %d does not exist; the last event is %d", seq, last)
+	return eventlog.Record{}, fmt.Errorf("event %d does not exist; the last event is %d", seq, last)
 }
 
 // A decodedEvent is a record with its command.
 type decodedEvent struct {
-	Record
+	eventlog.Record
 	cmdType  *registeredType // nil if the event is ignored
 	command  command         // nil if the data was not decoded
 	err      error           // why the event cannot be applied
@@ -125,7 +81,7 @@ func (a *App) decodeFor(from *AmendmentReader, d *decodedEvent, isNeeded func(*r
 		return err
 	}
 	other := decodedEvent{Record: d.Record, amended: d.amended}
-	if other.cmdType, other.err = a.findCommand(d.Event, &p); other.cmdType != nil && isNeeded(other.cmdType) {
+	if other.cmdType, other.err = a.findCommand(eventOf(d.Record), &p); other.cmdType != nil && isNeeded(other.cmdType) {
 		other.decodeData(p)
 	}
 	if other.err == nil {
@@ -135,7 +91,7 @@ func (a *App) decodeFor(from *AmendmentReader, d *decodedEvent, isNeeded func(*r
 }
 
 // decodeData sets the command, or the error.
-func (d *decodedEvent) decodeData(p Payload) {
+func (d *decodedEvent) decodeData(p eventlog.Payload) {
 	defer func() {
 		if caught := recover(); caught != nil { // in UnmarshalJSON or Upgrade
 			d.command, d.err, d.affected = nil, panicError(caught), d.cmdType.feature
@@ -149,7 +105,7 @@ func (d *decodedEvent) decodeData(p Payload) {
 
 // resolve finds the command type of d.Record, nil if the event is ignored. It returns the payload
 // to decode: that of the record, of its amendment, or of Map.
-func (a *App) resolve(from *AmendmentReader, d *decodedEvent) (Payload, error) {
+func (a *App) resolve(from *AmendmentReader, d *decodedEvent) (eventlog.Payload, error) {
 	p := d.Payload()
 	if isOwn(d.Type) {
 		return p, nil
@@ -171,7 +127,7 @@ func (a *App) resolve(from *AmendmentReader, d *decodedEvent) (Payload, error) {
 			return p, nil
 		}
 	}
-	if d.cmdType, d.err = a.findCommand(d.Event, &p); d.err != nil {
+	if d.cmdType, d.err = a.findCommand(eventOf(d.Record), &p); d.err != nil {
 		d.affected = a.affectedFeature(p.Type, d.err)
 		if d.affected == nil && !d.amended {
 			// Map returned the type of another feature.
@@ -206,7 +162,7 @@ type mapError struct {
 func (e *mapError) Unwrap() error { return e.error }
 
 // mappedError adds the mapping to the error of an event that was mapped or amended.
-func mappedError(r Record, p Payload, err error) error {
+func mappedError(r eventlog.Record, p eventlog.Payload, err error) error {
 	unreadable, ok := errors.AsType[*unreadableError](err)
 	if !ok || p.Type == r.Type && p.Version == r.Version && bytes.Equal(p.Data, r.Data) {
 		return err
@@ -220,7 +176,7 @@ func mappedError(r Record, p Payload, err error) error {
 
 // findCommand finds the command that can read the payload of an event. While no command can, it
 // replaces the payload with the result of a map function. It returns nil if the event is ignored.
-func (a *App) findCommand(e Event, p *Payload) (*registeredType, error) {
+func (a *App) findCommand(e Event, p *eventlog.Payload) (*registeredType, error) {
 	const maxMaps = 100 // more means a cycle
 	original := *p
 	for range maxMaps {
@@ -264,8 +220,8 @@ skip the type:  petrock sync --skip %[1]s`, p.Type),
 
 // mapPayload replaces the payload of an event with the result of its [Mapping], or of the first Map
 // that changes its type or version. The Map of its own feature is called first.
-func (a *App) mapPayload(e Event, p *Payload) error {
-	old := Record{Event: e, Type: p.Type, Version: p.Version, Data: p.Data}
+func (a *App) mapPayload(e Event, p *eventlog.Payload) error {
+	old := eventlog.Record{Seq: e.Seq, ID: e.ID, Time: e.Time, Actor: e.Actor, Type: p.Type, Version: p.Version, Data: p.Data}
 	if m := a.maps[p.Type]; m != nil {
 		mapped, err := m.call(old)
 		if err == nil {
@@ -301,7 +257,7 @@ func (a *App) mapPayload(e Event, p *Payload) error {
 }
 
 // callMap calls a map function of the feature, and returns its errors and panics as a [*mapError].
-func (f *feature) callMap(read func(Record) (Payload, error), old Record) (mapped Payload, err error) {
+func (f *feature) callMap(read func(eventlog.Record) (eventlog.Payload, error), old eventlog.Record) (mapped eventlog.Payload, err error) {
 	defer func() {
 		if err != nil {
 			err = &mapError{f, err}
@@ -319,21 +275,21 @@ type typeMap struct {
 }
 
 // call returns the payload of the command that replaces an event.
-func (m *typeMap) call(old Record) (Payload, error) {
-	return m.cmdType.feature.callMap(func(old Record) (Payload, error) {
+func (m *typeMap) call(old eventlog.Record) (eventlog.Payload, error) {
+	return m.cmdType.feature.callMap(func(old eventlog.Record) (eventlog.Payload, error) {
 		value, err := m.read(old)
 		if err != nil {
-			return Payload{}, err
+			return eventlog.Payload{}, err
 		}
 		data, err := strictjson.Marshal(value)
-		return Payload{m.cmdType.eventType, m.version, data}, err
+		return eventlog.Payload{Type: m.cmdType.eventType, Version: m.version, Data: data}, err
 	}, old)
 }
 
 // Command decodes the command of a record, upgraded to the current version, without applying it. It
 // returns nil if the event is dropped or skipped. Use it in tests of versions: does this build
 // still read an event?
-func (a *App) Command(r Record) (any, error) {
+func (a *App) Command(r eventlog.Record) (any, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	d := decodedEvent{Record: r}

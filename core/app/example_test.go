@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // Posts is the state: all posts.
@@ -59,7 +60,7 @@ func posts() app.Feature {
 
 // State outlives its app: the next app rebuilds it from the log.
 func Example() {
-	log := app.NewMemory()
+	log := eventlog.NewMemory()
 	first, err := app.Open(context.Background(), log, app.Options{NewID: func() string { return "a" }}, posts())
 	if err != nil {
 		fmt.Println(err)
@@ -95,9 +96,9 @@ func (old CreateV1) Upgrade() Create { return Create{Title: old.Name} }
 // Events of an older version are read as the type of that version, and upgraded.
 func ExampleOlderOf() {
 	ctx := context.Background()
-	log := app.NewMemory()
-	err := log.Write(ctx, func(tx app.Tx) error {
-		return tx.Append(app.Record{Event: app.Event{Seq: 1, ID: "a"}, Type: "posts/create", Version: 1, Data: []byte(`{"name":"Hello"}`)})
+	log := eventlog.NewMemory()
+	err := log.Write(ctx, func(tx eventlog.Tx) error {
+		return tx.Append(eventlog.Record{Seq: 1, ID: "a", Type: "posts/create", Version: 1, Data: []byte(`{"name":"Hello"}`)})
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -119,7 +120,7 @@ func ExampleOlderOf() {
 // An event that was a mistake is skipped from now on. It stays in the log.
 func ExampleAdmin_Amend() {
 	ctx := context.Background()
-	log := app.NewMemory()
+	log := eventlog.NewMemory()
 	server, err := app.Open(ctx, log, app.Options{}, posts())
 	if err != nil {
 		fmt.Println(err)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -48,7 +49,7 @@ func (r refused) Unwrap() error        { return r.error }
 // A pending command waits for its execution and its result. If save is set, it is not a command but
 // a change of documents, which shares the commit of the waiting commands.
 type pending struct {
-	save    func(Tx) error
+	save    func(eventlog.Tx) error
 	ctx     context.Context
 	cmdType *registeredType
 	command command
@@ -97,7 +98,7 @@ func (a *App) execute(ctx context.Context, c any) (json.RawMessage, error) {
 
 // save changes documents. f may be called again after a conflict. If it returns errLost, it has
 // changed nothing; other errors must be of the transaction.
-func (a *App) save(ctx context.Context, f func(Tx) error) error {
+func (a *App) save(ctx context.Context, f func(eventlog.Tx) error) error {
 	_, err := a.submit(ctx, &pending{ctx: ctx, save: f, wake: make(chan struct{}, 1)})
 	return err
 }
@@ -296,7 +297,7 @@ func (a *App) executeBatch(ctx context.Context) {
 		return
 	}
 	var c *commit // nil until the transaction begins
-	err := a.store.Write(ctx, func(tx Tx) error {
+	err := a.store.Write(ctx, func(tx eventlog.Tx) error {
 		if a.rebuilding.Load() {
 			return errRetry
 		}
@@ -307,7 +308,7 @@ func (a *App) executeBatch(ctx context.Context) {
 	switch {
 	case c != nil:
 		c.end(err)
-	case err == nil, errors.Is(err, errRetry), errors.Is(err, ErrConflict), ctx.Err() != nil:
+	case err == nil, errors.Is(err, errRetry), errors.Is(err, eventlog.ErrConflict), ctx.Err() != nil:
 		// Nothing has been taken from the queue. The caller tries again, or has given up.
 	default:
 		a.answer(a.queue.take(), fmt.Errorf("write to the log: %w", err))
@@ -330,7 +331,7 @@ func (a *App) beginCommit(batch []*pending) *commit {
 }
 
 // execute executes the commands and appends their events.
-func (c *commit) execute(tx Tx) error {
+func (c *commit) execute(tx eventlog.Tx) error {
 	records, err := c.app.executeAll(tx, c.batch)
 	if err != nil || len(records) == 0 {
 		return err
@@ -351,12 +352,12 @@ func (c *commit) end(err error) {
 	switch {
 	case err == nil:
 		a.answer(c.batch, nil)
-	case errors.Is(err, errRetry), errors.Is(err, ErrConflict):
+	case errors.Is(err, errRetry), errors.Is(err, eventlog.ErrConflict):
 		a.queue.putBack(retryable(c.batch, err))
 	default:
 		a.answer(c.batch, fmt.Errorf("write to the log: %w", err))
-		if errors.Is(err, ErrUnavailable) { // the queued commands have waited for that long
-			a.answer(a.queue.take(), &StoreError{fmt.Errorf("write to the log: %w", ErrUnavailable)})
+		if errors.Is(err, eventlog.ErrUnavailable) { // the queued commands have waited for that long
+			a.answer(a.queue.take(), &eventlog.Error{Err: fmt.Errorf("write to the log: %w", eventlog.ErrUnavailable)})
 		}
 	}
 }
@@ -365,10 +366,10 @@ func (c *commit) end(err error) {
 // It answers the others.
 func retryable(batch []*pending, err error) (rest []*pending) {
 	for _, p := range batch {
-		if errors.Is(err, ErrConflict) && !p.final {
+		if errors.Is(err, eventlog.ErrConflict) && !p.final {
 			p.tries++
 			p.final = p.tries == maxTries
-			p.err = &StoreError{fmt.Errorf("write to the log: %w", err)}
+			p.err = &eventlog.Error{Err: fmt.Errorf("write to the log: %w", err)}
 		}
 		if p.final {
 			p.answer()
@@ -398,7 +399,7 @@ func (p *pending) answer() {
 }
 
 // executeAll executes commands in order, and returns the records to append. a.mu is held.
-func (a *App) executeAll(tx Tx, batch []*pending) ([]Record, error) {
+func (a *App) executeAll(tx eventlog.Tx, batch []*pending) ([]eventlog.Record, error) {
 	if !a.isValid() {
 		return nil, errRetry // a rebuild within the transaction would block other processes
 	}
@@ -424,7 +425,7 @@ func (a *App) executeAll(tx Tx, batch []*pending) ([]Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	records := make([]Record, 0, len(batch))
+	records := make([]eventlog.Record, 0, len(batch))
 	for _, p := range batch {
 		if p.save != nil {
 			continue
@@ -451,7 +452,7 @@ func (a *App) executeAll(tx Tx, batch []*pending) ([]Record, error) {
 }
 
 // findKeys returns the records of commands that were executed before, by their keys.
-func findKeys(tx Tx, batch []*pending) (map[string]Record, error) {
+func findKeys(tx eventlog.Tx, batch []*pending) (map[string]eventlog.Record, error) {
 	var keys []string
 	for _, p := range batch {
 		if p.key != "" {
@@ -459,13 +460,13 @@ func findKeys(tx Tx, batch []*pending) (map[string]Record, error) {
 		}
 	}
 	if keys == nil {
-		return map[string]Record{}, nil
+		return map[string]eventlog.Record{}, nil
 	}
 	return tx.Find(keys...)
 }
 
 // repeat answers a command with the result of the one that has the same key.
-func (p *pending) repeat(before Record) {
+func (p *pending) repeat(before eventlog.Record) {
 	if before.Type != p.cmdType.eventType || !p.typeOnly && !p.repeats(before) {
 		p.err = fmt.Errorf("idempotency key %q was used for another command, event %d (%s); use a new key", p.givenKey, before.Seq, before.Type)
 		return
@@ -474,7 +475,7 @@ func (p *pending) repeat(before Record) {
 }
 
 // executeOne executes one command. If it fails after changing the state, it sets a.stale.
-func (a *App) executeOne(p *pending) (r Record, err error) {
+func (a *App) executeOne(p *pending) (r eventlog.Record, err error) {
 	changed := false
 	defer func() {
 		if caught := recover(); caught != nil {
@@ -493,8 +494,8 @@ func (a *App) executeOne(p *pending) (r Record, err error) {
 		}
 		return r, refused{err}
 	}
-	r = Record{
-		Event:   Event{a.seq + 1, a.o.NewID(), storable(a.o.Now()), p.actor},
+	r = eventlog.Record{
+		Seq: a.seq + 1, ID: a.o.NewID(), Time: storable(a.o.Now()), Actor: p.actor,
 		Type:    p.cmdType.eventType,
 		Version: p.cmdType.writes,
 		Data:    p.data,
@@ -502,7 +503,7 @@ func (a *App) executeOne(p *pending) (r Record, err error) {
 		Cause:   p.cause,
 	}
 	changed = true
-	result, err := a.outputs.Encode(p.command.apply(state, r.Event))
+	result, err := a.outputs.Encode(p.command.apply(state, eventOf(r)))
 	if err != nil {
 		return r, fmt.Errorf("encode the output of %s: %w", p.cmdType.eventType, err)
 	}

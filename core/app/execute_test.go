@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 func TestExecute(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	a := open(t, m)
 	c := Add{Name: "first", unsaid: "!"}
 	result := execute(t, a, c)
@@ -47,7 +48,7 @@ func TestExecute(t *testing.T) {
 func TestNothingBricks(t *testing.T) {
 	for _, how := range []string{"check", "apply", "encode"} {
 		t.Run(how, func(t *testing.T) {
-			m := app.NewMemory()
+			m := eventlog.NewMemory()
 			a := open(t, m)
 			execute(t, a, Count{1})
 			execute(t, a, Add{Name: "first"})
@@ -81,12 +82,12 @@ func TestNothingBricks(t *testing.T) {
 func TestCommitFails(t *testing.T) {
 	for _, done := range []bool{false, true} {
 		t.Run(fmt.Sprint("done ", done), func(t *testing.T) {
-			s := &faulty{Memory: app.NewMemory()}
+			s := &faulty{Memory: eventlog.NewMemory()}
 			a := open(t, s)
 			execute(t, a, Count{1})
 			full := errors.New("the disk is full")
 			if s.fail = full; done {
-				s.fail, s.after = nil, errors.Join(full, app.ErrOutcomeUnknown)
+				s.fail, s.after = nil, errors.Join(full, eventlog.ErrOutcomeUnknown)
 			}
 			if _, err := app.DoRaw(t.Context(), a, Count{10}); !errors.Is(err, full) {
 				t.Errorf("got error %v, want full", err)
@@ -113,7 +114,7 @@ func TestCommitFails(t *testing.T) {
 // A query does not see a command that is not durable yet, whatever its outcome.
 func TestNoQuerySeesTheUncommitted(t *testing.T) {
 	for _, fails := range []bool{true, false} {
-		s := &faulty{Memory: app.NewMemory()}
+		s := &faulty{Memory: eventlog.NewMemory()}
 		a := open(t, s)
 		answered := make(chan int, 1)
 		s.hold = func() {
@@ -150,7 +151,7 @@ func waitsForLock(test string) bool {
 }
 
 func TestKeys(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	a, other := open(t, m), open(t, m.Share())
 	first := execute(t, a, Add{Name: "one", Key: "k1"})
 	if again := execute(t, other, Add{Name: "one", Key: "k1"}); again != first {
@@ -179,7 +180,7 @@ func TestKeys(t *testing.T) {
 
 // Callers have separate keys. Errors and limits are about the key that the caller gave.
 func TestKeysOfCallers(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	a := open(t, m)
 	for i, caller := range []string{"", "ann", "bob", "ann"} {
 		want := []string{"1", "2", "3", "2"}[i]
@@ -199,7 +200,7 @@ func TestKeysOfCallers(t *testing.T) {
 // A clock that is set back changes the times of events, but not their order, the replayed state or
 // the results of keys.
 func TestEventsAndTheClock(t *testing.T) {
-	m, o := app.NewMemory(), quiet()
+	m, o := eventlog.NewMemory(), quiet()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	o.Now = func() time.Time { return now }
 	a, err := app.Open(t.Context(), m, o, items())
@@ -222,10 +223,10 @@ func TestEventsAndTheClock(t *testing.T) {
 // A cancelled command is not executed.
 func TestGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := app.NewMemory()
+		m := eventlog.NewMemory()
 		a := open(t, m)
 		release := make(chan struct{})
-		go m.Share().Write(t.Context(), func(app.Tx) error { <-release; return nil })
+		go m.Share().Write(t.Context(), func(eventlog.Tx) error { <-release; return nil })
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -253,7 +254,7 @@ func TestGivenUp(t *testing.T) {
 
 // With several handles on one log and many callers no update is lost, and all states are equal.
 func TestTogether(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	var apps []*app.App
 	for range 4 {
 		apps = append(apps, open(t, m.Share()))
@@ -288,7 +289,7 @@ func TestTogether(t *testing.T) {
 }
 
 func TestCommandsWithinQueries(t *testing.T) {
-	a := open(t, app.NewMemory(), app.Feature{
+	a := open(t, eventlog.NewMemory(), app.Feature{
 		Name:     "odd",
 		State:    app.StateOf(func() *odd { return &odd{} }),
 		Commands: []app.CommandType{app.CommandTypeOf[nested]("nested", 1)},
@@ -343,7 +344,7 @@ func own() app.Feature {
 // Apply the same.
 func TestActor(t *testing.T) {
 	type callerKey struct{}
-	m, o := app.NewMemory(), quiet()
+	m, o := eventlog.NewMemory(), quiet()
 	o.Actor = func(ctx context.Context) string {
 		name, _ := ctx.Value(callerKey{}).(string)
 		return name
@@ -403,27 +404,27 @@ func TestActor(t *testing.T) {
 
 // A lookups counts the lookups of idempotency keys, and refuses commits with a conflict.
 type lookups struct {
-	*app.Memory
+	*eventlog.Memory
 	finds     int
 	conflicts int // how many commits to refuse
 }
 
 type countedTx struct {
-	app.Tx
+	eventlog.Tx
 	s *lookups
 }
 
-func (tx countedTx) Find(keys ...string) (map[string]app.Record, error) {
+func (tx countedTx) Find(keys ...string) (map[string]eventlog.Record, error) {
 	tx.s.finds++
 	return tx.Tx.Find(keys...)
 }
 
-func (s *lookups) Write(ctx context.Context, f func(app.Tx) error) error {
-	return s.Memory.Write(ctx, func(tx app.Tx) error {
+func (s *lookups) Write(ctx context.Context, f func(eventlog.Tx) error) error {
+	return s.Memory.Write(ctx, func(tx eventlog.Tx) error {
 		err := f(countedTx{tx, s})
 		if err == nil && s.conflicts > 0 {
 			s.conflicts--
-			err = app.ErrConflict
+			err = eventlog.ErrConflict
 		}
 		return err
 	})
@@ -432,11 +433,11 @@ func (s *lookups) Write(ctx context.Context, f func(app.Tx) error) error {
 // The idempotency keys of all commands of a commit are looked up at once.
 func TestKeysAreLookedUpAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := app.NewMemory()
+		m := eventlog.NewMemory()
 		s := &lookups{Memory: m.Share()}
 		a := open(t, s)
 		hold := make(chan struct{})
-		go m.Write(t.Context(), func(app.Tx) error { <-hold; return nil })
+		go m.Write(t.Context(), func(eventlog.Tx) error { <-hold; return nil })
 		synctest.Wait()
 		results := make(chan string, 4)
 		for _, key := range []string{"a", "b", "a", ""} {
@@ -466,14 +467,14 @@ func TestKeysAreLookedUpAtOnce(t *testing.T) {
 
 // A command is retried after conflicts, but not forever.
 func TestConflicts(t *testing.T) {
-	s := &lookups{Memory: app.NewMemory(), conflicts: 3}
+	s := &lookups{Memory: eventlog.NewMemory(), conflicts: 3}
 	a := open(t, s)
 	if got := execute(t, a, Count{1}); got != "1" {
 		t.Errorf("got %s, want \"1\"", got)
 	}
 	s.conflicts = 1000
-	if _, err := app.DoRaw(t.Context(), a, Count{1}); !errors.Is(err, app.ErrConflict) {
-		t.Errorf("got error %v, want app.ErrConflict", err)
+	if _, err := app.DoRaw(t.Context(), a, Count{1}); !errors.Is(err, eventlog.ErrConflict) {
+		t.Errorf("got error %v, want eventlog.ErrConflict", err)
 	}
 	s.conflicts = 0
 	if got := execute(t, a, Count{1}); got != "2" {
@@ -501,7 +502,7 @@ func (c Fickle) Apply(s *State, _ app.Event) int     { s.Total++; return s.Total
 
 // A command that cannot be decoded for a retry fails. It does not stop the others.
 func TestConflictOfCommandThatCannotBeDecodedAgain(t *testing.T) {
-	s := &lookups{Memory: app.NewMemory(), conflicts: 1}
+	s := &lookups{Memory: eventlog.NewMemory(), conflicts: 1}
 	f := items()
 	f.Commands = append(f.Commands, app.CommandTypeOf[Fickle]("fickle", 1))
 	a := open(t, s, f)
@@ -518,7 +519,7 @@ func TestConflictOfCommandThatCannotBeDecodedAgain(t *testing.T) {
 // even if the command is refused.
 func TestRefusedCommandFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, world := app.NewMemory(), &outside{}
+		m, world := eventlog.NewMemory(), &outside{}
 		p := start(t, m, mailing(world))
 		defer p.end()
 		time.Sleep(time.Second + time.Millisecond) // the next poll is far

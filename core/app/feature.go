@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -23,10 +24,10 @@ type Feature struct {
 
 	// Map replaces events that no command and none of Maps can read: those of a removed command, or
 	// of a version without an [Older]. It returns the payload to read instead, which may be of an
-	// older version. For an event that it does not know, it returns [Record.Payload]. To ignore an
-	// event, it returns [ErrDrop]. Map gets events of its own feature, and events that no other Map
-	// replaces. It may be nil.
-	Map func(Record) (Payload, error)
+	// older version. For an event that it does not know, it returns [eventlog.Record.Payload]. To
+	// ignore an event, it returns [ErrDrop]. Map gets events of its own feature, and events that no
+	// other Map replaces. It may be nil.
+	Map func(eventlog.Record) (eventlog.Payload, error)
 }
 
 // ErrDrop is returned by [Feature].Map and by the function of a [Mapping] to ignore an event.
@@ -125,15 +126,15 @@ func QueryTypeOf[Q Answerer[S, Out], S, Out any](name string) QueryType {
 type Mapping struct {
 	eventType string
 	kind      reflect.Type // of the result
-	read      func(Record) (any, error)
+	read      func(eventlog.Record) (any, error)
 }
 
 // MapOf reads events of a type that no feature has any longer, such as scratch/poke, as the command
 // C of the feature, or as an older version of it. read must be deterministic, like Apply. It
 // returns [ErrDrop] to ignore an event. Its result is encoded, and then decoded as strictly as an
 // event of C.
-func MapOf[C any](eventType string, read func(old Record) (C, error)) Mapping {
-	return Mapping{eventType, reflect.TypeFor[C](), func(old Record) (any, error) { return read(old) }}
+func MapOf[C any](eventType string, read func(old eventlog.Record) (C, error)) Mapping {
+	return Mapping{eventType, reflect.TypeFor[C](), func(old eventlog.Record) (any, error) { return read(old) }}
 }
 
 // A command is a [Commander] or [Applier] of any feature, without its type parameters.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // working has a worker of type W, which does nothing.
@@ -48,7 +49,7 @@ func TestSavedFieldsAreExact(t *testing.T) {
 		{"removed", working[removed](), `do not fit app_test.removed: field "sent" is unknown`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m := app.NewMemory()
+			m := eventlog.NewMemory()
 			before := open(t, m.Share(), working[Mailer]())
 			execute(t, before, Add{Name: "a"})
 			if err := before.WorkOnce(t.Context()); err != nil {
@@ -84,12 +85,12 @@ func TestSavedFieldsAreExact(t *testing.T) {
 }
 
 func TestResetWorkerRefuses(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	if _, err := app.NewAdmin(m, app.Options{}).ResetWorker(t.Context(), "items/mailer"); err == nil || err.Error() != "reset worker items/mailer: the worker has never run on this data" {
 		t.Errorf("got error %v, want %s", err, "reset worker items/mailer: the worker has never run on this data")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		m := app.NewMemory()
+		m := eventlog.NewMemory()
 		p := start(t, m, working[Mailer]())
 		defer p.end()
 		time.Sleep(time.Second)

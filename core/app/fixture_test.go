@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // State is a state of items.
@@ -125,7 +126,7 @@ func quiet() app.Options {
 	return app.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Program: "hello", Fingerprint: func(string) string { return "same" }}
 }
 
-func open(t testing.TB, s app.Store, features ...app.Feature) *app.App {
+func open(t testing.TB, s eventlog.Store, features ...app.Feature) *app.App {
 	t.Helper()
 	if len(features) == 0 {
 		features = []app.Feature{items()}
@@ -168,7 +169,7 @@ func dump(t testing.TB, a *app.App) string {
 	return string(text)
 }
 
-func last(t testing.TB, s app.Store) int64 {
+func last(t testing.TB, s eventlog.Store) int64 {
 	t.Helper()
 	n, err := s.Last(t.Context())
 	if err != nil {
@@ -178,7 +179,7 @@ func last(t testing.TB, s app.Store) int64 {
 }
 
 // replayed returns the state after a replay of the whole log.
-func replayed(t testing.TB, m *app.Memory) string {
+func replayed(t testing.TB, m *eventlog.Memory) string {
 	t.Helper()
 	o := quiet()
 	o.NoSnapshot = true
@@ -191,14 +192,14 @@ func replayed(t testing.TB, m *app.Memory) string {
 
 // A faulty store fails on request.
 type faulty struct {
-	*app.Memory
+	*eventlog.Memory
 	fail  error  // of the next commit, which then is not done
 	after error  // of the next commit, which still takes place
 	hold  func() // before the next commit
 }
 
-func (f *faulty) Write(ctx context.Context, do func(app.Tx) error) error {
-	err := f.Memory.Write(ctx, func(tx app.Tx) error {
+func (f *faulty) Write(ctx context.Context, do func(eventlog.Tx) error) error {
+	err := f.Memory.Write(ctx, func(tx eventlog.Tx) error {
 		if err := do(tx); err != nil {
 			return err
 		}
@@ -212,13 +213,13 @@ func (f *faulty) Write(ctx context.Context, do func(app.Tx) error) error {
 }
 
 // amend records an amendment of one event.
-func amend(ctx context.Context, s app.Store, am app.Amendment) error {
+func amend(ctx context.Context, s eventlog.Store, am app.Amendment) error {
 	_, err := app.NewAdmin(s, app.Options{}).Amend(ctx, am.Edit())
 	return err
 }
 
 // erase erases one event.
-func erase(ctx context.Context, s app.Store, seq int64, reason string) error {
+func erase(ctx context.Context, s eventlog.Store, seq int64, reason string) error {
 	_, err := app.NewAdmin(s, app.Options{}).Erase(ctx, app.Erasure{First: seq, Last: seq, Reason: reason})
 	return err
 }

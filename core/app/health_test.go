@@ -6,16 +6,17 @@ import (
 	"testing/synctest"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // A slowStore commits when it may.
 type slowStore struct {
-	app.Store
+	eventlog.Store
 	commit chan struct{}
 }
 
-func (s *slowStore) Write(ctx context.Context, f func(app.Tx) error) error {
-	return s.Store.Write(ctx, func(tx app.Tx) error {
+func (s *slowStore) Write(ctx context.Context, f func(eventlog.Tx) error) error {
+	return s.Store.Write(ctx, func(tx eventlog.Tx) error {
 		if err := f(tx); err != nil {
 			return err
 		}
@@ -26,7 +27,7 @@ func (s *slowStore) Write(ctx context.Context, f func(app.Tx) error) error {
 
 func TestHealthDoesNotWaitForACommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &slowStore{app.NewMemory(), make(chan struct{})}
+		store := &slowStore{eventlog.NewMemory(), make(chan struct{})}
 		a := open(t, store)
 		go app.DoRaw(t.Context(), a, Count{1})
 		synctest.Wait() // for the command, which holds the lock

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // Sparse leaves its map out of the JSON when it is empty.
@@ -31,7 +32,7 @@ func (c Mark) Apply(s *Sparse, _ app.Event) int {
 
 // A state from a snapshot works as a replayed one does: a map that was left out would be nil.
 func TestMapLeftOut(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	f := app.Feature{Name: "marks", State: app.StateOf(func() *Sparse { return &Sparse{map[string]bool{}} }), Commands: []app.CommandType{app.CommandTypeOf[Mark]("mark", 1)}}
 	a := open(t, m.Share(), f)
 	execute(t, a, Mark{Word: "a", Off: true})
@@ -66,7 +67,7 @@ func TestSnapshotPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := true
 		f := app.Feature{Name: "odd", State: app.StateOf(func() *Odd { return &Odd{&broken} }), Commands: []app.CommandType{app.CommandTypeOf[poke]("poke", 1)}}
-		a := open(t, app.NewMemory(), f)
+		a := open(t, eventlog.NewMemory(), f)
 		execute(t, a, poke{})
 		func() {
 			defer func() {

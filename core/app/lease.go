@@ -11,12 +11,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
 // A process that runs a worker renews its lease. Another process takes over after the lease
-// expires, as when the process hangs. If the store is a [Monitor], another process takes over as
-// soon as the session of the owner has ended, as when the process is killed.
+// expires, as when the process hangs. If the store is an [eventlog.Monitor], another process takes
+// over as soon as the session of the owner has ended, as when the process is killed.
 const (
 	leaseDuration = 15 * time.Second
 	renewInterval = leaseDuration / 3
@@ -47,7 +48,7 @@ type progress struct {
 	State      json.RawMessage `json:"state,omitempty"`   // the worker's exported fields
 	Owner      string          `json:"owner,omitempty"`   // the process that runs it
 	Until      time.Time       `json:"until,omitzero"`    // when the lease expires
-	Session    string          `json:"session,omitempty"` // of the owner; see [Monitor]
+	Session    string          `json:"session,omitempty"` // of the owner; see [eventlog.Monitor]
 }
 
 // errLost means that another process has the lease of the worker now.
@@ -83,7 +84,7 @@ func readProgress(from interface{ Get(string) ([]byte, error) }, worker string) 
 	return s, nil
 }
 
-func (s progress) put(tx Tx, worker string) error {
+func (s progress) put(tx eventlog.Tx, worker string) error {
 	document, err := strictjson.Marshal(s)
 	if err != nil {
 		return err
@@ -133,7 +134,7 @@ func (a *App) initWorkers(ctx context.Context) error {
 	if len(initial) == 0 {
 		return nil
 	}
-	return a.write(ctx, func(tx Tx) error {
+	return a.write(ctx, func(tx eventlog.Tx) error {
 		for name, s := range initial {
 			document, err := tx.Get(workerDocument(name))
 			if err == nil && document == nil {
@@ -181,7 +182,7 @@ func (r *runner) acquire(ctx context.Context) (ok bool, err error) {
 	if r.observe(r.progress); !r.mayTake(r.progress) {
 		return false, nil
 	}
-	err = a.write(ctx, func(tx Tx) error {
+	err = a.write(ctx, func(tx eventlog.Tx) error {
 		if r.progress, err = readProgress(tx, r.name); err != nil {
 			return err
 		}
@@ -205,9 +206,9 @@ func (a *App) lease(s *progress) {
 
 // write writes to the store, and again after a conflict, which happens if the store has lost its
 // connection. f only changes the transaction.
-func (a *App) write(ctx context.Context, f func(Tx) error) (err error) {
+func (a *App) write(ctx context.Context, f func(eventlog.Tx) error) (err error) {
 	for range maxTries {
-		if err = a.store.Write(ctx, f); !errors.Is(err, ErrConflict) {
+		if err = a.store.Write(ctx, f); !errors.Is(err, eventlog.ErrConflict) {
 			break
 		}
 	}
@@ -216,8 +217,8 @@ func (a *App) write(ctx context.Context, f func(Tx) error) (err error) {
 
 // saveProgress saves the progress of a worker, renews the lease, and calls more, in one
 // transaction, together with waiting commands. It returns errLost if another process has the lease.
-func (a *App) saveProgress(ctx context.Context, worker string, s *progress, more func(Tx) error) error {
-	return a.save(ctx, func(tx Tx) error {
+func (a *App) saveProgress(ctx context.Context, worker string, s *progress, more func(eventlog.Tx) error) error {
+	return a.save(ctx, func(tx eventlog.Tx) error {
 		now, err := readProgress(tx, worker)
 		if err != nil {
 			return err
@@ -237,7 +238,7 @@ func (a *App) saveProgress(ctx context.Context, worker string, s *progress, more
 
 // release releases the lease, so that another process can take over without waiting.
 func (a *App) release(ctx context.Context, worker string, s progress) error {
-	return a.write(ctx, func(tx Tx) error {
+	return a.write(ctx, func(tx eventlog.Tx) error {
 		now, err := readProgress(tx, worker)
 		if err != nil || now.Owner != a.process {
 			return err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // If a worker cannot be created, or its fields cannot be read, the fields are kept for the next
@@ -24,7 +25,7 @@ func TestWorkerCannotBeMade(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, world := app.NewMemory(), &outside{}
+				m, world := eventlog.NewMemory(), &outside{}
 				p := start(t, m, mailing(world))
 				execute(t, p.App, Add{Name: "a"})
 				time.Sleep(time.Second)
@@ -46,7 +47,7 @@ func TestWorkerCannotBeMade(t *testing.T) {
 // A lease is renewed during a stream of events that the worker does not follow.
 func TestLeaseWhileBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, worlds := app.NewMemory(), []*outside{{}, {}}
+		m, worlds := eventlog.NewMemory(), []*outside{{}, {}}
 		first := start(t, m, mailing(worlds[0]))
 		defer first.end()
 		time.Sleep(time.Second)
@@ -72,9 +73,9 @@ func TestClockSetBack(t *testing.T) {
 		var back atomic.Int64
 		o := quiet()
 		o.Now = func() time.Time { return time.Now().Add(time.Duration(-back.Load())) }
-		m, world := app.NewMemory(), &outside{}
+		m, world := eventlog.NewMemory(), &outside{}
 		dying := &dead{Memory: m.Share(), gone: make(chan struct{})}
-		run := func(s app.Store) (end func()) {
+		run := func(s eventlog.Store) (end func()) {
 			a, err := app.Open(t.Context(), s, o, mailing(world))
 			if err != nil {
 				t.Fatal(err)
@@ -101,7 +102,7 @@ func TestClockSetBack(t *testing.T) {
 // An event that kills its process does so once per Retry.
 func TestRetryKills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, world := app.NewMemory(), &outside{fail: func(string, int) error { return errors.New("no") }}
+		m, world := eventlog.NewMemory(), &outside{fail: func(string, int) error { return errors.New("no") }}
 		p := start(t, m, mailing(world))
 		execute(t, p.App, Add{Name: "a"})
 		time.Sleep(5 * time.Minute)
@@ -134,7 +135,7 @@ func TestRetryKills(t *testing.T) {
 // An event whose handling was interrupted is tried by the next process.
 func TestRetryIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, world := app.NewMemory(), &outside{fail: func(string, int) error { return errors.New("no") }}
+		m, world := eventlog.NewMemory(), &outside{fail: func(string, int) error { return errors.New("no") }}
 		p := start(t, m, mailing(world))
 		execute(t, p.App, Add{Name: "a"})
 		time.Sleep(5 * time.Minute)
@@ -160,7 +161,7 @@ func TestRetryIsStopped(t *testing.T) {
 // Watchers are notified of the progress of a worker in their own process.
 func TestWatchWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, world := app.NewMemory(), &outside{held: make(chan struct{}), fail: func(string, int) error { return errors.New("no") }}
+		m, world := eventlog.NewMemory(), &outside{held: make(chan struct{}), fail: func(string, int) error { return errors.New("no") }}
 		p := start(t, m, mailing(world))
 		defer p.end()
 		var told atomic.Int32
@@ -184,7 +185,7 @@ func TestWatchWorker(t *testing.T) {
 // Watchers are not notified when another process renews its lease.
 func TestWatchLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := app.NewMemory()
+		m := eventlog.NewMemory()
 		p := start(t, m, mailing(&outside{}))
 		defer p.end()
 		time.Sleep(time.Second)
@@ -229,7 +230,7 @@ func (w *Twofold) OnAdd(ctx context.Context, c Add, e app.Event) error {
 // A worker may execute a different command in a retry, and several commands concurrently.
 func TestWorkerDoesOtherwise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := app.NewMemory()
+		m := eventlog.NewMemory()
 		f := items()
 		f.Workers = []app.Worker{app.WorkerOf("twofold", func(context.Context) (*Twofold, error) { return &Twofold{}, nil }, app.On((*Twofold).OnAdd))}
 		p := start(t, m, f)
@@ -254,7 +255,7 @@ func TestWorkerDoesOtherwise(t *testing.T) {
 
 // A house knows the sessions of its stores.
 type house struct {
-	*app.Memory
+	*eventlog.Memory
 	mu    sync.Mutex
 	ended map[string]bool
 	hung  map[string]bool // their writes do not return
@@ -263,7 +264,7 @@ type house struct {
 
 // A monitored store is a session of a house. Its writes fail after the session has ended.
 type monitored struct {
-	*app.Memory
+	*eventlog.Memory
 	h    *house
 	name string
 }
@@ -282,7 +283,7 @@ func (m monitored) Ended(_ context.Context, sessions []string) (ended []string, 
 	return ended, nil
 }
 
-func (m monitored) Write(ctx context.Context, f func(app.Tx) error) error {
+func (m monitored) Write(ctx context.Context, f func(eventlog.Tx) error) error {
 	m.h.mu.Lock()
 	ended, hung := m.h.ended[m.name], m.h.hung[m.name]
 	m.h.mu.Unlock()
@@ -320,7 +321,7 @@ func (h *house) start(t *testing.T, name string, clock time.Duration, features .
 // process has only lost its connections for a moment. Waiting is cheap.
 func TestTakeover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, worlds := &house{Memory: app.NewMemory(), ended: map[string]bool{}}, []*outside{{}, {}}
+		h, worlds := &house{Memory: eventlog.NewMemory(), ended: map[string]bool{}}, []*outside{{}, {}}
 		_, killFirst := h.start(t, "first", 0, mailing(worlds[0]))
 		time.Sleep(time.Second)
 		second, killSecond := h.start(t, "second", 0, mailing(worlds[1]))
@@ -356,7 +357,7 @@ func TestTakeover(t *testing.T) {
 func TestClocksDiffer(t *testing.T) {
 	for _, clock := range []time.Duration{-time.Hour, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			h, worlds := &house{Memory: app.NewMemory(), ended: map[string]bool{}, hung: map[string]bool{}}, []*outside{{}, {}}
+			h, worlds := &house{Memory: eventlog.NewMemory(), ended: map[string]bool{}, hung: map[string]bool{}}, []*outside{{}, {}}
 			first, kill := h.start(t, "first", clock, mailing(worlds[0]))
 			defer kill()
 			time.Sleep(time.Second)

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // A caller that waits for states to be rebuilt may give up, and other processes do not wait.
 func TestRebuildTakesLong(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	hold, held := make(chan struct{}), make(chan struct{}, 1)
 	slow := false
 	f := items()

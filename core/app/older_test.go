@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // Sum is Count at version 3: its amount has a unit.
@@ -48,12 +49,12 @@ func summing(older ...app.Older) app.Feature {
 }
 
 // record appends an event that no command of this build writes.
-func record(t *testing.T, m *app.Memory, kind string, version int, data string) {
+func record(t *testing.T, m *eventlog.Memory, kind string, version int, data string) {
 	t.Helper()
 	s := m.Share()
-	err := s.Write(t.Context(), func(tx app.Tx) error {
+	err := s.Write(t.Context(), func(tx eventlog.Tx) error {
 		seq := last(t, s) + 1
-		return tx.Append(app.Record{Event: app.Event{Seq: seq, ID: "id" + string(rune('a'+seq))}, Type: kind, Version: version, Data: json.RawMessage(data)})
+		return tx.Append(eventlog.Record{Seq: seq, ID: "id" + string(rune('a'+seq)), Type: kind, Version: version, Data: json.RawMessage(data)})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func record(t *testing.T, m *app.Memory, kind string, version int, data string) 
 
 // Events of older versions are read as their own type and upgraded step by step.
 func TestOlder(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	execute(t, open(t, m), Count{3})
 	record(t, m, "items/count", 2, `{"amount":20}`)
 	a := open(t, m.Share(), summing(app.OlderOf[SumV2](2), app.OlderOf[SumV1](1)))
@@ -81,7 +82,7 @@ func TestOlder(t *testing.T) {
 		{"nested", `{"amount":{"n":1,"unti":"x"}}`, 3, "does not fit app_test.Sum: amount: field \"unti\" is unknown, \"unit\" is missing\nif the command changed:  petrock generate version items/count\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m := app.NewMemory()
+			m := eventlog.NewMemory()
 			record(t, m, "items/count", test.version, test.data)
 			_, err := app.Open(t.Context(), m, quiet(), summing(app.OlderOf[SumV1](1), app.OlderOf[SumV2](2)))
 			if err == nil || !strings.Contains(err.Error(), test.says) {
@@ -93,7 +94,7 @@ func TestOlder(t *testing.T) {
 
 // Map gets the events that no Older reads, and may return a payload that one reads.
 func TestMapToOlder(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	record(t, m, "items/bump", 1, `{"by":5}`)
 	execute(t, open(t, m.Share(), mappingBump(items())), Count{1})
 	f := mappingBump(summing(app.OlderOf[SumV1](1), app.OlderOf[SumV2](2)))
@@ -104,17 +105,17 @@ func TestMapToOlder(t *testing.T) {
 
 // A function of a type may return an older version too.
 func TestMapOfOlder(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	record(t, m, "items/bump", 1, `{"by":5}`)
 	f := summing(app.OlderOf[SumV1](1), app.OlderOf[SumV2](2))
-	f.Maps = []app.Mapping{app.MapOf("items/bump", func(old app.Record) (old1 SumV1, err error) { return old1, old.Decode(&old1) })}
+	f.Maps = []app.Mapping{app.MapOf("items/bump", func(old eventlog.Record) (old1 SumV1, err error) { return old1, old.Decode(&old1) })}
 	if n := total(t, open(t, m.Share(), f)); n != 5 {
 		t.Errorf("the total is %d, want 5", n)
 	}
 }
 
 func mappingBump(f app.Feature) app.Feature {
-	f.Map = func(r app.Record) (app.Payload, error) {
+	f.Map = func(r eventlog.Record) (eventlog.Payload, error) {
 		if r.Type == "items/bump" {
 			r.Type = "items/count"
 		}
@@ -143,7 +144,7 @@ func TestOlderIsChecked(t *testing.T) {
 		{"not older", []app.Older{app.OlderOf[SumV2](3)}, "app_test.SumV2 is for version 3; older versions are from 1 to 2"},
 		{"version 0", []app.Older{app.OlderOf[SumV2](0)}, "app_test.SumV2 is for version 0"},
 	} {
-		_, err := app.Open(t.Context(), app.NewMemory(), quiet(), summing(test.older...))
+		_, err := app.Open(t.Context(), eventlog.NewMemory(), quiet(), summing(test.older...))
 		if err == nil || !strings.Contains(err.Error(), "command count") || !strings.Contains(err.Error(), test.says) {
 			t.Errorf(`%s: got %v, want an error with "command count" and %q in it`, test.name, err, test.says)
 		}
@@ -167,7 +168,7 @@ func TestStrictReplay(t *testing.T) {
 		{"null", `{"by":null}`, "does not fit app_test.Count: by: must be an integer, got null\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m := app.NewMemory()
+			m := eventlog.NewMemory()
 			record(t, m, "items/count", 1, test.data)
 			_, err := app.Open(t.Context(), m, quiet(), items())
 			if err == nil || !strings.Contains(err.Error(), test.says) {

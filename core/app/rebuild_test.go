@@ -10,16 +10,17 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // A breaking store fails during a read, on request.
 type breaking struct {
-	*app.Memory
+	*eventlog.Memory
 	after func(read int) error // may be nil
 }
 
-func (b *breaking) Records(ctx context.Context, after int64) iter.Seq2[app.Record, error] {
-	return func(yield func(app.Record, error) bool) {
+func (b *breaking) Records(ctx context.Context, after int64) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
 		read := 0
 		for r, err := range b.Memory.Records(ctx, after) {
 			if b.after != nil && err == nil {
@@ -35,7 +36,7 @@ func (b *breaking) Records(ctx context.Context, after int64) iter.Seq2[app.Recor
 // States that were not rebuilt to the end are not shown, and the next caller finishes rebuilding
 // them.
 func TestRebuildBreaksOff(t *testing.T) {
-	s := &breaking{Memory: app.NewMemory()}
+	s := &breaking{Memory: eventlog.NewMemory()}
 	a := open(t, s)
 	for range 10 {
 		execute(t, a, Count{1})
@@ -97,10 +98,10 @@ func tags() app.Feature {
 // unchanged.
 func TestExecutedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := app.NewMemory()
+		m := eventlog.NewMemory()
 		a := open(t, m.Share(), tags())
 		hold := make(chan struct{})
-		go m.Write(t.Context(), func(app.Tx) error { <-hold; return nil })
+		go m.Write(t.Context(), func(eventlog.Tx) error { <-hold; return nil })
 		synctest.Wait()
 		errs := make(chan error, 2)
 		for _, c := range []app.Commander[Tagged, int]{Raise{}, Raise{Break: true}} {
@@ -125,7 +126,7 @@ func TestExecutedAgain(t *testing.T) {
 // If a state cannot be built, no caller waits forever.
 func TestStateCannotBeMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := app.NewMemory()
+		m := eventlog.NewMemory()
 		broken := false
 		f := items()
 		f.State = app.StateOf(func() *State {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // A Counted is Count after it was retired: it has other fields, and no Check.
@@ -47,9 +48,9 @@ func with(commands ...app.CommandType) app.Feature {
 }
 
 // counted returns a log with items/count events.
-func counted(t *testing.T, amounts ...int) *app.Memory {
+func counted(t *testing.T, amounts ...int) *eventlog.Memory {
 	t.Helper()
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	a := open(t, m)
 	for _, amount := range amounts {
 		execute(t, a, Count{amount})
@@ -100,12 +101,12 @@ func TestRetiredFollowed(t *testing.T) {
 }
 
 // poked returns a log with events of a feature that no longer exists.
-func poked(t *testing.T) *app.Memory {
+func poked(t *testing.T) *eventlog.Memory {
 	t.Helper()
 	m := counted(t, 1)
-	err := m.Write(t.Context(), func(tx app.Tx) error {
+	err := m.Write(t.Context(), func(tx eventlog.Tx) error {
 		for i, text := range []string{`{"times":2}`, `{"times":30}`, `{"times":4}`} {
-			r := app.Record{Event: app.Event{Seq: int64(i) + 2, ID: fmt.Sprint("poke", i), Actor: "ada"}, Type: "scratch/poke", Version: i + 1, Data: json.RawMessage(text)}
+			r := eventlog.Record{Seq: int64(i) + 2, ID: fmt.Sprint("poke", i), Actor: "ada", Type: "scratch/poke", Version: i + 1, Data: json.RawMessage(text)}
 			if err := tx.Append(r); err != nil {
 				return err
 			}
@@ -119,7 +120,7 @@ func poked(t *testing.T) *app.Memory {
 }
 
 // mapPoke reads a poke as a count, and drops event 3.
-func mapPoke(old app.Record) (Count, error) {
+func mapPoke(old eventlog.Record) (Count, error) {
 	var poke struct {
 		Times int `json:"times"`
 	}
@@ -136,21 +137,21 @@ func mapPoke(old app.Record) (Count, error) {
 
 // Events of a removed command are read by a map function, or skipped, or stop the start.
 func TestRemoved(t *testing.T) {
-	refuse := func(app.Record) (Count, error) { return Count{}, errors.New("what is this?") }
-	strict := func(old app.Record) (Count, error) {
+	refuse := func(eventlog.Record) (Count, error) { return Count{}, errors.New("what is this?") }
+	strict := func(old eventlog.Record) (Count, error) {
 		var nothing struct{}
 		return Count{}, old.Decode(&nothing)
 	}
-	toPoke := func(old app.Record) (app.Payload, error) {
+	toPoke := func(old eventlog.Record) (eventlog.Payload, error) {
 		if old.Type == "scratch/poke" && old.Version == 2 {
-			return app.Payload{Type: "items/count", Version: 1, Data: json.RawMessage(`{"by":100}`)}, nil
+			return eventlog.Payload{Type: "items/count", Version: 1, Data: json.RawMessage(`{"by":100}`)}, nil
 		}
 		return old.Payload(), nil
 	}
 	for _, test := range []struct {
 		name string
 		maps []app.Mapping
-		all  func(app.Record) (app.Payload, error)
+		all  func(eventlog.Record) (eventlog.Payload, error)
 		skip []string
 		want string // the total, or a part of the error
 	}{
@@ -164,10 +165,10 @@ func TestRemoved(t *testing.T) {
 		{"skip of a command", nil, nil, []string{"items/count", "scratch/poke"}, "1"},
 		{"map that fails", []app.Mapping{app.MapOf("scratch/poke", refuse)}, nil, nil, "is refused by its map function: what is this?"},
 		{"strict map", []app.Mapping{app.MapOf("scratch/poke", strict)}, nil, nil, `is refused by its map function: field "times" is unknown`},
-		{"map that panics", []app.Mapping{app.MapOf("scratch/poke", func(app.Record) (Count, error) { panic("oh") })}, nil, nil, "panic: oh (removed_test.go:"},
+		{"map that panics", []app.Mapping{app.MapOf("scratch/poke", func(eventlog.Record) (Count, error) { panic("oh") })}, nil, nil, "panic: oh (removed_test.go:"},
 		{"map of a command", []app.Mapping{app.MapOf("items/add", mapPoke)}, nil, nil, "feature items: map of items/add: it is a command, and only events of removed commands are mapped"},
 		{"two maps", []app.Mapping{app.MapOf("a/b", mapPoke), app.MapOf("a/b", mapPoke)}, nil, nil, "feature items: map of a/b: feature items maps it too; remove one"},
-		{"map to another type", []app.Mapping{app.MapOf("a/b", func(app.Record) (State, error) { return State{}, nil })}, nil, nil, "feature items: map of a/b returns app_test.State, which is not a command of the feature, nor an older version of one"},
+		{"map to another type", []app.Mapping{app.MapOf("a/b", func(eventlog.Record) (State, error) { return State{}, nil })}, nil, nil, "feature items: map of a/b returns app_test.State, which is not a command of the feature, nor an older version of one"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f, o := items(), quiet()

@@ -5,25 +5,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/amendments"
 	"iter"
 	"slices"
 	"time"
 )
 
-// A storeReader is a [View] that follows the changes of a store.
+// A storeReader is an [eventlog.View] that follows the changes of a store.
 type storeReader struct {
 	ctx   context.Context
-	store Store
+	store eventlog.Store
 }
 
-func (r storeReader) Records(after int64) iter.Seq2[Record, error] {
+func (r storeReader) Records(after int64) iter.Seq2[eventlog.Record, error] {
 	return r.store.Records(r.ctx, after)
 }
 func (r storeReader) Get(name string) ([]byte, error) { return r.store.Get(r.ctx, name) }
 func (r storeReader) Names(prefix string) ([]string, error) {
 	return r.store.Names(r.ctx, prefix)
 }
-func (r storeReader) Documents(prefix, after string) iter.Seq2[Document, error] {
+func (r storeReader) Documents(prefix, after string) iter.Seq2[eventlog.Document, error] {
 	return r.store.Documents(r.ctx, prefix, after)
 }
 
@@ -56,11 +58,11 @@ func (a *App) catchUpTo(ctx context.Context, stamp int64) error {
 
 // follow applies all committed events of a view. stamp is the stamp of its store, read before the
 // records. a.mu is held.
-func (a *App) follow(from View, stamp int64) (err error) {
+func (a *App) follow(from eventlog.View, stamp int64) (err error) {
 	if stamp == a.stamp && a.isValid() {
 		return nil
 	}
-	_, inTx := from.(Tx)
+	_, inTx := from.(eventlog.Tx)
 	for try := 0; ; try++ {
 		if a.stale {
 			a.rebuilding.Store(!inTx)
@@ -76,7 +78,7 @@ func (a *App) follow(from View, stamp int64) (err error) {
 			err = a.applyEach(from)
 		}
 		if _, stuck := errors.AsType[*StuckError](err); stuck {
-			if now, readErr := readAmendments(from); readErr == nil && now.Record != a.amendments.Record {
+			if now, readErr := amendments.ReadIndex(from); readErr == nil && now.Record != a.amendments.Record {
 				// The log was amended meanwhile, so only some events were read with the amendments.
 				err = errAmended
 			}
@@ -89,7 +91,7 @@ func (a *App) follow(from View, stamp int64) (err error) {
 			return err // a rebuild would block other processes
 		}
 		if try > 9 {
-			return fmt.Errorf("read the log: %w, but document %s lacks the amendment", err, indexDocument)
+			return fmt.Errorf("read the log: %w, but document %s lacks the amendment", err, amendments.IndexDocument)
 		}
 	}
 	a.publishHealth()
@@ -114,12 +116,12 @@ func (a *App) logRecovery() {
 }
 
 // reset reads the amendments, and loads the states from snapshots or creates new ones.
-func (a *App) reset(from View) error {
-	amendments, err := readAmendments(from)
+func (a *App) reset(from eventlog.View) error {
+	index, err := amendments.ReadIndex(from)
 	if err != nil {
 		return err
 	}
-	a.amendments, a.lastAmended = amendments, nil
+	a.amendments, a.lastAmended = index, nil
 	for _, f := range a.features {
 		if err := f.reset(); err != nil {
 			return err
@@ -154,7 +156,7 @@ func (a *App) replayStart() int64 {
 }
 
 // applyEach decodes and applies records one by one.
-func (a *App) applyEach(from View) error {
+func (a *App) applyEach(from eventlog.View) error {
 	reader := newAmendmentReader(from, a.amendments, false)
 	defer reader.Close()
 	for r, err := range from.Records(a.seq) {
@@ -173,7 +175,7 @@ func (a *App) applyEach(from View) error {
 }
 
 // replay applies records in batches. A second goroutine reads and decodes them.
-func (a *App) replay(from View) error {
+func (a *App) replay(from eventlog.View) error {
 	d := &batchDecoder{
 		batches: make(chan []decodedEvent, 8),
 		free:    make(chan []decodedEvent, 8),
@@ -224,7 +226,7 @@ const (
 	maxBatchBytes  = 1 << 20
 )
 
-func (d *batchDecoder) run(a *App, from View) {
+func (d *batchDecoder) run(a *App, from eventlog.View) {
 	defer close(d.batches)
 	reader := newAmendmentReader(from, a.amendments, false)
 	defer reader.Close()
@@ -318,7 +320,7 @@ func (a *App) applyUntilPanic(batch []decodedEvent) (done int, err error) {
 		case d.err != nil:
 			err = a.markStuck(d.Record, d.affected, d.err, false)
 		case d.command != nil && d.cmdType.feature.stuck == nil:
-			d.command.apply(d.cmdType.feature.state, d.Event)
+			d.command.apply(d.cmdType.feature.state, eventOf(d.Record))
 		}
 		if err != nil {
 			return done, err
@@ -333,7 +335,7 @@ const maxAmended = 10
 
 // markStuck marks a feature as stuck at an event; f is nil if this build does not have the feature.
 // stopped means that Apply panicked. At startup it returns the error instead.
-func (a *App) markStuck(r Record, f *feature, cause error, stopped bool) error {
+func (a *App) markStuck(r eventlog.Record, f *feature, cause error, stopped bool) error {
 	stuck := a.stuckAt(r, cause)
 	if !a.opened.Load() {
 		return stuck

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // Tally is Count in another build, with other fields.
@@ -22,7 +23,7 @@ func (c Tally) Apply(s *State, _ app.Event) int     { s.Total += c.Amount; retur
 
 // newer is the feature items of another build: count is called tally, add is of version 2, break is
 // removed.
-func newer(maps func(app.Record) (app.Payload, error)) app.Feature {
+func newer(maps func(eventlog.Record) (eventlog.Payload, error)) app.Feature {
 	return app.Feature{
 		Name:     "items",
 		State:    app.StateOf(newState),
@@ -32,10 +33,10 @@ func newer(maps func(app.Record) (app.Payload, error)) app.Feature {
 	}
 }
 
-func mapAll(r app.Record) (app.Payload, error) {
+func mapAll(r eventlog.Record) (eventlog.Payload, error) {
 	switch {
 	case r.Type == "items/count":
-		return app.Payload{Type: "items/tally", Version: 1, Data: json.RawMessage(strings.Replace(string(r.Data), "by", "amount", 1))}, nil
+		return eventlog.Payload{Type: "items/tally", Version: 1, Data: json.RawMessage(strings.Replace(string(r.Data), "by", "amount", 1))}, nil
 	case r.Type == "items/add" && r.Version == 1:
 		r.Version = 2
 	case r.Type == "items/break":
@@ -46,7 +47,7 @@ func mapAll(r app.Record) (app.Payload, error) {
 
 // Events of commands that were renamed, removed or changed are mapped, or are errors.
 func TestMap(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	a := open(t, m)
 	execute(t, a, Count{3})
 	execute(t, a, Add{Name: "first"})
@@ -59,21 +60,21 @@ func TestMap(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name string
-		maps func(app.Record) (app.Payload, error)
+		maps func(eventlog.Record) (eventlog.Payload, error)
 		says string
 	}{
 		{"no map", nil, "event 1 of the log (items/count, version 1, 20"},
-		{"map of less", func(r app.Record) (app.Payload, error) {
+		{"map of less", func(r eventlog.Record) (eventlog.Payload, error) {
 			if r.Type == "items/count" {
 				return mapAll(r)
 			}
 			return r.Payload(), nil
 		}, "items/add is at version 2, and no type reads version 1"},
-		{"map in a cycle", func(r app.Record) (app.Payload, error) { r.Type += "x"; return r.Payload(), nil }, "is mapped in a cycle"},
-		{"map that fails", func(r app.Record) (app.Payload, error) { return r.Payload(), errors.New("what is this?") }, "is refused by its map function: what is this?"},
-		{"map that panics", func(r app.Record) (app.Payload, error) { panic("oh") }, "panic: oh (replay_test.go:"},
-		{"map to rubbish", func(r app.Record) (app.Payload, error) {
-			return app.Payload{Type: "items/tally", Version: 1, Data: []byte(`{"amount":"x"}`)}, nil
+		{"map in a cycle", func(r eventlog.Record) (eventlog.Payload, error) { r.Type += "x"; return r.Payload(), nil }, "is mapped in a cycle"},
+		{"map that fails", func(r eventlog.Record) (eventlog.Payload, error) { return r.Payload(), errors.New("what is this?") }, "is refused by its map function: what is this?"},
+		{"map that panics", func(r eventlog.Record) (eventlog.Payload, error) { panic("oh") }, "panic: oh (replay_test.go:"},
+		{"map to rubbish", func(r eventlog.Record) (eventlog.Payload, error) {
+			return eventlog.Payload{Type: "items/tally", Version: 1, Data: []byte(`{"amount":"x"}`)}, nil
 		}, "was mapped to items/tally, version 1, and does not fit app_test.Tally: amount: must be"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -94,7 +95,7 @@ func TestMap(t *testing.T) {
 // A process of an older build refuses commands and answers queries as of the last event that it can
 // read, until the event of the newer build is amended.
 func TestOlderBuildBesideNewer(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	old, fresh := open(t, m.Share()), open(t, m.Share(), newer(mapAll))
 	execute(t, old, Count{1})
 	execute(t, fresh, Tally{10})
@@ -141,17 +142,17 @@ func TestOlderBuildBesideNewer(t *testing.T) {
 
 // Open fails at an event that panics during replay, until the event is skipped.
 func TestPanicAtReplay(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	a := open(t, m)
 	execute(t, a, Count{1})
 	execute(t, a, Break{"later"})
 	changed := items()
-	changed.Map = func(r app.Record) (app.Payload, error) {
-		return app.Payload{Type: "items/break", Version: 1, Data: []byte(`{"how":"apply"}`)}, nil
+	changed.Map = func(r eventlog.Record) (eventlog.Payload, error) {
+		return eventlog.Payload{Type: "items/break", Version: 1, Data: []byte(`{"how":"apply"}`)}, nil
 	}
 	changed.Commands = append(changed.Commands[:2:2], app.CommandTypeOf[Break]("break", 2))
-	changed.Map = func(r app.Record) (app.Payload, error) {
-		return app.Payload{Type: "items/break", Version: 2, Data: []byte(`{"how":"apply"}`)}, nil
+	changed.Map = func(r eventlog.Record) (eventlog.Payload, error) {
+		return eventlog.Payload{Type: "items/break", Version: 2, Data: []byte(`{"how":"apply"}`)}, nil
 	}
 	_, err := app.Open(t.Context(), m.Share(), quiet(), changed)
 	if err == nil || !strings.Contains(err.Error(), "panic: in apply (fixture_test.go:") {
@@ -170,7 +171,7 @@ func TestPanicAtReplay(t *testing.T) {
 
 // A log with a gap is an error.
 func TestGap(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	execute(t, open(t, m), Count{1})
 	_, err := app.Open(t.Context(), gap{m.Share()}, quiet(), items())
 	if err == nil || !strings.Contains(err.Error(), "the log is damaged") {
@@ -178,10 +179,10 @@ func TestGap(t *testing.T) {
 	}
 }
 
-type gap struct{ *app.Memory }
+type gap struct{ *eventlog.Memory }
 
-func (g gap) Records(ctx context.Context, after int64) iter.Seq2[app.Record, error] {
-	return func(yield func(app.Record, error) bool) {
+func (g gap) Records(ctx context.Context, after int64) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
 		for r, err := range g.Memory.Records(ctx, after) {
 			r.Seq++
 			if !yield(r, err) {
@@ -193,7 +194,7 @@ func (g gap) Records(ctx context.Context, after int64) iter.Seq2[app.Record, err
 
 // Replay can be cancelled, has no time limit, and reports progress.
 func TestReplayIsGivenUp(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	a := open(t, m)
 	for range 1000 {
 		execute(t, a, Count{1})
@@ -253,12 +254,12 @@ func TestFeaturesAreChecked(t *testing.T) {
 		"version 0":            {zero},
 		"follows no command":   {follows},
 	} {
-		if _, err := app.Open(t.Context(), app.NewMemory(), quiet(), features...); err == nil {
+		if _, err := app.Open(t.Context(), eventlog.NewMemory(), quiet(), features...); err == nil {
 			t.Errorf("%s: there is no error, want an error", name)
 		}
 		partial := quiet()
 		partial.Partial = true // allows only unknown commands
-		_, err := app.Open(t.Context(), app.NewMemory(), partial, features...)
+		_, err := app.Open(t.Context(), eventlog.NewMemory(), partial, features...)
 		if allowed := name == "follows no command"; (err == nil) != allowed {
 			t.Errorf("%s, partial: error %v, want success: %t", name, err, allowed)
 		}

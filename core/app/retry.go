@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ import (
 
 // handleWithRetry retries an event until it succeeds or is set aside. Each try is saved first, so
 // that an event that kills the process is not retried forever.
-func (r *runner) handleWithRetry(ctx context.Context, record Record, handle func(context.Context) error) error {
+func (r *runner) handleWithRetry(ctx context.Context, record eventlog.Record, handle func(context.Context) error) error {
 	for {
 		if r.Trying != record.Seq {
 			r.Trying, r.Tries, r.Error = record.Seq, 0, ""
@@ -114,12 +115,12 @@ func (r *runner) pause(ctx context.Context, wait time.Duration) error {
 const processEnded = "the process ended while it handled the event"
 
 // setAside records that the worker has stopped trying an event, and moves on to the next.
-func (r *runner) setAside(ctx context.Context, record Record) error {
+func (r *runner) setAside(ctx context.Context, record eventlog.Record) error {
 	text := cmp.Or(r.Error, processEnded)
 	aside := SetAside{Seq: record.Seq, Time: storable(r.app.o.Now()), Tries: r.Tries, Error: text}
 	r.app.o.Logger.Error("worker set event aside", "worker", r.name, "event", record.Seq, "error", text)
 	r.Position, r.Trying, r.Tries, r.Error = record.Seq, 0, 0, ""
-	return r.saveWith(ctx, func(tx Tx) error { return aside.put(tx, r.name) })
+	return r.saveWith(ctx, func(tx eventlog.Tx) error { return aside.put(tx, r.name) })
 }
 
 // retryRequested retries the events that [Admin.Retry] was called for.
@@ -146,7 +147,7 @@ func (r *runner) retryRequested(ctx context.Context) error {
 func (r *runner) retry(ctx context.Context, requestDoc string, seq int64) error {
 	var before []byte
 	aside := SetAside{Seq: seq, Time: storable(r.app.o.Now()), Error: processEnded}
-	err := r.saveWith(ctx, func(tx Tx) (err error) {
+	err := r.saveWith(ctx, func(tx eventlog.Tx) (err error) {
 		if before, err = tx.Get(asideDocument(r.name, seq)); err != nil {
 			return err
 		}
@@ -162,11 +163,11 @@ func (r *runner) retry(ctx context.Context, requestDoc string, seq int64) error 
 	if ctx.Err() != nil { // interrupted
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewInterval)
 		defer cancel()
-		return errors.Join(ctx.Err(), r.saveWith(late, func(tx Tx) error {
+		return errors.Join(ctx.Err(), r.saveWith(late, func(tx eventlog.Tx) error {
 			return errors.Join(tx.Put(requestDoc, []byte("true")), tx.Put(asideDocument(r.name, seq), before))
 		}))
 	}
-	return r.saveWith(ctx, func(tx Tx) error {
+	return r.saveWith(ctx, func(tx eventlog.Tx) error {
 		if err == nil {
 			return tx.Put(asideDocument(r.name, seq), nil)
 		}

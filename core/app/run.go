@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -234,7 +235,7 @@ func (r *runner) tickOnce(ctx context.Context, i int) error {
 	if now := storable(r.app.o.Now()); due.After(now) { // WorkOnce does not wait
 		due = now
 	}
-	in := scope{app: r.app, actor: r.actor(), call: &workerCall{due: due, cause: Cause{Worker: r.name}, prefix: r.keyPrefix(fmt.Sprintf("every/%d/%d", i, r.TickNumber[i]+1)), byData: true}}
+	in := scope{app: r.app, actor: r.actor(), call: &workerCall{due: due, cause: eventlog.Cause{Worker: r.name}, prefix: r.keyPrefix(fmt.Sprintf("every/%d/%d", i, r.TickNumber[i]+1)), byData: true}}
 	err := r.callLeased(ctx, func(ctx context.Context) error { return r.worker.periodic[i].method(r.instance, in.with(ctx)) })
 	if ctx.Err() != nil || errors.Is(err, errLost) {
 		return errors.Join(ctx.Err(), err)
@@ -257,7 +258,7 @@ func (r *runner) tickOnce(ctx context.Context, i int) error {
 // batch first, so that the log is not open while a slow worker runs.
 func (r *runner) handleNext(ctx context.Context) (more bool, err error) {
 	const maxBatch = 256
-	var list []Record
+	var list []eventlog.Record
 	bytes := 0
 	for record, err := range r.app.store.Records(ctx, r.Position) {
 		if err != nil {
@@ -293,7 +294,7 @@ func (r *runner) handleNext(ctx context.Context) (more bool, err error) {
 // call; nil if the worker does not follow the event. If the worker follows a stuck feature,
 // handlerFor returns the error of that feature for the event at which it is stuck, and for all
 // later events.
-func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(context.Context) error, err error) {
+func (r *runner) handlerFor(ctx context.Context, record eventlog.Record) (handle func(context.Context) error, err error) {
 	if err := r.lockFor(ctx, record); err != nil {
 		return nil, err
 	}
@@ -319,9 +320,9 @@ func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(con
 		return nil, nil
 	}
 	return func(ctx context.Context) error {
-		in := scope{app: r.app, actor: r.actor(), call: &workerCall{cause: Cause{Event: record.Seq, Worker: r.name}, prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
+		in := scope{app: r.app, actor: r.actor(), call: &workerCall{cause: eventlog.Cause{Event: record.Seq, Worker: r.name}, prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
 		return r.callLeased(ctx, func(ctx context.Context) error {
-			return method(r.instance, in.with(ctx), d.command.value(), record.Event)
+			return method(r.instance, in.with(ctx), d.command.value(), eventOf(record))
 		})
 	}, nil
 }
@@ -329,7 +330,7 @@ func (r *runner) handlerFor(ctx context.Context, record Record) (handle func(con
 // lockFor locks the states for reading. They include the event, and are current, or were so at the
 // last save, if that was a moment ago: a worker that follows one event after another need not ask
 // the store.
-func (r *runner) lockFor(ctx context.Context, record Record) error {
+func (r *runner) lockFor(ctx context.Context, record eventlog.Record) error {
 	a := r.app
 	if r.Trying != record.Seq && time.Since(r.savedAt) < sessionInterval {
 		if err := a.lockToRead(ctx); err != nil {
@@ -397,7 +398,7 @@ func (r *runner) callLeased(ctx context.Context, f func(context.Context) error) 
 func (r *runner) save(ctx context.Context) error { return r.saveWith(ctx, nil) }
 
 // saveWith is save with more changes in the same transaction.
-func (r *runner) saveWith(ctx context.Context, more func(Tx) error) error {
+func (r *runner) saveWith(ctx context.Context, more func(eventlog.Tx) error) error {
 	saved, err := r.beginSave(ctx, more)
 	if err != nil {
 		return err
@@ -407,7 +408,7 @@ func (r *runner) saveWith(ctx context.Context, more func(Tx) error) error {
 
 // beginSave starts to save the progress as it is now, and returns a function that waits for the
 // end.
-func (r *runner) beginSave(ctx context.Context, more func(Tx) error) (saved func() error, err error) {
+func (r *runner) beginSave(ctx context.Context, more func(eventlog.Tx) error) (saved func() error, err error) {
 	if err := r.encodeFields(); err != nil {
 		return nil, err
 	}
@@ -499,7 +500,7 @@ func (a *App) WorkOnce(ctx context.Context, names ...string) error {
 
 // handleExisting handles the events after r.Position that exist now. It stops at the first error.
 func (r *runner) handleExisting(ctx context.Context) error {
-	var records []Record
+	var records []eventlog.Record
 	for record, err := range r.app.store.Records(ctx, r.Position) {
 		if err != nil {
 			return err

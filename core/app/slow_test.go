@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"log/slog"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func TestSlowSnapshot(t *testing.T) {
 		{"unknown", 0, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m := NewMemory()
+			m := eventlog.NewMemory()
 			o := Options{Logger: slog.New(slog.DiscardHandler), Fingerprint: func(string) string { return "same" }}
 			f := Feature{Name: "wide", State: StateOf(func() *wide { return &wide{} }), Commands: []CommandType{CommandTypeOf[widen]("widen", 1)}}
 			a, err := Open(t.Context(), m.Share(), o, f)

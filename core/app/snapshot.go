@@ -145,7 +145,7 @@ func (a *App) isDue(f *feature, limit time.Duration) bool {
 func (a *App) noteSnapshot(f *feature, head snapshotHead) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if head.Seq <= a.seq && head.Attempt != f.unusable && head.Amended == amendmentsHash(a.amendments, head.Seq) {
+	if head.Seq <= a.seq && head.Attempt != f.unusable && head.Amended == a.amendments.Hash(head.Seq) {
 		f.tried, f.locked = head.Seq, head.Took
 		if !head.Slow {
 			f.snapshot = head.Seq

@@ -10,8 +10,8 @@ import (
 	"io"
 	"log/slog"
 	"reflect"
-	"runtime"
 
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -76,7 +76,7 @@ func (a *App) decodeSnapshot(from storeReader, f *feature, head snapshotHead) (s
 
 // storedSnapshot returns the head of the snapshot that this code of a feature has taken, if there
 // is one. It returns an error if the head is damaged, outdated, or of another log.
-func (a *App) storedSnapshot(from View, f *feature) (head snapshotHead, ok bool, err error) {
+func (a *App) storedSnapshot(from eventlog.View, f *feature) (head snapshotHead, ok bool, err error) {
 	head, ok, err = a.readHead(from, f)
 	if err != nil || !ok {
 		return head, false, err
@@ -89,7 +89,7 @@ func (a *App) storedSnapshot(from View, f *feature) (head snapshotHead, ok bool,
 			return head, false, fmt.Errorf("snapshot was taken by other code, %s", head.Fingerprint)
 		case r.Seq != head.Seq || r.ID != head.ID:
 			return head, false, fmt.Errorf("snapshot was taken from another log, in which the id of event %d is %s, not %s", head.Seq, head.ID, r.ID)
-		case head.Amended != amendmentsHash(a.amendments, head.Seq):
+		case head.Amended != a.amendments.Hash(head.Seq):
 			return head, false, errUnused
 		}
 		return head, true, nil
@@ -98,7 +98,7 @@ func (a *App) storedSnapshot(from View, f *feature) (head snapshotHead, ok bool,
 }
 
 // readHead returns the head of the snapshot that this code of a feature has taken, if there is one.
-func (a *App) readHead(from View, f *feature) (head snapshotHead, ok bool, err error) {
+func (a *App) readHead(from eventlog.View, f *feature) (head snapshotHead, ok bool, err error) {
 	line, err := readSealed(from, a.codePrefix(f)+headName)
 	if err != nil || line == nil {
 		return head, false, err
@@ -117,14 +117,13 @@ type chunkReader struct {
 	err  error  // failed, once the chunks before it are read
 }
 
-func (a *App) readChunks(from View, f *feature, head snapshotHead) *chunkReader {
+func (a *App) readChunks(from eventlog.View, f *feature, head snapshotHead) *chunkReader {
 	r := &chunkReader{chunks: make(chan []byte, 2), stop: make(chan struct{})}
 	go func() {
 		defer close(r.chunks)
 		heap := heapBytes()
 		for i := range head.Chunks {
-			if heapBytes() > heap+max(heap/3, 16<<20) {
-				runtime.GC() // by itself, it would let the heap double
+			if collectAbove(heap + max(heap/3, 16<<20)) {
 				heap = heapBytes()
 			}
 			name := a.codePrefix(f) + chunkName(head.Attempt, i)
@@ -169,7 +168,7 @@ func (r *chunkReader) Close() error {
 }
 
 // readSealed returns the content of a document; nil if it does not exist.
-func readSealed(from View, name string) ([]byte, error) {
+func readSealed(from eventlog.View, name string) ([]byte, error) {
 	document, err := from.Get(name)
 	if err != nil || document == nil {
 		return nil, err

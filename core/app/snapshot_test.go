@@ -16,10 +16,11 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // withFingerprint opens the log with a fingerprint, and counts the events that it applies.
-func withFingerprint(t *testing.T, m *app.Memory, fingerprint string) (*app.App, int) {
+func withFingerprint(t *testing.T, m *eventlog.Memory, fingerprint string) (*app.App, int) {
 	t.Helper()
 	o := quiet()
 	o.Fingerprint = func(string) string { return fingerprint }
@@ -32,12 +33,12 @@ func withFingerprint(t *testing.T, m *app.Memory, fingerprint string) (*app.App,
 }
 
 type counting struct {
-	*app.Memory
+	*eventlog.Memory
 	read int
 }
 
-func (c *counting) Records(ctx context.Context, after int64) iter.Seq2[app.Record, error] {
-	return func(yield func(app.Record, error) bool) {
+func (c *counting) Records(ctx context.Context, after int64) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
 		for r, err := range c.Memory.Records(ctx, after) {
 			c.read++
 			if !yield(r, err) {
@@ -48,7 +49,7 @@ func (c *counting) Records(ctx context.Context, after int64) iter.Seq2[app.Recor
 }
 
 func TestSnapshot(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	a := open(t, m)
 	for range 100 {
 		execute(t, a, Count{1})
@@ -111,9 +112,9 @@ func TestFingerprintOfFeature(t *testing.T) {
 		{"one unknown with Map", true, map[string]string{"items": "a", "tags": "b"}, map[string]string{"tags": "b"}, "0 0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m, mapping := app.NewMemory(), tags()
+			m, mapping := eventlog.NewMemory(), tags()
 			if test.hasMap {
-				mapping.Map = func(r app.Record) (app.Payload, error) { return r.Payload(), nil }
+				mapping.Map = func(r eventlog.Record) (eventlog.Payload, error) { return r.Payload(), nil }
 			}
 			openWith := func(fingerprints map[string]string) *app.App {
 				t.Helper()
@@ -142,7 +143,7 @@ func TestFingerprintOfFeature(t *testing.T) {
 }
 
 // documents returns the names of the documents of the snapshots of items, with the head last.
-func documents(t *testing.T, m *app.Memory) []string {
+func documents(t *testing.T, m *eventlog.Memory) []string {
 	t.Helper()
 	names, err := m.Names(t.Context(), "snapshot/items/")
 	if err != nil {
@@ -156,9 +157,9 @@ func documents(t *testing.T, m *app.Memory) []string {
 
 // rewrite changes a document, in which the first line is the checksum. A sealed one has the right
 // one.
-func rewrite(t *testing.T, m *app.Memory, name string, sealed bool, change func(string) string) {
+func rewrite(t *testing.T, m *eventlog.Memory, name string, sealed bool, change func(string) string) {
 	t.Helper()
-	err := m.Share().Write(t.Context(), func(tx app.Tx) error {
+	err := m.Share().Write(t.Context(), func(tx eventlog.Tx) error {
 		text, err := tx.Get(name)
 		if err != nil {
 			return err
@@ -214,7 +215,7 @@ func TestBadSnapshot(t *testing.T) {
 		{"of other code", head, true, replace(`"same"`, `"other"`), "snapshot was taken by other code"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m := app.NewMemory()
+			m := eventlog.NewMemory()
 			a := open(t, m)
 			execute(t, a, Count{1})
 			execute(t, a, Count{1})
@@ -247,7 +248,7 @@ func TestBadSnapshot(t *testing.T) {
 
 // Replay compares each snapshot with the state after the same event.
 func TestReplayComparesSnapshots(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	both := builds()
 	a := open(t, m, both...)
 	check := func(want ...app.SnapshotCheck) *app.App {
@@ -291,9 +292,9 @@ func TestReplayComparesSnapshots(t *testing.T) {
 
 // Old builds leave at most one snapshot behind, and one in an older format none.
 func TestSnapshotsAreDropped(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	execute(t, open(t, m), Count{1})
-	err := m.Write(t.Context(), func(tx app.Tx) error { return tx.Put("snapshot/items/b", []byte("{}\n{}\n0123")) })
+	err := m.Write(t.Context(), func(tx eventlog.Tx) error { return tx.Put("snapshot/items/b", []byte("{}\n{}\n0123")) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +318,7 @@ func TestSnapshotsAreDropped(t *testing.T) {
 
 // A snapshot is used only if it saves half of the events.
 func TestSnapshotSavesLittle(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	a := open(t, m)
 	for i := range 40 {
 		if i == 15 {
@@ -334,12 +335,12 @@ func TestSnapshotSavesLittle(t *testing.T) {
 
 // A watched store calls before with the number of each Write, which fails with its error.
 type watched struct {
-	*app.Memory
+	*eventlog.Memory
 	writes int
 	before func(write int) error // may be nil
 }
 
-func (w *watched) Write(ctx context.Context, f func(app.Tx) error) error {
+func (w *watched) Write(ctx context.Context, f func(eventlog.Tx) error) error {
 	if before := w.before; before != nil {
 		if w.writes++; before(w.writes) != nil {
 			return before(w.writes)
@@ -351,7 +352,7 @@ func (w *watched) Write(ctx context.Context, f func(app.Tx) error) error {
 // Snapshots of a large state are many chunks. If one is not finished, for whatever reason, the
 // previous one stays, and the next one removes what was written.
 func TestSnapshotInterrupted(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	s := &watched{Memory: m.Share()}
 	a := open(t, s)
 	for i := range 12 {
@@ -446,15 +447,15 @@ func TestSnapshotsWhenDue(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := app.NewMemory()
+				m := eventlog.NewMemory()
 				grow := func(n int64) {
 					for range n / 500 {
-						var records []app.Record
+						var records []eventlog.Record
 						for seq := range int64(500) {
 							seq += last(t, m) + 1
-							records = append(records, app.Record{Event: app.Event{Seq: seq, ID: fmt.Sprint(seq), Time: time.Now()}, Type: "slow/add", Version: 1, Data: []byte("{}")})
+							records = append(records, eventlog.Record{Seq: seq, ID: fmt.Sprint(seq), Time: time.Now(), Type: "slow/add", Version: 1, Data: []byte("{}")})
 						}
-						if err := m.Share().Write(t.Context(), func(tx app.Tx) error { return tx.Append(records...) }); err != nil {
+						if err := m.Share().Write(t.Context(), func(tx eventlog.Tx) error { return tx.Append(records...) }); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -538,7 +539,7 @@ func (addSlow) Apply(s *slow, _ app.Event) int     { s.N++; return s.N }
 
 // A state that JSON cannot hold is replayed, and its status says why.
 func TestUnkeptState(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	feature := app.Feature{Name: "hidden", State: app.StateOf(func() *hidden { return &hidden{} }), Commands: []app.CommandType{app.CommandTypeOf[hide]("hide", 1)}}
 	a := open(t, m, feature)
 	execute(t, a, hide{3})

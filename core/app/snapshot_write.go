@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/amendments"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -51,7 +53,7 @@ func (w *snapshotWriter) encode() (err error) {
 		return nil
 	}
 	w.head = snapshotHead{
-		Seq: a.seq, ID: a.lastID, Fingerprint: a.fingerprint(f), Amended: amendmentsHash(a.amendments, a.seq),
+		Seq: a.seq, ID: a.lastID, Fingerprint: a.fingerprint(f), Amended: a.amendments.Hash(a.seq),
 		Time: storable(a.o.Now()), Attempt: newID(),
 	}
 	w.state, w.heap = f.state, heapBytes()
@@ -116,7 +118,7 @@ func (w *snapshotWriter) spill() error {
 func (w *snapshotWriter) store(chunks int) error {
 	for chunks > 0 {
 		some := min(chunks, maxTogether)
-		err := w.app.write(w.ctx, func(tx Tx) error {
+		err := w.app.write(w.ctx, func(tx eventlog.Tx) error {
 			if err := w.checkAmendments(tx); err != nil {
 				return err
 			}
@@ -128,15 +130,13 @@ func (w *snapshotWriter) store(chunks int) error {
 		w.stored += some
 		w.buffer = w.buffer[:copy(w.buffer, w.buffer[some*maxContent:])]
 		chunks -= some
-		if heapBytes() > w.heap+maxGarbage {
-			runtime.GC() // by itself, it would let the heap double
-		}
+		collectAbove(w.heap + maxGarbage)
 	}
 	return nil
 }
 
 // put stores the first chunks in the buffer.
-func (w *snapshotWriter) put(tx Tx, chunks int) error {
+func (w *snapshotWriter) put(tx eventlog.Tx, chunks int) error {
 	for i := range chunks {
 		content := w.buffer[i*maxContent : min((i+1)*maxContent, len(w.buffer))]
 		name := w.prefix + chunkName(w.head.Attempt, w.stored+i)
@@ -149,9 +149,9 @@ func (w *snapshotWriter) put(tx Tx, chunks int) error {
 }
 
 // checkAmendments returns an error if an event in the state was amended or erased meanwhile.
-func (w *snapshotWriter) checkAmendments(tx Tx) error {
-	amendments, err := readAmendments(tx)
-	if err == nil && w.head.Amended != amendmentsHash(amendments, w.head.Seq) {
+func (w *snapshotWriter) checkAmendments(tx eventlog.Tx) error {
+	index, err := amendments.ReadIndex(tx)
+	if err == nil && w.head.Amended != index.Hash(w.head.Seq) {
 		err = errUnused
 	}
 	return err
@@ -168,7 +168,7 @@ func (w *snapshotWriter) finish() error {
 	if err != nil {
 		return err
 	}
-	return w.app.write(w.ctx, func(tx Tx) error {
+	return w.app.write(w.ctx, func(tx eventlog.Tx) error {
 		if err := w.checkAmendments(tx); err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (w *snapshotWriter) finish() error {
 func (w *snapshotWriter) discard() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), time.Second)
 	defer cancel()
-	_ = w.app.store.Write(ctx, func(tx Tx) error { // the next snapshot removes them too
+	_ = w.app.store.Write(ctx, func(tx eventlog.Tx) error { // the next snapshot removes them too
 		for i := range w.stored {
 			if err := tx.Put(w.prefix+chunkName(w.head.Attempt, i), nil); err != nil {
 				return err
@@ -206,7 +206,7 @@ func (w *snapshotWriter) discard() {
 
 // dropOthers removes all other snapshots of the feature, except the latest of other code, which may
 // be in use.
-func (w *snapshotWriter) dropOthers(tx Tx) error {
+func (w *snapshotWriter) dropOthers(tx eventlog.Tx) error {
 	names, err := tx.Names(snapshotPrefix(w.feature))
 	if err != nil {
 		return err
@@ -234,6 +234,17 @@ func (w *snapshotWriter) dropOthers(tx Tx) error {
 		}
 	}
 	return nil
+}
+
+// collectAbove collects garbage if the heap is larger than a limit, and reports whether it did. By
+// itself, the collector lets the heap double before it starts. For a state of 1,000,000 items, a
+// server that takes a snapshot then needs 690 MiB instead of 530 (measured with SQLite).
+func collectAbove(limit uint64) bool {
+	if heapBytes() <= limit {
+		return false
+	}
+	runtime.GC()
+	return true
 }
 
 // heapBytes returns the size of the heap, garbage included.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -103,7 +104,7 @@ type SetAside struct {
 	Error string    `json:"error"` // last error
 }
 
-func (s SetAside) put(tx Tx, worker string) error {
+func (s SetAside) put(tx eventlog.Tx, worker string) error {
 	document, err := strictjson.Marshal(s)
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func (s SetAside) put(tx Tx, worker string) error {
 func (a *App) Workers(ctx context.Context) ([]WorkerStatus, error) { return readWorkers(ctx, a.store) }
 
 // readWorkers returns the status of all workers that ever ran on a store.
-func readWorkers(ctx context.Context, s Store) ([]WorkerStatus, error) {
+func readWorkers(ctx context.Context, s eventlog.Store) ([]WorkerStatus, error) {
 	names, err := s.Names(ctx, workerDocument(""))
 	if err != nil {
 		return nil, err
@@ -150,7 +151,7 @@ func readWorkers(ctx context.Context, s Store) ([]WorkerStatus, error) {
 	return all, nil
 }
 
-func setAsides(ctx context.Context, s Store, worker string) ([]SetAside, error) {
+func setAsides(ctx context.Context, s eventlog.Store, worker string) ([]SetAside, error) {
 	all := []SetAside{}
 	for d, err := range s.Documents(ctx, "aside/"+worker+"/", "") {
 		if err != nil {

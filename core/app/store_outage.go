@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"io/fs"
 	"iter"
 	"log/slog"
@@ -12,10 +13,10 @@ import (
 	"time"
 )
 
-// A watchedStore is the store of an app. It turns the errors of a store into a [StoreError], logs
-// when failures begin and end, and knows whether the store works.
+// A watchedStore is the store of an app. It turns the errors of a store into an [eventlog.Error],
+// logs when failures begin and end, and knows whether the store works.
 type watchedStore struct {
-	Store
+	eventlog.Store
 	app *App
 
 	mu      sync.Mutex
@@ -27,15 +28,15 @@ type watchedStore struct {
 	writes  bool      // a Write has failed since
 }
 
-// Changed implements [Notifier]. The channel is nil if the store does not notify.
+// Changed implements [eventlog.Notifier]. The channel is nil if the store does not notify.
 func (s *watchedStore) Changed() <-chan struct{} {
-	if n, ok := s.Store.(Notifier); ok {
+	if n, ok := s.Store.(eventlog.Notifier); ok {
 		return n.Changed()
 	}
 	return nil
 }
 
-func (s *watchedStore) Records(ctx context.Context, after int64) iter.Seq2[Record, error] {
+func (s *watchedStore) Records(ctx context.Context, after int64) iter.Seq2[eventlog.Record, error] {
 	return withErrors(s.Store.Records(ctx, after), func(err error) error { return s.check(ctx, err) })
 }
 
@@ -59,22 +60,22 @@ func (s *watchedStore) Names(ctx context.Context, prefix string) ([]string, erro
 	return names, s.check(ctx, err)
 }
 
-func (s *watchedStore) Documents(ctx context.Context, prefix, after string) iter.Seq2[Document, error] {
+func (s *watchedStore) Documents(ctx context.Context, prefix, after string) iter.Seq2[eventlog.Document, error] {
 	return withErrors(s.Store.Documents(ctx, prefix, after), func(err error) error { return s.check(ctx, err) })
 }
 
-func (s *watchedStore) View(ctx context.Context, f func(View) error) error {
+func (s *watchedStore) View(ctx context.Context, f func(eventlog.View) error) error {
 	var own error
-	err := s.Store.View(ctx, func(v View) error { own = f(v); return own })
-	if own != nil && !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrFull) {
+	err := s.Store.View(ctx, func(v eventlog.View) error { own = f(v); return own })
+	if own != nil && !errors.Is(err, eventlog.ErrUnavailable) && !errors.Is(err, eventlog.ErrFull) {
 		return err
 	}
 	return s.check(ctx, err)
 }
 
-func (s *watchedStore) Write(ctx context.Context, f func(Tx) error) error {
+func (s *watchedStore) Write(ctx context.Context, f func(eventlog.Tx) error) error {
 	var own error
-	err := s.Store.Write(ctx, func(tx Tx) error { own = f(watchedTx{tx}); return own })
+	err := s.Store.Write(ctx, func(tx eventlog.Tx) error { own = f(watchedTx{tx}); return own })
 	if own != nil && !isFailure(own) {
 		return err
 	}
@@ -97,10 +98,10 @@ func withErrors[T any](all iter.Seq2[T, error], convert func(error) error) iter.
 	}
 }
 
-// check returns the error of a call, as a [StoreError] unless the caller has given up, and records
-// it.
+// check returns the error of a call, as an [eventlog.Error] unless the caller has given up, and
+// records it.
 func (s *watchedStore) check(ctx context.Context, err error) error {
-	if err == nil || errors.Is(err, ErrConflict) || ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
+	if err == nil || errors.Is(err, eventlog.ErrConflict) || ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		return err
 	}
 	err = storeError(err)
@@ -135,53 +136,57 @@ func (s *watchedStore) fail(err error) {
 // failureReason returns the reason of [Health] for an error of a store.
 func failureReason(err error) string {
 	switch {
-	case errors.Is(err, ErrFull):
+	case errors.Is(err, eventlog.ErrFull):
 		return "full"
-	case errors.Is(err, ErrUnavailable):
+	case errors.Is(err, eventlog.ErrUnavailable):
 		return "unreachable"
 	}
 	return "failed"
 }
 
-// storeError returns an error of a store as a [StoreError].
+// storeError returns an error of a store as an [eventlog.Error].
 func storeError(err error) error {
-	if err == nil || isFailure(err) || errors.Is(err, ErrConflict) {
+	if err == nil || isFailure(err) || errors.Is(err, eventlog.ErrConflict) {
 		return err
 	}
-	return &StoreError{err}
+	return &eventlog.Error{Err: err}
 }
 
 // isFailure reports whether an error is or contains that of a store.
 func isFailure(err error) bool {
-	_, ok := errors.AsType[*StoreError](err)
+	_, ok := errors.AsType[*eventlog.Error](err)
 	return ok
 }
 
-// withError returns a result, with its error as a [StoreError].
+// withError returns a result, with its error as an [eventlog.Error].
 func withError[T any](value T, err error) (T, error) { return value, storeError(err) }
 
-// A watchedTx returns the errors of a Tx as a [StoreError]. The watchedStore records them.
-type watchedTx struct{ Tx }
+// A watchedTx returns the errors of a Tx as an [eventlog.Error]. The watchedStore records them.
+type watchedTx struct{ eventlog.Tx }
 
-func (t watchedTx) Records(after int64) iter.Seq2[Record, error] {
+func (t watchedTx) Records(after int64) iter.Seq2[eventlog.Record, error] {
 	return withErrors(t.Tx.Records(after), storeError)
 }
 
 func (t watchedTx) Get(name string) ([]byte, error)       { return withError(t.Tx.Get(name)) }
 func (t watchedTx) Names(prefix string) ([]string, error) { return withError(t.Tx.Names(prefix)) }
 
-func (t watchedTx) Documents(prefix, after string) iter.Seq2[Document, error] {
+func (t watchedTx) Documents(prefix, after string) iter.Seq2[eventlog.Document, error] {
 	return withErrors(t.Tx.Documents(prefix, after), storeError)
 }
 
 func (t watchedTx) Stamp() (int64, error) { return withError(t.Tx.Stamp()) }
 
-func (t watchedTx) Find(keys ...string) (map[string]Record, error) {
+func (t watchedTx) Find(keys ...string) (map[string]eventlog.Record, error) {
 	return withError(t.Tx.Find(keys...))
 }
 
-func (t watchedTx) Append(records ...Record) error      { return storeError(t.Tx.Append(records...)) }
-func (t watchedTx) Replace(records ...Record) error     { return storeError(t.Tx.Replace(records...)) }
+func (t watchedTx) Append(records ...eventlog.Record) error {
+	return storeError(t.Tx.Append(records...))
+}
+func (t watchedTx) Replace(records ...eventlog.Record) error {
+	return storeError(t.Tx.Replace(records...))
+}
 func (t watchedTx) Put(name string, value []byte) error { return storeError(t.Tx.Put(name, value)) }
 
 const (
@@ -211,7 +216,7 @@ func (s *watchedStore) probe(ctx context.Context) {
 	s.mu.Lock()
 	works, writes := s.reason == "", s.writes
 	s.mu.Unlock()
-	pinger, ok := s.Store.(Pinger)
+	pinger, ok := s.Store.(eventlog.Pinger)
 	if works && !ok {
 		return // Run reads the stamp often
 	}
@@ -231,7 +236,7 @@ func (s *watchedStore) probe(ctx context.Context) {
 	}
 	silent := err != nil && limited.Err() != nil
 	if silent {
-		err = fmt.Errorf("no answer after %v: %w", probeTimeout, ErrUnavailable)
+		err = fmt.Errorf("no answer after %v: %w", probeTimeout, eventlog.ErrUnavailable)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,11 +257,11 @@ func (s *watchedStore) probe(ctx context.Context) {
 func (s *watchedStore) tryWrite(ctx context.Context) error {
 	value := make([]byte, probeBytes)
 	rand.Read(value) // never fails; the store cannot compress it
-	err := s.Store.Write(ctx, func(tx Tx) error { return tx.Put(probeDocument, value) })
+	err := s.Store.Write(ctx, func(tx eventlog.Tx) error { return tx.Put(probeDocument, value) })
 	if err != nil {
 		return err
 	}
-	return s.Store.Write(ctx, func(tx Tx) error { return tx.Put(probeDocument, nil) })
+	return s.Store.Write(ctx, func(tx eventlog.Tx) error { return tx.Put(probeDocument, nil) })
 }
 
 // logError logs an error of background work, at level debug if the store does not work, which is

@@ -14,11 +14,12 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // A broken store returns errors.
 type broken struct {
-	*app.Memory
+	*eventlog.Memory
 	mu            sync.Mutex
 	reads, writes error
 }
@@ -74,18 +75,18 @@ func (b *broken) Names(ctx context.Context, prefix string) ([]string, error) {
 	return b.Memory.Names(ctx, prefix)
 }
 
-func (b *broken) Records(ctx context.Context, after int64) iter.Seq2[app.Record, error] {
-	return func(yield func(app.Record, error) bool) {
+func (b *broken) Records(ctx context.Context, after int64) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
 		if err := b.err(false); err != nil {
-			yield(app.Record{}, err)
+			yield(eventlog.Record{}, err)
 			return
 		}
 		b.Memory.Records(ctx, after)(yield)
 	}
 }
 
-func (b *broken) Write(ctx context.Context, f func(app.Tx) error) error {
-	return b.Memory.Write(ctx, func(tx app.Tx) error {
+func (b *broken) Write(ctx context.Context, f func(eventlog.Tx) error) error {
+	return b.Memory.Write(ctx, func(tx eventlog.Tx) error {
 		if err := f(tx); err != nil {
 			return err
 		}
@@ -102,16 +103,16 @@ func TestOutage(t *testing.T) {
 		reason        string
 		calls         bool
 	}{
-		{"unreachable", app.ErrUnavailable, app.ErrUnavailable, "unreachable", true},
-		{"idle", app.ErrUnavailable, app.ErrUnavailable, "unreachable", false},
-		{"full", nil, app.ErrFull, "full", true},
-		{"unknown", nil, fmt.Errorf("%w: %w", app.ErrUnavailable, app.ErrOutcomeUnknown), "unreachable", true},
+		{"unreachable", eventlog.ErrUnavailable, eventlog.ErrUnavailable, "unreachable", true},
+		{"idle", eventlog.ErrUnavailable, eventlog.ErrUnavailable, "unreachable", false},
+		{"full", nil, eventlog.ErrFull, "full", true},
+		{"unknown", nil, fmt.Errorf("%w: %w", eventlog.ErrUnavailable, eventlog.ErrOutcomeUnknown), "unreachable", true},
 		{"damaged", errors.New("the file is damaged"), errors.New("the file is damaged"), "failed", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log syncBuffer
-				store := &broken{Memory: app.NewMemory()}
+				store := &broken{Memory: eventlog.NewMemory()}
 				logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 				a, err := app.Open(t.Context(), store, app.Options{Logger: logger}, mailing(&outside{}))
 				if err != nil {
@@ -132,7 +133,7 @@ func TestOutage(t *testing.T) {
 						continue
 					}
 					_, err := app.Do(ctx, Add{Name: fmt.Sprint("item ", i)})
-					checkMasked(t, err, errors.Is(test.writes, app.ErrOutcomeUnknown) && test.reads == nil)
+					checkMasked(t, err, errors.Is(test.writes, eventlog.ErrOutcomeUnknown) && test.reads == nil)
 					if _, err = app.Query(ctx, Total{}); test.reads != nil {
 						checkMasked(t, err, false)
 					}
@@ -169,9 +170,9 @@ func TestOutage(t *testing.T) {
 // checkMasked fails the test unless err has the details, and a text for clients that has none.
 func checkMasked(t *testing.T, err error, unknown bool) {
 	t.Helper()
-	failed, ok := errors.AsType[*app.StoreError](err)
-	if !ok || !strings.Contains(err.Error(), secret) && !errors.Is(err, app.ErrUnavailable) {
-		t.Fatalf("got the error %v, want a StoreError with %q, or app.ErrUnavailable", err, secret)
+	failed, ok := errors.AsType[*eventlog.Error](err)
+	if !ok || !strings.Contains(err.Error(), secret) && !errors.Is(err, eventlog.ErrUnavailable) {
+		t.Fatalf("got the error %v, want an eventlog.Error with %q, or eventlog.ErrUnavailable", err, secret)
 	}
 	text := failed.ForClient("r-1")
 	if strings.Contains(text, "secret") || !strings.Contains(text, "(request ID: r-1)") || strings.Contains(text, "idempotency key") != unknown {
@@ -181,7 +182,7 @@ func checkMasked(t *testing.T, err error, unknown bool) {
 
 // Refusals are not failures of the store.
 func TestRefusalIsNoOutage(t *testing.T) {
-	a := open(t, app.NewMemory())
+	a := open(t, eventlog.NewMemory())
 	ctx := app.With(t.Context(), a)
 	for range 2 {
 		if _, err := app.Do(ctx, Add{Name: "twice"}); err != nil && !errors.Is(err, app.ErrRefused) {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -15,7 +16,7 @@ import (
 // process is restarted. Queries of the feature return it only if Stopped is set, or if a check or a
 // worker asks.
 type StuckError struct {
-	Record  Record
+	Record  eventlog.Record
 	Program string  // name of the program, for the log commands
 	Late    bool    // the event was written after this process started
 	Stopped bool    // Apply panicked, so the state may be half changed
@@ -59,8 +60,8 @@ func (e *StuckError) state() string {
 // Unwrap returns the cause.
 func (e *StuckError) Unwrap() error { return e.Err }
 
-// ForClient returns the text for a remote client, see [StoreError.ForClient]. It contains no data
-// of the event.
+// ForClient returns the text for a remote client, see [eventlog.Error.ForClient]. It contains no
+// data of the event.
 func (e *StuckError) ForClient(request string) string {
 	effect := "it refuses commands of this feature"
 	if e.Stopped {
@@ -70,7 +71,7 @@ func (e *StuckError) ForClient(request string) string {
 }
 
 // stuckAt returns the error for an event that cannot be applied.
-func (a *App) stuckAt(r Record, err error) *StuckError {
+func (a *App) stuckAt(r eventlog.Record, err error) *StuckError {
 	stuck := &StuckError{Record: r, Program: a.o.Program, Late: a.opened.Load(), Err: err}
 	for _, seq := range a.lastAmended {
 		if seq < r.Seq {

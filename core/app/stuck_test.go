@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // CountMore is Count of a newer build: it has an optional field more.
@@ -80,7 +81,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 		{"panic in Apply", "items/explode", 1, `{"how":"new"}`, "cannot be applied: panic: exploded"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m := app.NewMemory()
+			m := eventlog.NewMemory()
 			o := quiet()
 			marked := 0
 			o.OnStale = func(_ context.Context, stuck *app.StuckError) {
@@ -169,7 +170,7 @@ func TestRunningBuildMeetsNewerEvent(t *testing.T) {
 // A new optional field is one-way: the older build refuses the events that have it, and reads those
 // that do not.
 func TestOptionalFieldIsOneWay(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	fresh := items()
 	fresh.Commands[1] = app.CommandTypeOf[CountMore]("count", 1)
 	older, newer := open(t, m.Share()), open(t, m.Share(), fresh)
@@ -191,11 +192,11 @@ func TestOptionalFieldIsOneWay(t *testing.T) {
 // Commands of a stuck feature do not affect others in their transaction.
 func TestStuckInABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := app.NewMemory()
+		m := eventlog.NewMemory()
 		a := open(t, m.Share(), builds()...)
 		record(t, m, "items/tally", 1, `{}`)
 		hold := make(chan struct{})
-		go m.Write(t.Context(), func(app.Tx) error { <-hold; return nil })
+		go m.Write(t.Context(), func(eventlog.Tx) error { <-hold; return nil })
 		synctest.Wait()
 		stuck, fine := make(chan error, 3), make(chan error, 3)
 		for range 3 {
@@ -242,7 +243,7 @@ func tagging(world *outside) []app.Feature {
 // set aside.
 func TestWorkersWaitForAStuckFeature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, world := app.NewMemory(), &outside{}
+		m, world := eventlog.NewMemory(), &outside{}
 		a := open(t, m.Share(), tagging(world)...)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // Ticker executes commands periodically.
@@ -41,11 +42,11 @@ func ticking() []app.Feature {
 
 // killed is the store of a process that dies right after it has appended n events.
 type killed struct {
-	*app.Memory
+	*eventlog.Memory
 	left int
 }
 
-func (k *killed) Write(ctx context.Context, f func(app.Tx) error) error {
+func (k *killed) Write(ctx context.Context, f func(eventlog.Tx) error) error {
 	if k.left == 0 {
 		return errors.New("it is dead")
 	}
@@ -62,7 +63,7 @@ func (k *killed) Write(ctx context.Context, f func(app.Tx) error) error {
 }
 
 // run runs an app on a store for a while.
-func run(t *testing.T, s app.Store, d time.Duration, features ...app.Feature) {
+func run(t *testing.T, s eventlog.Store, d time.Duration, features ...app.Feature) {
 	t.Helper()
 	a := open(t, s, features...)
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -75,7 +76,7 @@ func run(t *testing.T, s app.Store, d time.Duration, features ...app.Feature) {
 func TestTickOnceAcrossACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, dies := range []int{1, 2} {
-			m := app.NewMemory()
+			m := eventlog.NewMemory()
 			run(t, &killed{m.Share(), dies}, 61*time.Second, ticking()...)
 			if n := last(t, m); n != int64(dies) {
 				t.Fatalf("executed %d commands before the process died, want %v", n, int64(dies))
@@ -97,7 +98,7 @@ func TestTickGoesOnAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		features := ticking()
 		features[0].Workers = []app.Worker{features[0].Workers[0]}
-		m := app.NewMemory()
+		m := eventlog.NewMemory()
 		// 120 events in the first hour, and the first of the three items.
 		run(t, &killed{m.Share(), 121}, time.Hour+time.Second, features...)
 		run(t, m.Share(), 30*time.Second, features...)
@@ -114,7 +115,7 @@ func TestTickGoesOnAfterACrash(t *testing.T) {
 // interval changed, no command is executed twice or left out.
 func TestTickAndTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := app.NewMemory()
+		m := eventlog.NewMemory()
 		offset := time.Duration(0)
 		o := quiet()
 		o.Now = func() time.Time { return time.Now().Add(offset) }
@@ -146,7 +147,7 @@ func TestTickAndTheClock(t *testing.T) {
 func TestWorkOnceTicksAgain(t *testing.T) {
 	o := quiet()
 	o.Now = func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
-	a, err := app.Open(t.Context(), app.NewMemory(), o, ticking()...)
+	a, err := app.Open(t.Context(), eventlog.NewMemory(), o, ticking()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +171,7 @@ func TestDueIsTheSameAfterACrash(t *testing.T) {
 				_, err := app.Do(ctx, Add{Name: app.Due(ctx).Format(time.RFC3339Nano)})
 				return err
 			}))}
-		m := app.NewMemory()
+		m := eventlog.NewMemory()
 		run(t, m.Share(), 61*time.Second, features...)
 		before := last(t, m)
 		run(t, &killed{m.Share(), 1}, 2*time.Minute, features...)

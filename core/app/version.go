@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -180,7 +181,7 @@ func (c CommandType) upgrades() (map[int]upgrade, error) {
 }
 
 // decodePayload decodes an event of the command, of any version that it can read.
-func (t *registeredType) decodePayload(p Payload) (command, error) {
+func (t *registeredType) decodePayload(p eventlog.Payload) (command, error) {
 	if p.Version == t.version {
 		c, err := t.decode(p.Data)
 		if err != nil {
@@ -217,7 +218,7 @@ func (t *registeredType) downgradeWritten(data []byte) (older []byte, err error)
 	if err != nil {
 		return nil, err
 	}
-	lower, err := t.downgradePayload(Payload{t.eventType, t.version, data}, t.writes)
+	lower, err := t.downgradePayload(eventlog.Payload{Type: t.eventType, Version: t.version, Data: data}, t.writes)
 	if err != nil {
 		return nil, fmt.Errorf("this build writes version %d (//petrock:writes): %w", t.writes, err)
 	}
@@ -241,12 +242,12 @@ func (t *registeredType) decodeWritten(data []byte) (c command, err error) {
 		return t.decode(data)
 	}
 	defer catch(&err) // in UnmarshalJSON or Upgrade
-	return t.decodePayload(Payload{t.eventType, t.writes, data})
+	return t.decodePayload(eventlog.Payload{Type: t.eventType, Version: t.writes, Data: data})
 }
 
 // repeats reports whether an event of the same type is the same command, which another build may
 // have stored in another version.
-func (p *pending) repeats(before Record) bool {
+func (p *pending) repeats(before eventlog.Record) bool {
 	t := p.cmdType
 	if before.Version == t.writes || !t.canRead(before.Version) {
 		return string(before.Data) == string(p.data)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // An outside is an external system that workers call.
@@ -89,7 +90,7 @@ type program struct {
 	end func()
 }
 
-func start(t *testing.T, m *app.Memory, f app.Feature) program {
+func start(t *testing.T, m *eventlog.Memory, f app.Feature) program {
 	t.Helper()
 	a := open(t, m.Share(), f)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -104,7 +105,7 @@ func start(t *testing.T, m *app.Memory, f app.Feature) program {
 	}}
 }
 
-func worker(t *testing.T, m *app.Memory) app.WorkerStatus {
+func worker(t *testing.T, m *eventlog.Memory) app.WorkerStatus {
 	t.Helper()
 	all, err := app.NewAdmin(m.Share(), app.Options{}).Workers(t.Context())
 	if err != nil || len(all) != 1 {
@@ -117,7 +118,7 @@ func worker(t *testing.T, m *app.Memory) app.WorkerStatus {
 // fields.
 func TestWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, world := app.NewMemory(), &outside{}
+		m, world := eventlog.NewMemory(), &outside{}
 		p := start(t, m, mailing(world))
 		execute(t, p.App, Add{Name: "a"})
 		execute(t, p.App, Add{Name: "b"})
@@ -157,7 +158,7 @@ func TestWorker(t *testing.T) {
 // kept.
 func TestWorkerTriesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, world := app.NewMemory(), &outside{}
+		m, world := eventlog.NewMemory(), &outside{}
 		world.fail = func(name string, try int) error {
 			if name == "a" && try < 3 {
 				return errors.New("no line")
@@ -190,7 +191,7 @@ func TestWorkerSetsAside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, world := app.NewMemory(), &outside{}
+				m, world := eventlog.NewMemory(), &outside{}
 				mended := false
 				world.fail = func(name string, _ int) error {
 					if name == "bad" && !mended {
@@ -234,7 +235,7 @@ func TestWorkerSetsAside(t *testing.T) {
 // always kills its process is set aside too.
 func TestWorkerDies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := app.NewMemory()
+		m := eventlog.NewMemory()
 		execute(t, open(t, m.Share()), Add{Name: "a"})
 		all := &outside{held: make(chan struct{})}
 		for i := range 6 {
@@ -264,11 +265,11 @@ func TestWorkerDies(t *testing.T) {
 
 // The store of a dead process does nothing.
 type dead struct {
-	*app.Memory
+	*eventlog.Memory
 	gone chan struct{}
 }
 
-func (d *dead) Write(ctx context.Context, f func(app.Tx) error) error {
+func (d *dead) Write(ctx context.Context, f func(eventlog.Tx) error) error {
 	select {
 	case <-d.gone:
 		return errors.New("it is dead")
@@ -281,7 +282,7 @@ func (d *dead) Write(ctx context.Context, f func(app.Tx) error) error {
 // lease expires.
 func TestOneProcessWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, worlds := app.NewMemory(), []*outside{{}, {}, {}}
+		m, worlds := eventlog.NewMemory(), []*outside{{}, {}, {}}
 		var programs []program
 		for _, world := range worlds {
 			programs = append(programs, start(t, m, mailing(world)))
@@ -312,7 +313,7 @@ func TestOneProcessWorks(t *testing.T) {
 // The lease is renewed during long work.
 func TestLongWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, slow, other := app.NewMemory(), &outside{held: make(chan struct{})}, &outside{}
+		m, slow, other := eventlog.NewMemory(), &outside{held: make(chan struct{})}, &outside{}
 		p := start(t, m, mailing(slow))
 		execute(t, p.App, Add{Name: "a"})
 		time.Sleep(time.Second)
@@ -329,7 +330,7 @@ func TestLongWork(t *testing.T) {
 }
 
 func TestWorkOnce(t *testing.T) {
-	m, world := app.NewMemory(), &outside{}
+	m, world := eventlog.NewMemory(), &outside{}
 	a := open(t, m, mailing(world))
 	execute(t, a, Add{Name: "a"})
 	if err := a.WorkOnce(t.Context()); err != nil {
@@ -355,7 +356,7 @@ func TestWorkOnce(t *testing.T) {
 // Watchers are notified of commits of any process.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := app.NewMemory()
+		m := eventlog.NewMemory()
 		a := open(t, m.Share())
 		var told atomic.Int32
 		a.Watch(func() { told.Add(1) })

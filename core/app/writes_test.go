@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // CountIn is Count at version 2: it has a unit, and negative numbers are refused.
@@ -47,7 +48,7 @@ func reads(writes int, older app.Older) app.Feature {
 	return f
 }
 
-func lastRecord(t *testing.T, m *app.Memory) app.Record {
+func lastRecord(t *testing.T, m *eventlog.Memory) eventlog.Record {
 	t.Helper()
 	r, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), last(t, m))
 	if err != nil {
@@ -59,7 +60,7 @@ func lastRecord(t *testing.T, m *app.Memory) app.Record {
 // A new field is deployed in two steps: first a build that reads the new version and writes the old
 // one, then a build that writes the new one. No server of an earlier step becomes stale.
 func TestDeployANewField(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	older := app.OlderOf[CountInV1](1, CountIn.Downgrade)
 	first, second := open(t, m.Share()), open(t, m.Share(), reads(1, older))
 	execute(t, first, Count{1})
@@ -114,7 +115,7 @@ func TestWritesDowngrade(t *testing.T) {
 		{"no Downgrade", app.OlderOf[CountInV1](1), CountIn{By: 2}, "", "this build writes version 1 (//petrock:writes): app_test.CountIn has no method Downgrade"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m := app.NewMemory()
+			m := eventlog.NewMemory()
 			a := open(t, m.Share(), reads(1, test.older))
 			_, err := app.DoRaw(t.Context(), a, test.c)
 			switch {
@@ -131,7 +132,7 @@ func TestWritesDowngrade(t *testing.T) {
 			}
 		})
 	}
-	if _, err := app.Open(t.Context(), app.NewMemory(), quiet(), reads(3, app.OlderOf[CountInV1](1))); err == nil || !strings.Contains(err.Error(), "command count writes version 3, and no OlderOf reads it") {
+	if _, err := app.Open(t.Context(), eventlog.NewMemory(), quiet(), reads(3, app.OlderOf[CountInV1](1))); err == nil || !strings.Contains(err.Error(), "command count writes version 3, and no OlderOf reads it") {
 		t.Errorf("a version that does not exist, want %q in it: %v", "command count writes version 3, and no OlderOf reads it", err)
 	}
 }
@@ -139,7 +140,7 @@ func TestWritesDowngrade(t *testing.T) {
 // A command that another build stored in another version has the same idempotency key only if it is
 // the same command.
 func TestRepeatedInAnotherVersion(t *testing.T) {
-	m := app.NewMemory()
+	m := eventlog.NewMemory()
 	older := app.OlderOf[CountInV1](1, CountIn.Downgrade)
 	first, second := open(t, m.Share(), reads(1, older)), open(t, m.Share(), reads(2, older))
 	with := app.WithKey(t.Context(), "k")

@@ -323,7 +323,7 @@ reads them as another command.`,
 	flags.BoolVar(&c.Removal.Retire, "retire", false, "keep the type of a command, to replay its events")
 	flags.BoolVar(&c.Removal.Skip, "skip", false, "ignore the stored events of a command, or of all commands of a feature")
 	flags.StringVar(&c.Removal.Map, "map", "", "read the stored events of a command as this `COMMAND`, such as posts/create")
-	flags.StringVar(&c.Removal.Body, "body", "", "with --map: `GO` statements that return the command and an error from old, an app.Record, or @FILE")
+	flags.StringVar(&c.Removal.Body, "body", "", "with --map: `GO` statements that return the command and an error from old, an eventlog.Record, or @FILE")
 	return cmd
 }
 

@@ -237,14 +237,14 @@ func (f *finder) diagnostic(pos token.Pos, format string, args ...any) typecheck
 
 func (f *finder) name(t types.Type) string { return f.nameIn(f.pkg, t) }
 
-// nameIn returns a type as a package names it. Packages other than app, mcp and gen have their
-// paths.
+// nameIn returns a type as a package names it. Packages other than app, eventlog, mcp and gen have
+// their paths.
 func (f *finder) nameIn(pkg *types.Package, t types.Type) string {
 	return types.TypeString(types.Unalias(t), func(p *types.Package) string {
 		switch p.Path() {
 		case pkg.Path():
 			return ""
-		case f.Core + "/app", f.Core + "/mcp", f.petrockPackage("generators/gen"):
+		case f.Core + "/app", f.Core + "/app/eventlog", f.Core + "/mcp", f.petrockPackage("generators/gen"):
 			return p.Name()
 		}
 		return p.Path()

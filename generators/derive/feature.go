@@ -379,8 +379,8 @@ func (f *finder) checkMap() {
 	if object == nil || f.ignores(object) {
 		return
 	}
-	if !ok || !f.hasSignature(function, f.pkg, signature{"app.Record", "app.Payload error"}) {
-		f.problem(object.Pos(), "Map replaces or drops old events, so it must be func Map(old app.Record) (app.Payload, error); change it, rename it, or put //petrock:ignore into its doc comment")
+	if !ok || !f.hasSignature(function, f.pkg, signature{"eventlog.Record", "eventlog.Payload error"}) {
+		f.problem(object.Pos(), "Map replaces or drops old events, so it must be func Map(old eventlog.Record) (eventlog.Payload, error); change it, rename it, or put //petrock:ignore into its doc comment")
 		return
 	}
 	f.found.hasMap = true

@@ -15,7 +15,7 @@ import (
 // A mapper is a function of a feature that reads events of removed commands:
 //
 //	//petrock:map scratch/poke
-//	func MapPoke(old app.Record) (Create, error)
+//	func MapPoke(old eventlog.Record) (Create, error)
 //
 // With the directive, func Map states which types it reads.
 type mapper struct {
@@ -80,12 +80,12 @@ func (f *finder) checkMappers() {
 		}
 		function := f.pkg.Scope().Lookup(m.function).(*types.Func)
 		result := ""
-		if f.hasSignature(function, f.pkg, signature{"app.Record", "T error"}) {
+		if f.hasSignature(function, f.pkg, signature{"eventlog.Record", "T error"}) {
 			result = f.name(function.Signature().Results().At(0).Type())
 		}
 		isOlder := slices.ContainsFunc(f.found.oldVersions, func(o oldVersion) bool { return o.name == result })
 		if !isOlder && !slices.ContainsFunc(f.found.Components, func(c Component) bool { return c.Kind == Command && c.Func == result }) {
-			f.problem(m.pos, "%s reads old events as a command, so it must be func %[1]s(old app.Record) (T, error), where T is a command of this package or an older version of one; change it, or remove //petrock:map", m.function)
+			f.problem(m.pos, "%s reads old events as a command, so it must be func %[1]s(old eventlog.Record) (T, error), where T is a command of this package or an older version of one; change it, or remove //petrock:map", m.function)
 		}
 	}
 }

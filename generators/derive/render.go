@@ -22,7 +22,7 @@ func (f *finder) render() ([]byte, error) {
 	if constants := f.schemaConstants(); constants != "" {
 		file.Text(constants)
 		if f.place.Kind != Generator {
-			file.Use("encoding/json")
+			file.Import("encoding/json")
 		}
 	}
 	switch f.place.Kind {
@@ -246,7 +246,7 @@ func (f *finder) featureItem(file gen.GoFile, c Component) string {
 		return "app.QueryTypeOf[" + c.Func + "](" + arguments[0] + ")"
 	}
 	if strings.HasPrefix(c.constructor, "func") {
-		file.Use("context")
+		file.Import("context")
 	}
 	arguments = append(arguments, c.constructor)
 	for _, t := range c.triggers {

@@ -85,7 +85,7 @@ func (p Project) wire(view *typecheck.View, dir string, skipped []string) ([]byt
 		if slices.Contains(derived.arguments, "ctx") {
 			params[0] = "ctx"
 		}
-		file.Use("fmt")
+		file.Import("fmt")
 		kind, variable := strings.ToLower(place.receiver()), "new"+place.receiver()
 		step(fmt.Sprintf("%s, err := %s(%s)\nif err != nil {\nreturn fmt.Errorf(\"start the %s: %%w\", err)\n}\n",
 			variable, refer(imported, derived.pkg, "New"), strings.Join(derived.arguments, ", "), kind), variable+".Register(s)")

@@ -162,44 +162,62 @@ func TestChangeRenamesReferences(t *testing.T) {
 	}
 }
 
-// Removing a value of an enum removes its constant with both comments.
+// Removing a value of an enum removes its constant with both comments, and adding one declares it
+// after the last, whether the constants are declared in parentheses or not.
 func TestChangeRemovesEnumValues(t *testing.T) {
-	b := open(t)
-	b.write("tools/paint.go", `package tools
+	const source = `package tools
 
 import "context"
 
 // PaintInput is what paint takes.
 type PaintInput struct {
-	Status PaintStatus `+"`json:\"status\"`"+`
+	Status PaintStatus ` + "`json:\"status\"`" + `
 }
 
 // PaintStatus is a status.
 type PaintStatus string
 
-const (
+CONSTANTS
+// Paint paints.
+func Paint(context.Context, PaintInput) (int, error) { return 1, nil }
+`
+	for name, test := range map[string]struct{ constants, want string }{
+		"in parentheses": {`const (
 	// PaintStatusOpen means open.
 	PaintStatusOpen PaintStatus = "open"
 	// PaintStatusDone means done.
 	// It is final.
 	PaintStatusDone PaintStatus = "done" // the end
 )
-
-// Paint paints.
-func Paint(context.Context, PaintInput) (int, error) { return 1, nil }
-`)
-	change := engine.Change{Name: "paint", Fields: []string{"status:enum(open,late)"}}
-	if _, err := b.Change(t.Context(), change, engine.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	const want = `const (
+`, `const (
 	// PaintStatusOpen means open.
 	PaintStatusOpen PaintStatus = "open"
 	PaintStatusLate PaintStatus = "late"
 )
-`
-	if text := b.read("tools/paint.go"); !strings.Contains(text, want) {
-		t.Errorf("the source is\n%s\nwant it to contain\n%s", text, want)
+`},
+		"on their own": {`// PaintStatusOpen means open.
+const PaintStatusOpen PaintStatus = "open"
+
+// PaintStatusDone means done.
+// It is final.
+const PaintStatusDone PaintStatus = "done" // the end
+`, `// PaintStatusOpen means open.
+const PaintStatusOpen PaintStatus = "open"
+
+const PaintStatusLate PaintStatus = "late"
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			b.write("tools/paint.go", strings.Replace(source, "CONSTANTS", test.constants, 1))
+			change := engine.Change{Name: "paint", Fields: []string{"status:enum(open,late)"}}
+			if _, err := b.Change(t.Context(), change, engine.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if text := b.read("tools/paint.go"); !strings.Contains(text, test.want) {
+				t.Errorf("the source is\n%s\nwant it to contain\n%s", text, test.want)
+			}
+		})
 	}
 }
 

@@ -300,7 +300,7 @@ func (ch *changer) typeText(edit *fieldEdit, in *types.Named, f gen.Field, old *
 	if !isEnum {
 		return edit.code.Type(f), nil
 	}
-	standard := edit.code.Prefix + f.Go
+	standard := edit.code.Prefix + f.EnumName()
 	name := standard
 	home := in.Obj().Pkg()
 	if kept := ch.enumOf(old); kept != nil {
@@ -315,11 +315,7 @@ func (ch *changer) typeText(edit *fieldEdit, in *types.Named, f gen.Field, old *
 	} else if home.Scope().Lookup(name) != nil {
 		return "", fmt.Errorf("field %s: its enum needs the Go name %s, which the package already declares; rename the field", f.Name, name)
 	} else {
-		text := fmt.Sprintf("\n// %s is one of the values of %s.\ntype %[1]s string\n\n// The values of %[2]s.\nconst (\n", name, f.Name)
-		for _, value := range enum.Values {
-			text += fmt.Sprintf("%s%s %s = %q\n", name, value.Go, name, value.Text)
-		}
-		ch.appends[ch.view.FileAt(in.Obj().Pos()).Path] += text + ")\n"
+		ch.appends[ch.view.FileAt(in.Obj().Pos()).Path] += f.EnumCode(name)
 	}
 	return strings.Replace(edit.code.Type(f), standard, name, 1), nil
 }
@@ -348,11 +344,11 @@ func constantsOf(name *types.TypeName) map[string]*types.Const {
 }
 
 // sharedEnum returns the type of the package with the same values whose name ends with that of the
-// field, or "".
+// field's enum, or "".
 func (ch *changer) sharedEnum(pkg *types.Package, f gen.Field, values []gen.EnumValue) string {
 	for _, other := range pkg.Scope().Names() {
 		name, ok := pkg.Scope().Lookup(other).(*types.TypeName)
-		if !ok || !strings.HasSuffix(other, f.Go) {
+		if !ok || !strings.HasSuffix(other, f.EnumName()) {
 			continue
 		}
 		known := constantsOf(name)
@@ -367,12 +363,18 @@ func (ch *changer) sharedEnum(pkg *types.Package, f gen.Field, values []gen.Enum
 func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error {
 	known := constantsOf(name)
 	var last *ast.ValueSpec
+	keyword := "" // before a constant that follows last
 	for _, value := range slices.Sorted(maps.Keys(known)) {
 		c := known[value]
 		file := ch.view.FileAt(c.Pos())
 		spec := typecheck.Enclosing[*ast.ValueSpec](file, c.Pos())
+		var declaration ast.Node = spec
+		before, doc := "", spec.Doc
+		if d := typecheck.Enclosing[*ast.GenDecl](file, c.Pos()); !d.Lparen.IsValid() {
+			declaration, before, doc = d, "const ", d.Doc
+		}
 		if last == nil || spec.Pos() > last.Pos() {
-			last = spec
+			last, keyword = spec, before
 		}
 		if slices.ContainsFunc(values, func(v gen.EnumValue) bool { return v.Text == value }) {
 			continue
@@ -380,12 +382,12 @@ func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error
 		if len(spec.Names) > 1 {
 			return fmt.Errorf("the constant %s is declared together with others; declare it on its own line", c.Name())
 		}
-		ch.removeDeclaration(file, spec, spec.Doc, spec.Comment)
+		ch.removeDeclaration(file, declaration, doc, spec.Comment)
 	}
 	added := ""
 	for _, value := range values {
 		if known[value.Text] == nil {
-			added += fmt.Sprintf("\n%s%s %s = %q", ch.nameOf(name), value.Go, ch.nameOf(name), value.Text)
+			added += fmt.Sprintf("\n%s%s%s %[2]s = %[4]q", keyword, ch.nameOf(name), value.Go, value.Text)
 		}
 	}
 	if last == nil {

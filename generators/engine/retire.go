@@ -20,7 +20,7 @@ type Removal struct {
 	Retire bool   `json:"retire,omitempty"`                  // Keep the type, to replay its events
 	Skip   bool   `json:"skip,omitempty"`                    // Ignore its events
 	Map    string `json:"map,omitempty"`                     // Read its events as this command
-	Body   string `json:"body,omitempty" schema:"format=go"` // With map: returns the command from old, an app.Record
+	Body   string `json:"body,omitempty" schema:"format=go"` // With map: returns the command from old, an eventlog.Record
 }
 
 // check refuses a decision that does not fit the component.
@@ -106,7 +106,7 @@ func (e *Engine) planMapped(ctx context.Context, p *plan, c derive.Component, r 
 		versions[c.Version()] = c.Stored()
 		for _, version := range slices.Sorted(maps.Keys(versions)) {
 			if changes := versions[version].Changes(target.Stored()); versions[version].Breaks(target.Stored()) {
-				return terminal.Usagef("map %s to %s: the fields of version %d differ (%s); pass %s, Go statements that return %s and an error from old, an app.Record: old.Version is its version, old.Decode(&fields) reads its data, and app.ErrDrop ignores the event",
+				return terminal.Usagef("map %s to %s: the fields of version %d differ (%s); pass %s, Go statements that return %s and an error from old, an eventlog.Record: old.Version is its version, old.Decode(&fields) reads its data, and app.ErrDrop ignores the event",
 					c.EventType, target.EventType, version, contract.Describe(changes), e.option("body"), target.Func)
 			}
 		}
@@ -125,7 +125,7 @@ func (e *Engine) planMapped(ctx context.Context, p *plan, c derive.Component, r 
 // %s reads stored events of %s, which was removed, as %s commands.
 //
 //petrock:map %[3]s
-func %[2]s(old app.Record) (%[4]s, error) {
+func %[2]s(old eventlog.Record) (%[4]s, error) {
 %[5]s
 }
 `, path.Base(dir), name.Go(), c.EventType, target.Func, strings.Trim(body, "\n"))

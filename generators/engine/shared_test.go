@@ -94,12 +94,12 @@ func TestMapToChangedCommand(t *testing.T) {
 	b := openLibrary(t)
 	b.write("features/desk/old.go", `package desk
 
-import "hello/core/app"
+import "hello/core/app/eventlog"
 
 // mapBuy reads old events.
 //
 //petrock:map desk/buy
-func mapBuy(old app.Record) (Acquire, error) {
+func mapBuy(old eventlog.Record) (Acquire, error) {
 	var fields Acquire
 	err := old.Decode(&fields)
 	return Acquire{Title: fields.Title, Authors: fields.Authors}, err
@@ -108,7 +108,7 @@ func mapBuy(old app.Record) (Acquire, error) {
 // mapShut reads old events.
 //
 //petrock:map desk/shut
-func mapShut(old app.Record) (Close, error) { return Close{Reason: old.ID}, nil }
+func mapShut(old eventlog.Record) (Close, error) { return Close{Reason: old.ID}, nil }
 `)
 	changes := []engine.Change{
 		{Name: "desk/acquire", RenameFields: []string{"title=name"}, RemoveFields: []string{"authors"}},
@@ -121,11 +121,11 @@ func mapShut(old app.Record) (Close, error) { return Close{Reason: old.ID}, nil 
 		}
 		b.isClean()
 	}
-	b.has("features/desk/old.go", `func mapBuy(old app.Record) (GetV1, error) {
+	b.has("features/desk/old.go", `func mapBuy(old eventlog.Record) (GetV1, error) {
 	var fields GetV1
 	err := old.Decode(&fields)
 	return GetV1{Title: fields.Title, Authors: fields.Authors}, err
-}`, "func mapShut(old app.Record) (Close, error) { return Close{Reason: old.ID}, nil }")
+}`, "func mapShut(old eventlog.Record) (Close, error) { return Close{Reason: old.ID}, nil }")
 }
 
 // A command is only read as another one without a body if that has the fields of all of its

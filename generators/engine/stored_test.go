@@ -182,7 +182,7 @@ func TestDecisionsAboutEvents(t *testing.T) {
 		}},
 		{"map", engine.Removal{Map: "posts/create", Body: `return Create{Title: old.ID}, nil`}, func(b *bench, c contract.Command) {
 			text := b.read("features/posts/map_posts_mark.go")
-			if !c.Mapped || !strings.Contains(text, "//petrock:map posts/mark\nfunc MapPostsMark(old app.Record) (Create, error) {\n\treturn Create{Title: old.ID}, nil\n}") {
+			if !c.Mapped || !strings.Contains(text, "//petrock:map posts/mark\nfunc MapPostsMark(old eventlog.Record) (Create, error) {\n\treturn Create{Title: old.ID}, nil\n}") {
 				b.Errorf("recorded %+v, the file is\n%s", c, text)
 			}
 		}},

@@ -46,13 +46,20 @@ func (f GoFile) Bytes() ([]byte, error) {
 // ImportName.
 func (f GoFile) Text(source string, imports ...string) {
 	for _, path := range imports {
-		f.Use(path)
+		f.Import(path)
 	}
-	f.Op(source)
+	f.Add(Source(source))
 }
 
-// Use makes the file import a package.
-func (f GoFile) Use(path string) { f.Ref(path, "X") }
+// Import imports a package and returns its name in the file, which is empty for the file's own
+// package.
+func (f GoFile) Import(path string) (name string) {
+	name, _, isOther := strings.Cut(f.Ref(path, "X"), ".")
+	if !isOther {
+		return ""
+	}
+	return name
+}
 
 // Ref imports a package and returns a qualified name, package.Name.
 func (f GoFile) Ref(path, name string) string { return f.Code(jen.Qual(path, name)) }
@@ -63,6 +70,17 @@ func (f GoFile) Code(code *jen.Statement) string {
 	var out bytes.Buffer
 	*f.failed = cmp.Or(*f.failed, code.RenderWithFile(&out, f.File))
 	return out.String()
+}
+
+// Source returns Go source as code, unchanged: jennifer writes the text of an operator as it is.
+func Source(text string) *jen.Statement { return jen.Op(text) }
+
+// TextLit returns a string literal, in backquotes if that saves escapes.
+func TextLit(text string) *jen.Statement {
+	if !strings.ContainsAny(text, "\"\\\n") {
+		return jen.Lit(text)
+	}
+	return Source(RawString(text))
 }
 
 // RawString returns a raw string literal if possible, else an interpreted one.
@@ -108,11 +126,10 @@ func (f GoFile) groupImports(text []byte) []byte {
 			others = append(others, line...)
 		}
 	}
-	between := ""
 	if len(standard) > 0 && len(others) > 0 {
-		between = "\n"
+		standard = append(standard, '\n')
 	}
-	return fmt.Appendf(nil, "%s\nimport (\n%s%s%s)\n%s", head, standard, between, others, rest)
+	return fmt.Appendf(nil, "%s\nimport (\n%s%s)\n%s", head, standard, others, rest)
 }
 
 // isStandard reports whether an import is from the standard library: the first element of its path

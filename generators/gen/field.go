@@ -287,7 +287,7 @@ func parseQuoted(text string) (string, error) {
 
 // A StructCode determines how fields are written in a Go struct.
 type StructCode struct {
-	Prefix string // of the types of enums: the field status has the type Prefix + Status
+	Prefix string // of the types of enums: that of the field status is Prefix + Status
 	Logged bool   // stored in the event log, so that null and empty must stay distinct
 }
 
@@ -312,10 +312,33 @@ func (t FieldType) Enum() (FieldType, bool) {
 	return t, t.Kind == KindEnum
 }
 
+// EnumName returns the name of the type of the field's enum, without a prefix: the Go name, in the
+// singular for a list or map.
+func (f Field) EnumName() string {
+	if f.Type.Elem == nil {
+		return f.Go
+	}
+	return singularIdent(f.Go)
+}
+
+// EnumCode declares the type of the field's enum, named typ, and its constants. It returns "" if the
+// field has no enum.
+func (f Field) EnumCode(typ string) string {
+	enum, ok := f.Type.Enum()
+	if !ok {
+		return ""
+	}
+	text := fmt.Sprintf("\n// %s is one of the values of %s.\ntype %[1]s string\n\n// The values of %[2]s.\nconst (\n", typ, f.Name)
+	for _, value := range enum.Values {
+		text += fmt.Sprintf("%s%s %[1]s = %[3]q\n", typ, value.Go, value.Text)
+	}
+	return text + ")\n"
+}
+
 func (s StructCode) typeOf(f Field, t FieldType) string {
 	switch {
 	case t.Kind == KindEnum:
-		return s.Prefix + f.Go
+		return s.Prefix + f.EnumName()
 	case t.Kind == KindGo:
 		return t.Name
 	case t.Elem != nil:

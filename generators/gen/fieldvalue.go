@@ -22,14 +22,6 @@ type EnumValue struct {
 	Go   string // suffix of its Go constant: in-progress is InProgress
 }
 
-// EnumValues returns values without names of constants, or nil.
-func EnumValues(texts []string) (values []EnumValue) {
-	for _, text := range texts {
-		values = append(values, EnumValue{Text: text})
-	}
-	return values
-}
-
 // HasValues reports whether the type has these values, in any order.
 func (t FieldType) HasValues(texts []string) bool {
 	return len(t.Values) == len(texts) && !slices.ContainsFunc(t.Values, func(v EnumValue) bool { return !slices.Contains(texts, v.Text) })

@@ -151,28 +151,21 @@ func NameOfValue(text string, initialisms ...string) (Name, error) {
 
 // newName returns the name of words, or an error if it is not a Go identifier.
 func newName(words, initialisms []string) (Name, error) {
-	upper := func(word string) (string, bool) {
+	upper := func(word string) string {
 		one, isPlural := strings.CutSuffix(word, "s")
 		switch {
 		case isInitialism(word, initialisms):
-			return strings.ToUpper(word), true
+			return strings.ToUpper(word)
 		case isPlural && isInitialism(one, initialisms):
-			return strings.ToUpper(one) + "s", true
+			return strings.ToUpper(one) + "s"
 		}
-		return word, false
+		return word
 	}
-	name := Name{wire: wireName(words)}
-	name.human = joinWords(words, " ", func(word string) string {
-		word, _ = upper(word)
-		return word
-	})
-	name.ident = joinWords(words, "", func(word string) string {
-		word, ok := upper(word)
-		if !ok {
-			word = Capitalize(word)
-		}
-		return word
-	})
+	name := Name{
+		wire:  wireName(words),
+		ident: joinWords(words, "", func(word string) string { return Capitalize(upper(word)) }),
+		human: joinWords(words, " ", upper),
+	}
 	if !token.IsIdentifier(name.ident) || !token.IsExported(name.ident) {
 		return Name{}, fmt.Errorf("%q is not a Go identifier; use ASCII letters", Shorten(name.wire))
 	}
@@ -320,4 +313,42 @@ var (
 	otherInitialisms = strings.Fields(`aes ai bic cdn chf ci cidr cli cors crm crud ean eta eur faq ftp
 		gbp gif gps grpc hmac iban imap isbn iso issn jpeg jpg jpy kpi lru md5 mime nfc oidc otp png
 		qr rsa rss rtp saml sha1 sha256 sku sms sso totp tsv tz usd utc vat wasm`)
+)
+
+// Singular returns the singular of a noun in lower case, and false if it is unknown.
+func Singular(plural string) (string, bool) {
+	if one, ok := irregularPlurals[plural]; ok {
+		return one, one != ""
+	}
+	if !regularPlural.MatchString(plural) {
+		return "", false
+	}
+	if stem, ok := strings.CutSuffix(plural, "ies"); ok {
+		return stem + "y", true
+	}
+	return pluralEnding.ReplaceAllString(plural, "$1"), true
+}
+
+// singularIdent returns an identifier with its last word in the singular, if that is known.
+func singularIdent(ident string) string {
+	words := split(ident)
+	last := words[len(words)-1]
+	one, ok := Singular(strings.ToLower(last))
+	switch {
+	case !ok:
+		return ident
+	case strings.HasPrefix(strings.ToLower(last), one): // keep the capitals of URLs
+		return strings.TrimSuffix(ident, last[len(one):])
+	}
+	return strings.TrimSuffix(ident, last) + Capitalize(one)
+}
+
+var (
+	regularPlural = regexp.MustCompile(`..[^suia]s$|eas$`) // address, status, analysis and canvas are singular
+	pluralEnding  = regexp.MustCompile(`(ss|x|zz|ch|sh)es$|s$`)
+
+	irregularPlurals = map[string]string{
+		"people": "person", "children": "child", "movies": "movie", "cookies": "cookie", "statuses": "status", "aliases": "alias",
+		"caches": "cache", "news": "", "series": "", "species": "", "analytics": "", "sales": "", "goods": "", "settings": "",
+	}
 )

@@ -45,9 +45,7 @@ func FromTemplates(p Project, kind string, in any, files ...Template) (Draft, er
 	if description, err = ParseDescription(description); err != nil {
 		return Draft{}, err
 	}
-	for _, key := range []string{"Name", "name"} {
-		values[key] = name.Wire()
-	}
+	values["Name"], values["name"] = name.Wire(), name.Wire()
 	values["Go"], values["Human"] = name.Go(), name.Human()
 	values["Description"], values["description"] = description, description
 

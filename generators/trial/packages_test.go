@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,29 @@ func describe(s *trial.Summary) string {
 		text += d.String() + "\n"
 	}
 	return text
+}
+
+// Tests of planned files run in a temporary folder with any name that go test -exec supports.
+func TestTemporaryFolder(t *testing.T) {
+	for name, wantErr := range map[string]string{"o'neill": "", `the "fast" disk`: "", `o'neill's "fast" disk`: "contains both kinds of quotes"} {
+		if runtime.GOOS == "windows" && strings.Contains(name, `"`) {
+			continue // it is not a valid name
+		}
+		folder := filepath.Join(t.TempDir(), name)
+		if err := os.Mkdir(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		root := tested(t)
+		t.Setenv("GOTMPDIR", folder)
+		o := trial.Options{Root: root, Planned: map[string][]byte{"sun/sun.go": []byte("package sun\n\nfunc Rise() int { return 6 }\n")}}
+		s, err := trial.Packages(t.Context(), o, trial.Selection{Dirs: map[string]string{"weather/sun": "sun"}}, trial.Limits{})
+		switch {
+		case wantErr != "" && (err == nil || !strings.Contains(err.Error(), wantErr)):
+			t.Errorf("Packages in the folder %s: got the error %v, want one with %q", name, err, wantErr)
+		case wantErr == "" && (err != nil || s.Passed != 3):
+			t.Errorf("Packages in the folder %s = %+v, %v, want 3 passed", name, s, err)
+		}
+	}
 }
 
 func TestPackages(t *testing.T) {

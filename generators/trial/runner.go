@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 )
 
@@ -59,7 +60,19 @@ func (b buildDir) writeRunner(r runner) (string, error) {
 	if err = errors.Join(err, encodeErr); err == nil {
 		err = os.WriteFile(b.configFile(), text, 0o600)
 	}
-	return fmt.Sprintf("'%s' %s '%s'", program, runnerName, b.configFile()), err
+	quotedProgram, programErr := quote(program)
+	quotedFile, fileErr := quote(b.configFile())
+	return quotedProgram + " " + runnerName + " " + quotedFile, errors.Join(err, programErr, fileErr)
+}
+
+// quote quotes a path for go test -exec, which has two kinds of quotes and no escapes.
+func quote(path string) (string, error) {
+	for _, mark := range []string{"'", `"`} {
+		if !strings.Contains(path, mark) {
+			return mark + path + mark, nil
+		}
+	}
+	return "", fmt.Errorf("go test -exec does not support %s, which contains both kinds of quotes; set GOTMPDIR to another folder", path)
 }
 
 // An exampleResult is the report of examples that a runner has run, or why it could not run them.

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
@@ -141,12 +142,12 @@ func Actor(ctx context.Context) string {
 }
 
 // Cause returns the request that a context belongs to, for [app.Options].
-func Cause(ctx context.Context) app.Cause {
+func Cause(ctx context.Context) eventlog.Cause {
 	call := mcp.CallFrom(ctx)
 	if call == nil {
-		return app.Cause{}
+		return eventlog.Cause{}
 	}
-	cause := app.Cause{Request: call.RequestID(), Session: call.SessionID(), Traceparent: call.Traceparent()}
+	cause := eventlog.Cause{Request: call.RequestID(), Session: call.SessionID(), Traceparent: call.Traceparent()}
 	if call.Method == "tools/call" {
 		cause.Tool = call.Target
 	}
@@ -220,14 +221,14 @@ const (
 
 // A logPage is a page of app://log.
 type logPage struct {
-	Events []app.Record `json:"events"`
-	Last   int64        `json:"last"` // sequence number of the last event of the log
-	Next   string       `json:"next"` // URI of the next page
+	Events []eventlog.Record `json:"events"`
+	Last   int64             `json:"last"` // sequence number of the last event of the log
+	Next   string            `json:"next"` // URI of the next page
 }
 
 // readLog returns a handler for pages of the log. It reads the store, so it also shows events that
 // the app cannot apply.
-func readLog(store app.Store) mcp.ResourceHandler {
+func readLog(store eventlog.Store) mcp.ResourceHandler {
 	return func(ctx context.Context, uri string, variables map[string]string) ([]mcp.ResourceContents, error) {
 		page, err := readPage(ctx, store, uri, variables)
 		if err != nil {
@@ -241,7 +242,7 @@ func readLog(store app.Store) mcp.ResourceHandler {
 	}
 }
 
-func readPage(ctx context.Context, store app.Store, uri string, variables map[string]string) (*logPage, error) {
+func readPage(ctx context.Context, store eventlog.Store, uri string, variables map[string]string) (*logPage, error) {
 	if err := checkQuery(uri); err != nil {
 		return nil, err
 	}
@@ -253,7 +254,7 @@ func readPage(ctx context.Context, store app.Store, uri string, variables map[st
 	if err != nil {
 		return nil, err
 	}
-	page := &logPage{Events: []app.Record{}}
+	page := &logPage{Events: []eventlog.Record{}}
 	bytes := 0
 	for record, err := range store.Records(ctx, after) {
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
 	"github.com/petrock/petrock/core/app/apptest"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
@@ -171,7 +172,7 @@ func TestKey(t *testing.T) {
 
 // A page is the content of app://log.
 type page struct {
-	Events []app.Record
+	Events []eventlog.Record
 	Last   int64
 	Next   string
 }
@@ -318,7 +319,7 @@ const mine = `"idempotencyKey":"1",`
 // newServer returns a server with a feature whose tools need scopes.
 func newServer(t *testing.T, o appmcp.Options) *mcp.Server {
 	t.Helper()
-	store, feature := app.NewMemory(), posts()
+	store, feature := eventlog.NewMemory(), posts()
 	a, err := app.Open(t.Context(), store, app.Options{Program: "test", Fingerprint: func(string) string { return "test" }}, feature.Feature)
 	if err != nil {
 		t.Fatal(err)
@@ -390,7 +391,7 @@ func TestKeysOfCallers(t *testing.T) {
 // If a feature meets an event of a newer build, its commands fail, the results of its queries are
 // marked as stale, and the features resource names it. The log can still be read.
 func TestNewerEvent(t *testing.T) {
-	store := app.NewMemory()
+	store := eventlog.NewMemory()
 	a, err := app.Open(t.Context(), store, app.Options{Program: "hello", OnStale: appmcp.OnStale}, posts().Feature)
 	if err != nil {
 		t.Fatal(err)
@@ -400,8 +401,8 @@ func TestNewerEvent(t *testing.T) {
 	if result := client.CallTool("posts_list", nil); result.Meta["petrock/stale"] != nil {
 		t.Errorf(`posts_list returns the _meta %v, want no "petrock/stale"`, result.Meta)
 	}
-	err = store.Share().Write(t.Context(), func(tx app.Tx) error {
-		return tx.Append(app.Record{Event: app.Event{Seq: 2, ID: "a"}, Type: "posts/create", Version: 1, Data: json.RawMessage(`{"title":"a","draft":true}`)})
+	err = store.Share().Write(t.Context(), func(tx eventlog.Tx) error {
+		return tx.Append(eventlog.Record{Seq: 2, ID: "a", Type: "posts/create", Version: 1, Data: json.RawMessage(`{"title":"a","draft":true}`)})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -426,7 +427,7 @@ func TestNewerEvent(t *testing.T) {
 
 // The log records the caller and the request of each call, without arguments.
 func TestActors(t *testing.T) {
-	store := app.NewMemory()
+	store := eventlog.NewMemory()
 	a, err := app.Open(t.Context(), store, app.Options{Program: "test", Fingerprint: func(string) string { return "test" }, Actor: appmcp.Actor, Cause: appmcp.Cause}, posts().Feature)
 	if err != nil {
 		t.Fatal(err)
@@ -457,7 +458,7 @@ func TestActors(t *testing.T) {
 			t.Fatal(err)
 		}
 		actors = append(actors, r.Actor)
-		var cause app.Cause
+		var cause eventlog.Cause
 		if err := json.Unmarshal(r.Cause, &cause); err != nil || cause.Request == "" || requests[cause.Request] || cause.Tool != "posts_create" || (cause.Traceparent == trace) != (r.Seq == 1) || strings.Contains(string(r.Cause), "title") {
 			t.Errorf("the cause of event %d is %s (%v); want a request id of its own, the tool posts_create, the trace %s: %t, and no title", r.Seq, r.Cause, err, trace, r.Seq == 1)
 		}

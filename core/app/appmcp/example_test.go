@@ -7,6 +7,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 )
@@ -53,7 +54,7 @@ func counter() appmcp.Feature {
 func ExampleRegister() {
 	ctx := context.Background()
 	o := app.Options{Actor: appmcp.Actor, Cause: appmcp.Cause, OnStale: appmcp.OnStale}
-	a, err := app.Open(ctx, app.NewMemory(), o, counter().Feature)
+	a, err := app.Open(ctx, eventlog.NewMemory(), o, counter().Feature)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -13,13 +13,14 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
 )
 
 // A lost store returns err for each call, unless err is nil.
 type lost struct {
-	*app.Memory
+	*eventlog.Memory
 	err error
 }
 
@@ -33,20 +34,20 @@ func (l *lost) Names(ctx context.Context, prefix string) ([]string, error) {
 	return names, l.err
 }
 
-func (l *lost) Records(ctx context.Context, after int64) iter.Seq2[app.Record, error] {
+func (l *lost) Records(ctx context.Context, after int64) iter.Seq2[eventlog.Record, error] {
 	if l.err == nil {
 		return l.Memory.Records(ctx, after)
 	}
-	return func(yield func(app.Record, error) bool) { yield(app.Record{}, l.err) }
+	return func(yield func(eventlog.Record, error) bool) { yield(eventlog.Record{}, l.err) }
 }
 
-func (l *lost) Write(ctx context.Context, f func(app.Tx) error) error {
-	return l.Memory.Write(ctx, func(tx app.Tx) error { return errors.Join(f(tx), l.err) })
+func (l *lost) Write(ctx context.Context, f func(eventlog.Tx) error) error {
+	return l.Memory.Write(ctx, func(tx eventlog.Tx) error { return errors.Join(f(tx), l.err) })
 }
 
 // The errors of an app hide their details from remote clients.
 var (
-	_ mcp.OperatorError = (*app.StoreError)(nil)
+	_ mcp.OperatorError = (*eventlog.Error)(nil)
 	_ mcp.OperatorError = (*app.StuckError)(nil)
 )
 
@@ -54,7 +55,7 @@ var (
 // clients get the id of the request instead, with which the log has the details. Local clients get
 // them.
 func TestErrorsForClients(t *testing.T) {
-	store, feature := &lost{Memory: app.NewMemory()}, posts()
+	store, feature := &lost{Memory: eventlog.NewMemory()}, posts()
 	logged := &bytes.Buffer{}
 	logger := slog.New(slog.NewTextHandler(logged, nil))
 	a, err := app.Open(t.Context(), store, app.Options{Program: "test", Logger: logger, Fingerprint: func(string) string { return "test" }}, feature.Feature)
@@ -81,7 +82,7 @@ func TestErrorsForClients(t *testing.T) {
 			{"resources/read", "app://log", `"uri":"app://log"`},
 			{"resources/read", "app://workers", `"uri":"app://workers"`},
 		} {
-			if store.err == nil && (call[0] == "resources/read" || call[1] == "posts_list") || errors.Is(store.err, app.ErrOutcomeUnknown) && call[1] != "mine" {
+			if store.err == nil && (call[0] == "resources/read" || call[1] == "posts_list") || errors.Is(store.err, eventlog.ErrOutcomeUnknown) && call[1] != "mine" {
 				continue // they do not fail, or fail differently
 			}
 			logged.Reset()
@@ -97,21 +98,21 @@ func TestErrorsForClients(t *testing.T) {
 		}
 	}
 	const details = "read schema secret of database secret on secret:5432: user=secret"
-	store.err = fmt.Errorf("%s: %w", details, app.ErrUnavailable)
+	store.err = fmt.Errorf("%s: %w", details, eventlog.ErrUnavailable)
 	calls("the data is not available right now")
 	if text := mcptest.Connect(t, s).CallTool("posts_list", map[string]string{}).Text(); !strings.Contains(text, details) {
 		t.Errorf("a local client gets %s, want %q in it", text, details)
 	}
-	store.err = fmt.Errorf("%s: %w", details, app.ErrFull)
+	store.err = fmt.Errorf("%s: %w", details, eventlog.ErrFull)
 	calls("the server has no space for more data")
 	store.err = errors.New(details)
 	calls("the data is not available right now")
-	store.err = fmt.Errorf("%s: %w", details, app.ErrOutcomeUnknown)
+	store.err = fmt.Errorf("%s: %w", details, eventlog.ErrOutcomeUnknown)
 	calls("the command may or may not have been executed")
 
 	store.err = nil
-	err = store.Share().Write(t.Context(), func(tx app.Tx) error {
-		return tx.Append(app.Record{Event: app.Event{Seq: 1, ID: "a"}, Type: "posts/create", Version: 1, Data: json.RawMessage(`{"title":"a","secret":true}`)})
+	err = store.Share().Write(t.Context(), func(tx eventlog.Tx) error {
+		return tx.Append(eventlog.Record{Seq: 1, ID: "a", Type: "posts/create", Version: 1, Data: json.RawMessage(`{"title":"a","secret":true}`)})
 	})
 	if err != nil {
 		t.Fatal(err)

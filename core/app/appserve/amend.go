@@ -16,6 +16,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
@@ -28,7 +29,7 @@ type amending struct {
 	effect    string   // of the change on the events, as it follows "is" or "are"
 	unchanged string   // why an event is left out, after "event 17"
 	changes   []string // of fields, without values, for the log
-	amend     func(r app.Record, before *app.Amendment) (app.Amendment, bool, error)
+	amend     func(r eventlog.Record, before *app.Amendment) (app.Amendment, bool, error)
 }
 
 // flags adds the flags of all amending commands.
@@ -49,7 +50,7 @@ several events, the output shows the first one before and after the change.
 
 func (d *Data) newSkip() *cobra.Command {
 	m := &amending{effect: "skipped", unchanged: "is skipped already"}
-	m.amend = func(_ app.Record, before *app.Amendment) (app.Amendment, bool, error) {
+	m.amend = func(_ eventlog.Record, before *app.Amendment) (app.Amendment, bool, error) {
 		return app.Amendment{Skip: true}, before == nil || !before.Skip, nil
 	}
 	cmd := &cobra.Command{
@@ -104,7 +105,7 @@ the old version. If the command was removed or renamed, see petrock help evolvin
 			if to.Type != "" {
 				m.effect = "read as " + to.Type
 			}
-			m.amend = func(r app.Record, before *app.Amendment) (app.Amendment, bool, error) {
+			m.amend = func(r eventlog.Record, before *app.Amendment) (app.Amendment, bool, error) {
 				return edits.apply(to, r, before)
 			}
 			return d.runAmending(cmd, m, args)
@@ -124,7 +125,7 @@ the old version. If the command was removed or renamed, see petrock help evolvin
 
 func (d *Data) newRestore() *cobra.Command {
 	m := &amending{effect: "read as it was recorded", unchanged: "has no amendment to undo"}
-	m.amend = func(r app.Record, before *app.Amendment) (app.Amendment, bool, error) {
+	m.amend = func(r eventlog.Record, before *app.Amendment) (app.Amendment, bool, error) {
 		return app.Amendment{Type: r.Type, Version: r.Version, Data: r.Data}, before != nil && !restores(*before, r), nil
 	}
 	cmd := &cobra.Command{
@@ -160,7 +161,7 @@ type shownInput struct {
 }
 
 // readNow returns how an event is read; nil if it is skipped.
-func readNow(r app.Record, am *app.Amendment) *shownInput {
+func readNow(r eventlog.Record, am *app.Amendment) *shownInput {
 	switch {
 	case am == nil:
 		return &shownInput{r.Type, r.Version, r.Data}
@@ -183,18 +184,18 @@ func (d *Data) runAmending(cmd *cobra.Command, m *amending, args []string) error
 	}
 	first, last := m.bounds()
 	edit := app.Edit{First: first, Last: last, Reason: m.reason, Fields: m.changes, Time: time.Now().UTC(),
-		Amend: func(r app.Record, before *app.Amendment) (app.Amendment, bool, error) {
+		Amend: func(r eventlog.Record, before *app.Amendment) (app.Amendment, bool, error) {
 			if !m.includes(r, before) {
 				return app.Amendment{}, false, nil
 			}
 			return m.amend(r, before)
 		}}
 	ctx := app.WithActor(cmd.Context(), appmcp.Actor(cmd.Context()))
-	return d.withStore(ctx, func(store app.Store) error {
+	return d.withStore(ctx, func(store eventlog.Store) error {
 		admin := d.admin(store)
 		var report amendReport
 		named := map[int64]bool{}
-		err := admin.PreviewAmend(ctx, edit, func(r app.Record, before *app.Amendment, am app.Amendment) error {
+		err := admin.PreviewAmend(ctx, edit, func(r eventlog.Record, before *app.Amendment, am app.Amendment) error {
 			if report.Events++; report.Events == 1 {
 				report.First, report.Before, report.After, report.kind = r.Seq, readNow(r, before), readNow(r, &am), r.Type
 			}
@@ -295,7 +296,7 @@ func (f *fieldEdits) names() (names []string) {
 
 // apply returns the amendment of an event with the edits. Empty fields of to are as the event is
 // read now. It reports whether that changes anything.
-func (f *fieldEdits) apply(to app.Amendment, r app.Record, before *app.Amendment) (am app.Amendment, isChange bool, err error) {
+func (f *fieldEdits) apply(to app.Amendment, r eventlog.Record, before *app.Amendment) (am app.Amendment, isChange bool, err error) {
 	now := cmp.Or(readNow(r, before), &shownInput{r.Type, r.Version, r.Data})
 	am = app.Amendment{Type: cmp.Or(to.Type, now.Type), Version: cmp.Or(to.Version, now.Version), Data: to.Data}
 	if am.Data == nil {

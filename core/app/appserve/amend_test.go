@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
@@ -20,7 +21,7 @@ func TestAmendmentIsTried(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			dir := filled(t, "a")
-			add(t, dir, app.Record{Type: "posts/drop", Data: json.RawMessage(`{}`)}, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})
+			add(t, dir, eventlog.Record{Type: "posts/drop", Data: json.RawMessage(`{}`)}, eventlog.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})
 			before := must(t, dir, "log")
 			_, err := run(t, dir, strings.Fields(line)...)
 			if terminal.ExitCode(err) != terminal.ExitFailure || !strings.HasPrefix(err.Error(), "with this amendment, event ") || !strings.Contains(err.Error(), "to record the change anyway, add --force") {
@@ -83,7 +84,7 @@ func TestRestore(t *testing.T) {
 // Undoing an amendment that made a log readable is refused.
 func TestRestoreIsTried(t *testing.T) {
 	dir := filled(t, "a")
-	add(t, dir, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})
+	add(t, dir, eventlog.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)})
 	must(t, dir, "log", "skip", "2", "--reason", "never used")
 	if _, err := run(t, dir, "log", "restore", "2", "--reason", "x"); terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "posts/write") || !strings.Contains(err.Error(), "--force") {
 		t.Errorf(`got exit code %d, error %v; want %d, and "posts/write" and "--force" in it`, terminal.ExitCode(err), err, terminal.ExitFailure)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/core/plumbing/terminal"
@@ -38,7 +39,7 @@ type Data struct {
 
 // openPostgres opens the event log in a schema of a database. If the URL does not name the schema,
 // it is defaultSchema.
-type openPostgres func(ctx context.Context, url, defaultSchema string, mode app.OpenMode) (app.Store, error)
+type openPostgres func(ctx context.Context, url, defaultSchema string, mode eventlog.OpenMode) (eventlog.Store, error)
 
 // New returns the Data of a program with these features.
 func New(program string, features ...appmcp.Feature) *Data {
@@ -54,8 +55,8 @@ func (d *Data) Skip(types ...string) *Data {
 
 // WithPostgres makes d accept the URL of a PostgreSQL database as data, which open opens, and
 // returns d.
-func WithPostgres[S app.Store](d *Data, open func(ctx context.Context, url, defaultSchema string, mode app.OpenMode) (S, error)) *Data {
-	d.postgres = func(ctx context.Context, url, defaultSchema string, mode app.OpenMode) (app.Store, error) {
+func WithPostgres[S eventlog.Store](d *Data, open func(ctx context.Context, url, defaultSchema string, mode eventlog.OpenMode) (S, error)) *Data {
+	d.postgres = func(ctx context.Context, url, defaultSchema string, mode eventlog.OpenMode) (eventlog.Store, error) {
 		store, err := open(ctx, url, defaultSchema, mode)
 		if err != nil {
 			return nil, err
@@ -144,7 +145,7 @@ func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end f
 }
 
 // start replays the event log and registers the features. run runs their workers.
-func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store app.Store, dir string) (run func(context.Context), err error) {
+func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store eventlog.Store, dir string) (run func(context.Context), err error) {
 	a, err := d.app(ctx, store, app.Options{Logger: log, ReadOnly: d.readOnly, NoSnapshot: d.snapshot == "off", NoNewSnapshot: d.snapshot == ""})
 	if err != nil {
 		return nil, err
@@ -166,12 +167,12 @@ func (d *Data) start(ctx context.Context, s *mcp.Server, log *slog.Logger, store
 }
 
 // app opens the features on a store.
-func (d *Data) app(ctx context.Context, store app.Store, o app.Options) (*app.App, error) {
+func (d *Data) app(ctx context.Context, store eventlog.Store, o app.Options) (*app.App, error) {
 	return app.Open(ctx, store, d.with(o), d.appFeatures()...)
 }
 
 // admin returns the Admin of a store.
-func (d *Data) admin(store app.Store) *app.Admin {
+func (d *Data) admin(store eventlog.Store) *app.Admin {
 	return app.NewAdmin(store, d.with(app.Options{NoWorkers: true}), d.appFeatures()...)
 }
 

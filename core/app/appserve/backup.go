@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/plumbing/mcpcli"
 	"github.com/petrock/petrock/core/plumbing/terminal"
@@ -47,7 +48,7 @@ If FILE is -, the backup is written to standard output, and not read back: resto
 			}
 			ctx, stop := untilInterrupted(cmd)
 			defer stop()
-			return d.withStore(ctx, func(store app.Store) error {
+			return d.withStore(ctx, func(store eventlog.Store) error {
 				digest, err := d.backUp(ctx, store, file)
 				if err != nil {
 					return fmt.Errorf("back up to %s: %w", file, err)
@@ -71,9 +72,9 @@ func (d *Data) streamBackup(cmd *cobra.Command) error {
 	}
 	ctx, stop := untilInterrupted(cmd)
 	defer stop()
-	return d.withStore(ctx, func(store app.Store) error {
+	return d.withStore(ctx, func(store eventlog.Store) error {
 		var events int64
-		err := store.View(ctx, func(v app.View) (err error) {
+		err := store.View(ctx, func(v eventlog.View) (err error) {
 			events, err = d.admin(store).WriteBackup(ctx, out, v)
 			return err
 		})
@@ -100,7 +101,7 @@ func checkTarget(file string) error {
 }
 
 // backUp writes a backup to a new file, and compares it with the store.
-func (d *Data) backUp(ctx context.Context, store app.Store, file string) (digest app.Digest, err error) {
+func (d *Data) backUp(ctx context.Context, store eventlog.Store, file string) (digest app.Digest, err error) {
 	// Other users cannot read a file of CreateTemp.
 	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.tmp")
 	if err != nil {
@@ -109,7 +110,7 @@ func (d *Data) backUp(ctx context.Context, store app.Store, file string) (digest
 	defer os.Remove(temp.Name())
 	defer temp.Close()
 	admin := d.admin(store)
-	err = store.View(ctx, func(v app.View) error {
+	err = store.View(ctx, func(v eventlog.View) error {
 		if _, err := admin.WriteBackup(ctx, temp, v); err != nil {
 			return err
 		}
@@ -256,7 +257,7 @@ func saveInput(ctx context.Context, in io.Reader) (name string, err error) {
 }
 
 // fill copies a view to the event log in a folder, which must have no events.
-func (d *Data) fill(ctx context.Context, dir string, from app.View) (digest app.Digest, err error) {
+func (d *Data) fill(ctx context.Context, dir string, from eventlog.View) (digest app.Digest, err error) {
 	store, err := d.create(ctx, dir)
 	if err != nil {
 		return digest, err
@@ -267,7 +268,7 @@ func (d *Data) fill(ctx context.Context, dir string, from app.View) (digest app.
 
 // replaceWith copies a view to a new event log, and replaces the one in a folder with it. It
 // returns the path of the old one; empty if there was none.
-func (d *Data) replaceWith(ctx context.Context, dir string, from app.View) (digest app.Digest, kept string, err error) {
+func (d *Data) replaceWith(ctx context.Context, dir string, from eventlog.View) (digest app.Digest, kept string, err error) {
 	temp := filepath.Join(dir, "restore.tmp")
 	if err := os.RemoveAll(temp); err != nil { // of a restore that was killed
 		return digest, "", err
@@ -310,7 +311,7 @@ in TO, so stop the servers first, and start them again with TO.`,
 				return err
 			}
 			var digest app.Digest
-			err = from.View(ctx, func(v app.View) error {
+			err = from.View(ctx, func(v eventlog.View) error {
 				digest, err = d.fill(ctx, args[1], v)
 				return err
 			})

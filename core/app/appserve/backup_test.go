@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
@@ -108,7 +108,7 @@ func TestRestoreReplace(t *testing.T) {
 // A log that cannot be applied can be backed up.
 func TestBackupStuck(t *testing.T) {
 	dir := filled(t, "a")
-	add(t, dir, app.Record{Type: "posts/write", Data: json.RawMessage(`{}`)})
+	add(t, dir, eventlog.Record{Type: "posts/write", Data: json.RawMessage(`{}`)})
 	file := filepath.Join(t.TempDir(), "monday.jsonl.gz")
 	if out := must(t, dir, "backup", file); !strings.HasSuffix(out, "All events are equal. The state was not compared: event 2 cannot be applied.\n") {
 		t.Errorf("got output %s, want it to end with %q", out, "All events are equal. The state was not compared: event 2 cannot be applied.\n")
@@ -183,7 +183,7 @@ func TestErase(t *testing.T) {
 // An erasure that breaks a later event is refused, unless it is forced.
 func TestEraseIsTried(t *testing.T) {
 	dir := filled(t, "a")
-	add(t, dir, app.Record{Type: "posts/drop", Data: json.RawMessage(`{}`)})
+	add(t, dir, eventlog.Record{Type: "posts/drop", Data: json.RawMessage(`{}`)})
 	_, err := run(t, dir, "log", "erase", "1", "--yes")
 	if terminal.ExitCode(err) != terminal.ExitFailure || !strings.Contains(err.Error(), "nothing was erased; erase that event first, or erase the event anyway with --force") {
 		t.Errorf("got exit code %d, error %v; want %d, and %q in it", terminal.ExitCode(err), err, terminal.ExitFailure, "nothing was erased; erase that event first, or erase the event anyway with --force")

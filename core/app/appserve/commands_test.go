@@ -20,6 +20,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
@@ -83,7 +84,7 @@ func TestUsage(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	dir := filled(t, "a", "b", "c")
-	add(t, dir, app.Record{Type: "users/invite", Data: json.RawMessage(`{"name":"<é>"}`)})
+	add(t, dir, eventlog.Record{Type: "users/invite", Data: json.RawMessage(`{"name":"<é>"}`)})
 	out := must(t, dir, "log")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) != 4 || !strings.HasPrefix(lines[0], "1 ") || !strings.Contains(lines[0], "posts/create") || !strings.HasSuffix(lines[0], `{"title":"a"}`) || !strings.HasSuffix(lines[3], `{"name":"<é>"}`) {
@@ -95,7 +96,7 @@ func TestLog(t *testing.T) {
 	} {
 		var got []string
 		for line := range strings.Lines(must(t, dir, append([]string{"log", "--json"}, strings.Fields(args)...)...)) {
-			var record app.Record
+			var record eventlog.Record
 			if err := json.Unmarshal([]byte(line), &record); err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +175,7 @@ func TestAmend(t *testing.T) {
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			dir := filled(t, "a")
-			add(t, dir, app.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)}, app.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"z"}`)})
+			add(t, dir, eventlog.Record{Type: "posts/write", Data: json.RawMessage(`{"title":"b"}`)}, eventlog.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"z"}`)})
 			var stuck *app.StuckError
 			if _, err := run(t, dir, "replay"); !errors.As(err, &stuck) || stuck.Record.Seq != 2 || !strings.Contains(err.Error(), "weather log skip 2") {
 				t.Fatalf(`replay: got %v; want event 2 and "weather log skip 2"`, err)
@@ -275,7 +276,7 @@ func editSnapshot(t *testing.T, dir, old, new string, sealed bool) {
 	if err != nil || len(names) != 1 {
 		t.Fatalf("got the names %v, %v; want one", names, err)
 	}
-	err = store.Write(t.Context(), func(tx app.Tx) error {
+	err = store.Write(t.Context(), func(tx eventlog.Tx) error {
 		document, err := tx.Get(names[0])
 		if err != nil {
 			return err
@@ -379,7 +380,7 @@ func TestLookingWritesNothing(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	add(t, dir, app.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"a"}`)}, app.Record{Type: "posts/write", Data: json.RawMessage(`{}`)})
+	add(t, dir, eventlog.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"a"}`)}, eventlog.Record{Type: "posts/write", Data: json.RawMessage(`{}`)})
 	before := content(t, dir)
 	for _, line := range []string{
 		"log", "log --json", "log show 1", "workers", "workers --json", "workers retry posts/digest --all", "workers retry posts/digest 1", "replay", "replay --json",

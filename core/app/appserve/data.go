@@ -11,14 +11,14 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // withStore calls f with the event log, which must exist.
-func (d *Data) withStore(ctx context.Context, f func(store app.Store) error) error {
+func (d *Data) withStore(ctx context.Context, f func(store eventlog.Store) error) error {
 	dir, err := d.folder()
 	if err != nil {
 		return err
@@ -31,10 +31,10 @@ func (d *Data) withStore(ctx context.Context, f func(store app.Store) error) err
 }
 
 // create opens the event log in a folder, and creates both if needed.
-func (d *Data) create(ctx context.Context, dir string) (app.Store, error) {
+func (d *Data) create(ctx context.Context, dir string) (eventlog.Store, error) {
 	limitMemory()
 	if isURL(dir) {
-		return d.openURL(ctx, dir, app.OpenOrCreate)
+		return d.openURL(ctx, dir, eventlog.OpenOrCreate)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data folder %s: %w; %s", dir, err, d.dirHint())
@@ -43,10 +43,10 @@ func (d *Data) create(ctx context.Context, dir string) (app.Store, error) {
 }
 
 // existing opens the event log in a folder, which must exist.
-func (d *Data) existing(ctx context.Context, dir string) (app.Store, error) {
+func (d *Data) existing(ctx context.Context, dir string) (eventlog.Store, error) {
 	limitMemory()
 	if isURL(dir) {
-		return d.openURL(ctx, dir, app.OpenExisting)
+		return d.openURL(ctx, dir, eventlog.OpenExisting)
 	}
 	file := filepath.Join(dir, fileName)
 	_, lockErr := os.Stat(file + ".lock")
@@ -67,10 +67,10 @@ func (d *Data) existing(ctx context.Context, dir string) (app.Store, error) {
 // fileName is the name of the event log in the data folder.
 const fileName = "log.db"
 
-func (d *Data) open(ctx context.Context, file string) (app.Store, error) {
+func (d *Data) open(ctx context.Context, file string) (eventlog.Store, error) {
 	store, err := sqlite.Open(ctx, file)
 	switch {
-	case errors.Is(err, app.ErrFull):
+	case errors.Is(err, eventlog.ErrFull):
 		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("%w; if the data is elsewhere, %s", err, d.dirHint())
@@ -79,15 +79,15 @@ func (d *Data) open(ctx context.Context, file string) (app.Store, error) {
 }
 
 // openURL opens the event log in a database.
-func (d *Data) openURL(ctx context.Context, address string, mode app.OpenMode) (app.Store, error) {
+func (d *Data) openURL(ctx context.Context, address string, mode eventlog.OpenMode) (eventlog.Store, error) {
 	if d.postgres == nil {
 		return nil, fmt.Errorf("open %s: this program cannot use PostgreSQL; run  petrock add postgres  in its project, and build it again", redacted(address))
 	}
 	store, err := d.postgres(ctx, address, d.program, mode)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, app.ErrUnavailable): // not a socket
+	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, eventlog.ErrUnavailable): // not a socket
 		return nil, noDataError(fmt.Sprintf("no data in %s: %s has not run with it yet; if the data is elsewhere, use --data URL or set %s", redacted(address), d.program, d.variable()))
-	case errors.Is(err, app.ErrFull):
+	case errors.Is(err, eventlog.ErrFull):
 		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("%w; if the data is elsewhere, use --data URL or set %s", err, d.variable())

@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/core/plumbing/project"
@@ -187,7 +187,7 @@ func TestPasswords(t *testing.T) {
 		{[]string{"log", "copy", "postgres://me@db/x", "data"}, "postgres://me@db/x"},
 	} {
 		opened := ""
-		d := WithPostgres(New("weather", posts()), func(_ context.Context, url, _ string, _ app.OpenMode) (*app.Memory, error) {
+		d := WithPostgres(New("weather", posts()), func(_ context.Context, url, _ string, _ eventlog.OpenMode) (*eventlog.Memory, error) {
 			opened = url
 			return nil, errors.New("unreachable")
 		})
@@ -214,10 +214,10 @@ func TestURL(t *testing.T) {
 			t.Errorf(`%s: got %v, want an error with "petrock add postgres" in it, and no "secret"`, line, err)
 		}
 	}
-	store := app.NewMemory()
+	store := eventlog.NewMemory()
 	var opened []string
-	WithPostgres(d, func(_ context.Context, url, defaultSchema string, mode app.OpenMode) (*app.Memory, error) {
-		opened = append(opened, fmt.Sprint(url, " ", defaultSchema, " ", mode == app.OpenOrCreate))
+	WithPostgres(d, func(_ context.Context, url, defaultSchema string, mode eventlog.OpenMode) (*eventlog.Memory, error) {
+		opened = append(opened, fmt.Sprint(url, " ", defaultSchema, " ", mode == eventlog.OpenOrCreate))
 		if len(opened) == 1 {
 			return nil, fmt.Errorf("no log in the schema: %w", fs.ErrNotExist)
 		}
@@ -250,11 +250,13 @@ func TestUnusableDatabase(t *testing.T) {
 		err           error
 		want, notWant string
 	}{
-		{fmt.Errorf("dial unix: %w: %w", fs.ErrNotExist, app.ErrUnavailable), "if the data is elsewhere, use --data URL", "has not run"},
-		{fmt.Errorf("create the log: %w", app.ErrFull), "the disk with the data is full; free some space", "--data"},
+		{fmt.Errorf("dial unix: %w: %w", fs.ErrNotExist, eventlog.ErrUnavailable), "if the data is elsewhere, use --data URL", "has not run"},
+		{fmt.Errorf("create the log: %w", eventlog.ErrFull), "the disk with the data is full; free some space", "--data"},
 	} {
-		d := WithPostgres(New("weather", posts()), func(context.Context, string, string, app.OpenMode) (*app.Memory, error) { return nil, test.err })
-		_, err := d.openURL(t.Context(), "postgres://db.example.com/shop", app.OpenExisting)
+		d := WithPostgres(New("weather", posts()), func(context.Context, string, string, eventlog.OpenMode) (*eventlog.Memory, error) {
+			return nil, test.err
+		})
+		_, err := d.openURL(t.Context(), "postgres://db.example.com/shop", eventlog.OpenExisting)
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), test.notWant) {
 			t.Errorf("got %v, want %s", err, test.want)
 		}
@@ -301,9 +303,9 @@ func TestReadOnly(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	const database = "postgres://db.example.com/shop"
 	open := func(data string) (*mcp.Server, func() error, error) {
-		d := WithPostgres(New("weather", posts()), func(ctx context.Context, _, _ string, mode app.OpenMode) (app.Store, error) {
-			if mode != app.OpenExisting {
-				t.Errorf("the log is opened with the mode %v, want app.OpenExisting", mode)
+		d := WithPostgres(New("weather", posts()), func(ctx context.Context, _, _ string, mode eventlog.OpenMode) (eventlog.Store, error) {
+			if mode != eventlog.OpenExisting {
+				t.Errorf("the log is opened with the mode %v, want eventlog.OpenExisting", mode)
 			}
 			return New("weather").existing(ctx, folder)
 		})
@@ -354,7 +356,7 @@ func TestHealth(t *testing.T) {
 	if unready, degraded := d.Health(); len(unready)+len(degraded) > 0 {
 		t.Errorf("Health() = %q, %q; want nothing unready and nothing degraded", unready, degraded)
 	}
-	add(t, dir, app.Record{Type: "posts/unknown", Data: []byte(`{}`)})
+	add(t, dir, eventlog.Record{Type: "posts/unknown", Data: []byte(`{}`)})
 	mcptest.Connect(t, server).CallTool("posts_list", list{}) // reads the log first
 	unready, degraded := d.Health()
 	if len(unready) > 0 || len(degraded) != 1 || !strings.HasPrefix(degraded[0], "feature posts: ") {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/plumbing/mcpcli"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 )
@@ -37,7 +38,7 @@ running.`,
 			ctx, stop := untilInterrupted(cmd)
 			defer stop()
 			ctx = app.WithActor(ctx, appmcp.Actor(ctx))
-			return d.withStore(ctx, func(store app.Store) error {
+			return d.withStore(ctx, func(store eventlog.Store) error {
 				last, err := store.Last(ctx)
 				if err != nil {
 					return fmt.Errorf("read the log: %w", err)

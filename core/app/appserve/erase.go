@@ -10,6 +10,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/plumbing/mcpcli"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 )
@@ -55,7 +56,7 @@ Without --yes, log erase asks first, on a terminal.`,
 			}
 			ctx, stop := untilInterrupted(cmd)
 			defer stop()
-			return d.withStore(ctx, func(store app.Store) error { return d.erase(ctx, cmd, store, &e) })
+			return d.withStore(ctx, func(store eventlog.Store) error { return d.erase(ctx, cmd, store, &e) })
 		},
 	}
 	e.selection.flags(cmd, "type", "version")
@@ -71,7 +72,7 @@ Without --yes, log erase asks first, on a terminal.`,
 // found are the events that log erase has found.
 type found struct {
 	events      int64
-	first, last app.Record
+	first, last eventlog.Record
 }
 
 func (f found) String() string {
@@ -89,7 +90,7 @@ func (f found) noun() string {
 	return "events"
 }
 
-func (d *Data) erase(ctx context.Context, cmd *cobra.Command, store app.Store, e *erasing) error {
+func (d *Data) erase(ctx context.Context, cmd *cobra.Command, store eventlog.Store, e *erasing) error {
 	admin := d.admin(store)
 	first, last := e.bounds()
 	erasure := app.Erasure{First: first, Last: last, Match: e.includes, Reason: e.reason}
@@ -98,7 +99,7 @@ func (d *Data) erase(ctx context.Context, cmd *cobra.Command, store app.Store, e
 		return err
 	}
 	if all.events > 0 && !e.force {
-		edit := app.Edit{First: first, Last: last, Reason: e.reason, Amend: func(r app.Record, before *app.Amendment) (app.Amendment, bool, error) {
+		edit := app.Edit{First: first, Last: last, Reason: e.reason, Amend: func(r eventlog.Record, before *app.Amendment) (app.Amendment, bool, error) {
 			return app.Amendment{Skip: true}, e.includes(r, before), nil
 		}}
 		if err := admin.TryAmend(ctx, edit); err != nil {
@@ -146,7 +147,7 @@ func (d *Data) erase(ctx context.Context, cmd *cobra.Command, store app.Store, e
 // already, the result has no events, but a first one.
 func findToErase(ctx context.Context, admin *app.Admin, e *erasing, erasure app.Erasure) (all found, err error) {
 	named := map[int64]bool{}
-	err = admin.PreviewErase(ctx, erasure, func(r app.Record) {
+	err = admin.PreviewErase(ctx, erasure, func(r eventlog.Record) {
 		if all.events++; all.events == 1 {
 			all.first = r
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
@@ -119,7 +120,7 @@ func filled(t *testing.T, titles ...string) string {
 }
 
 // add appends records to the log, bypassing the features.
-func add(t *testing.T, dir string, records ...app.Record) {
+func add(t *testing.T, dir string, records ...eventlog.Record) {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(dir, fileName))
 	if err != nil {
@@ -134,7 +135,7 @@ func add(t *testing.T, dir string, records ...app.Record) {
 		last++
 		records[i].Seq, records[i].ID, records[i].Version = last, fmt.Sprint("added", last), 1
 	}
-	if err := store.Write(t.Context(), func(tx app.Tx) error { return tx.Append(records...) }); err != nil {
+	if err := store.Write(t.Context(), func(tx eventlog.Tx) error { return tx.Append(records...) }); err != nil {
 		t.Fatal(err)
 	}
 }

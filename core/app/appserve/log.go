@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/plumbing/mcpcli"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 )
@@ -51,7 +52,7 @@ log downgrade.`,
 			}
 			ctx, stop := untilInterrupted(cmd)
 			defer stop()
-			return d.withStore(ctx, func(store app.Store) error { return v.print(ctx, store, cmd.OutOrStdout(), cmd.ErrOrStderr()) })
+			return d.withStore(ctx, func(store eventlog.Store) error { return v.print(ctx, store, cmd.OutOrStdout(), cmd.ErrOrStderr()) })
 		},
 	}
 	flags := cmd.Flags()
@@ -66,7 +67,7 @@ log downgrade.`,
 }
 
 // print writes the events to out. If no event matches, it writes a message to errOut.
-func (v logView) print(ctx context.Context, store app.Store, out, errOut io.Writer) error {
+func (v logView) print(ctx context.Context, store eventlog.Store, out, errOut io.Writer) error {
 	lines := bufio.NewWriter(out)
 	write := v.writer(lines, terminal.IsTerminal(out))
 	after, count := v.after, int64(0)
@@ -121,7 +122,7 @@ func (v logView) ended(ctx context.Context, err error) error {
 }
 
 // waitForChange waits until the store has changed since stamp.
-func waitForChange(ctx context.Context, store app.Store, stamp int64) error {
+func waitForChange(ctx context.Context, store eventlog.Store, stamp int64) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for {
@@ -137,7 +138,7 @@ func waitForChange(ctx context.Context, store app.Store, stamp int64) error {
 }
 
 // includes reports whether the view shows a record.
-func (v logView) includes(r app.Record) bool {
+func (v logView) includes(r eventlog.Record) bool {
 	feature, _, _ := strings.Cut(r.Type, "/")
 	return (v.kind == "" || v.kind == r.Type || v.kind == feature) && (v.actor == "" || v.actor == r.Actor)
 }
@@ -173,7 +174,7 @@ func (v logView) writer(out io.Writer, isTerminal bool) func(shownEvent) error {
 
 // A shownEvent is an event and its amendment.
 type shownEvent struct {
-	app.Record
+	eventlog.Record
 	Amendment *app.Amendment `json:"amendment,omitempty"`
 }
 
@@ -200,7 +201,7 @@ func (e shownEvent) note() string {
 
 // causeNote returns the event that a worker handled as text, for the end of a line.
 func (e shownEvent) causeNote() string {
-	var cause app.Cause
+	var cause eventlog.Cause
 	if e.Cause == nil || json.Unmarshal(e.Cause, &cause) != nil || cause.Event == 0 {
 		return ""
 	}
@@ -256,7 +257,7 @@ func (d *Data) newShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return d.withStore(cmd.Context(), func(store app.Store) error {
+			return d.withStore(cmd.Context(), func(store eventlog.Store) error {
 				admin := d.admin(store)
 				record, err := admin.Find(cmd.Context(), seq)
 				if err != nil {
@@ -273,7 +274,7 @@ func (d *Data) newShow() *cobra.Command {
 }
 
 // restores reports whether an amendment reads a record as it was recorded.
-func restores(am app.Amendment, r app.Record) bool {
+func restores(am app.Amendment, r eventlog.Record) bool {
 	return !am.Skip && am.Type == r.Type && am.Version == r.Version && sameJSON(am.Data, r.Data)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/sqlite"
 )
 
@@ -59,13 +60,13 @@ func TestManyEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	for last := int64(0); last < n; {
-		var records []app.Record
+		var records []eventlog.Record
 		for range min(n-last, 10_000) {
 			last++
-			records = append(records, app.Record{Event: app.Event{Seq: last, ID: fmt.Sprint(last), Time: time.Now(), Actor: []string{"ada", "bob"}[last%2]},
+			records = append(records, eventlog.Record{Seq: last, ID: fmt.Sprint(last), Time: time.Now(), Actor: []string{"ada", "bob"}[last%2],
 				Type: "tally/mark", Version: 2, Data: json.RawMessage(fmt.Sprintf(`{"title":"secret %d","size":1}`, last))})
 		}
-		if err := store.Write(t.Context(), func(tx app.Tx) error { return tx.Append(records...) }); err != nil {
+		if err := store.Write(t.Context(), func(tx eventlog.Tx) error { return tx.Append(records...) }); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
@@ -29,7 +30,7 @@ would change the state; 4 if the data does not exist yet. With --snapshot, a dam
 replaced, and the exit code is 0.`,
 		Example: d.examples("replay", "replay --snapshot", "replay --json"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return d.withStore(cmd.Context(), func(store app.Store) error {
+			return d.withStore(cmd.Context(), func(store eventlog.Store) error {
 				report, err := d.replay(cmd.Context(), store, snapshot)
 				if err != nil {
 					return err
@@ -57,7 +58,7 @@ type replayReport struct {
 	Snapshot  bool                `json:"snapshot"`  // whether new ones were taken
 }
 
-func (d *Data) replay(ctx context.Context, store app.Store, snapshot bool) (replayReport, error) {
+func (d *Data) replay(ctx context.Context, store eventlog.Store, snapshot bool) (replayReport, error) {
 	start := time.Now()
 	a, checks, err := d.admin(store).Replay(ctx)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
@@ -102,7 +103,7 @@ func (s *selection) bounds() (first, last int64) {
 
 // includes reports whether the selection includes an event, as it was recorded or as its amendment
 // reads it. am may be nil.
-func (s *selection) includes(r app.Record, am *app.Amendment) bool {
+func (s *selection) includes(r eventlog.Record, am *app.Amendment) bool {
 	if len(s.ranges) > 0 {
 		at, found := slices.BinarySearchFunc(s.ranges, r.Seq, func(e eventRange, seq int64) int { return cmp.Compare(e.first, seq) })
 		if !found {

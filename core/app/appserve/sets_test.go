@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
@@ -87,7 +88,7 @@ func TestEditField(t *testing.T) {
 	if err := edits.parse(); err != nil {
 		t.Fatal(err)
 	}
-	r := app.Record{Type: "t", Version: 1, Data: []byte(`{"gone":1,"old":"<","a":{"b":2,"c":3,"d":4,"f":1.0}}`)}
+	r := eventlog.Record{Type: "t", Version: 1, Data: []byte(`{"gone":1,"old":"<","a":{"b":2,"c":3,"d":4,"f":1.0}}`)}
 	am, ok, err := edits.apply(app.Amendment{Version: 2}, r, nil)
 	if want := `{"a":{"b":{"x":1},"e":4,"f":1.0},"name":"<","new":12345678901234567890}`; err != nil || !ok || !sameJSON(am.Data, []byte(want)) || am.Version != 2 || am.Type != "t" {
 		t.Errorf(`got %s: %t, %v, want Version 2, Type "t"`, am.Data, ok, err)
@@ -109,9 +110,9 @@ func TestEraseSet(t *testing.T) {
 		t.Run(line, func(t *testing.T) {
 			dir := filled(t)
 			add(t, dir,
-				app.Record{Event: app.Event{Actor: "secret"}, Type: "posts/create", Data: json.RawMessage(`{"title":"secret"}`)},
-				app.Record{Event: app.Event{Actor: "secret"}, Type: "posts/drop", Data: json.RawMessage(`{}`)},
-				app.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"b"}`)})
+				eventlog.Record{Actor: "secret", Type: "posts/create", Data: json.RawMessage(`{"title":"secret"}`)},
+				eventlog.Record{Actor: "secret", Type: "posts/drop", Data: json.RawMessage(`{}`)},
+				eventlog.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"b"}`)})
 			if _, err := run(t, dir, "log", "erase", "1", "--yes"); err == nil {
 				t.Error("log erase 1 succeeds although event 2 needs event 1")
 			}
@@ -186,13 +187,13 @@ func TestSelection(t *testing.T) {
 		t.Errorf("the ranges are %s, want \"[{5 7} {20 31} {100 0}]\"", got)
 	}
 	for seq, want := range map[int64]bool{1: false, 4: false, 5: true, 7: true, 8: false, 19: false, 20: true, 31: true, 32: false, 99: false, 100: true, 1 << 40: true} {
-		if got := s.includes(app.Record{Event: app.Event{Seq: seq}}, nil); got != want {
+		if got := s.includes(eventlog.Record{Seq: seq}, nil); got != want {
 			t.Errorf("event %d: %t, want %v", seq, got, want)
 		}
 	}
 	for field, want := range map[string]bool{"id=k2": true, "id=k": false, "n=5": true, "n=5.0": false, "b=true": true, "none=": false, "e=": true} {
 		s := selection{fields: []string{field}}
-		if got := s.includes(app.Record{Data: []byte(`{"id":"k2","n": 5,"b":true,"e":""}`)}, nil); got != want {
+		if got := s.includes(eventlog.Record{Data: []byte(`{"id":"k2","n": 5,"b":true,"e":""}`)}, nil); got != want {
 			t.Errorf("%s: %t, want %v", field, got, want)
 		}
 	}
@@ -201,8 +202,8 @@ func TestSelection(t *testing.T) {
 // log show and log --json have the cause of an event.
 func TestLogCause(t *testing.T) {
 	dir := filled(t, "a")
-	add(t, dir, app.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"b"}`), Cause: json.RawMessage(`{"event":1,"worker":"posts/digest"}`)})
-	var event struct{ Cause app.Cause }
+	add(t, dir, eventlog.Record{Type: "posts/create", Data: json.RawMessage(`{"title":"b"}`), Cause: json.RawMessage(`{"event":1,"worker":"posts/digest"}`)})
+	var event struct{ Cause eventlog.Cause }
 	if err := json.Unmarshal([]byte(must(t, dir, "log", "show", "1")), &event); err != nil || event.Cause.Tool != "posts_create" || event.Cause.Request == "" {
 		t.Errorf(`the cause is %+v, want Cause.Tool "posts_create": %v`, event.Cause, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/plumbing/mcpcli"
 	"github.com/petrock/petrock/core/plumbing/terminal"
@@ -20,8 +21,8 @@ import (
 
 // storedTypes is the output of log types.
 type storedTypes struct {
-	Data  string          `json:"data"` // data folder, or URL without its password
-	Types []app.TypeCount `json:"types"`
+	Data  string               `json:"data"` // data folder, or URL without its password
+	Types []eventlog.TypeCount `json:"types"`
 }
 
 func (d *Data) newTypes() *cobra.Command {
@@ -36,8 +37,8 @@ The command only reads: if the data does not exist, it has no events. Servers ca
 		Example: d.examples("log types", "log types --json"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			found := storedTypes{Types: []app.TypeCount{}}
-			found.Data, err = d.look(cmd.Context(), func(v app.TypeView) (err error) {
+			found := storedTypes{Types: []eventlog.TypeCount{}}
+			found.Data, err = d.look(cmd.Context(), func(v eventlog.TypeView) (err error) {
 				found.Types, err = app.StoredTypes(v)
 				return err
 			})
@@ -57,7 +58,7 @@ The command only reads: if the data does not exist, it has no events. Servers ca
 	return cmd
 }
 
-func printTypes(out io.Writer, types []app.TypeCount) error {
+func printTypes(out io.Writer, types []eventlog.TypeCount) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "TYPE\tVERSION\tEVENTS\tFIRST\tLAST")
 	for _, t := range types {
@@ -85,7 +86,7 @@ The command only reads: if the data does not exist, it has no events. Servers ca
 				return terminal.Usagef("--version and --limit must be above 0")
 			}
 			var lines bytes.Buffer
-			_, err := d.look(cmd.Context(), func(v app.TypeView) error {
+			_, err := d.look(cmd.Context(), func(v eventlog.TypeView) error {
 				lines.Reset()
 				write := logView{json: true}.writer(&lines, false)
 				for record, err := range app.Sample(v, args[0], version, limit) {
@@ -115,7 +116,7 @@ The command only reads: if the data does not exist, it has no events. Servers ca
 
 // look calls f with the data, unless it does not exist. It creates and changes nothing. f may be
 // called twice. dir is the folder or the URL, without its password.
-func (d *Data) look(ctx context.Context, f func(app.TypeView) error) (dir string, err error) {
+func (d *Data) look(ctx context.Context, f func(eventlog.TypeView) error) (dir string, err error) {
 	dir, err = d.folder()
 	if err != nil {
 		return "", err
@@ -131,10 +132,10 @@ func (d *Data) look(ctx context.Context, f func(app.TypeView) error) (dir string
 	return redacted(dir), err
 }
 
-func (d *Data) readURL(ctx context.Context, address string, f func(app.TypeView) error) error {
-	store, err := d.openURL(ctx, address, app.OpenExisting)
+func (d *Data) readURL(ctx context.Context, address string, f func(eventlog.TypeView) error) error {
+	store, err := d.openURL(ctx, address, eventlog.OpenExisting)
 	if err != nil {
 		return err
 	}
-	return errors.Join(store.View(ctx, func(v app.View) error { return f(v.(app.TypeView)) }), store.Close())
+	return errors.Join(store.View(ctx, func(v eventlog.View) error { return f(v.(eventlog.TypeView)) }), store.Close())
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // contents returns the files of a folder, with hashes of their contents.
@@ -36,7 +36,7 @@ func contents(t *testing.T, dir string) (all string) {
 // log types and log sample show the events that a build must read, and create and change nothing.
 func TestTypes(t *testing.T) {
 	dir := filled(t, "a", "b", "c", "d")
-	add(t, dir, app.Record{Type: "posts/gone", Data: json.RawMessage(`{"n":1}`)}, app.Record{Type: "posts/gone", Data: json.RawMessage(`{"n":2}`)})
+	add(t, dir, eventlog.Record{Type: "posts/gone", Data: json.RawMessage(`{"n":1}`)}, eventlog.Record{Type: "posts/gone", Data: json.RawMessage(`{"n":2}`)})
 	must(t, dir, "log", "skip", "1", "--reason", "x", "--force")
 	must(t, dir, "log", "map", "5", "--type", "posts/create", "--input", `{"title":"was gone"}`, "--reason", "x", "--force")
 	before := contents(t, dir)
@@ -45,7 +45,7 @@ func TestTypes(t *testing.T) {
 	if err := json.Unmarshal([]byte(must(t, dir, "log", "types", "--json")), &got); err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprint(storedTypes{dir, []app.TypeCount{{Type: "posts/create", Version: 1, Count: 4, First: 2, Last: 5}, {Type: "posts/gone", Version: 1, Count: 1, First: 6, Last: 6}}}); fmt.Sprint(got) != want {
+	if want := fmt.Sprint(storedTypes{dir, []eventlog.TypeCount{{Type: "posts/create", Version: 1, Count: 4, First: 2, Last: 5}, {Type: "posts/gone", Version: 1, Count: 1, First: 6, Last: 6}}}); fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if got, want := must(t, dir, "log", "types"), "TYPE          VERSION  EVENTS  FIRST  LAST\nposts/create  1        4       2      5\nposts/gone    1        1       6      6\n"; got != want {
@@ -109,7 +109,7 @@ func TestTypesWhileServing(t *testing.T) {
 // A program ignores events of skipped types in all of its commands.
 func TestSkip(t *testing.T) {
 	dir := filled(t, "a")
-	add(t, dir, app.Record{Type: "scratch/poke", Data: json.RawMessage(`{}`)})
+	add(t, dir, eventlog.Record{Type: "scratch/poke", Data: json.RawMessage(`{}`)})
 	if _, err := run(t, dir, "replay"); err == nil || !strings.Contains(err.Error(), "//petrock:map scratch/poke") {
 		t.Errorf("got error %v, want \"//petrock:map scratch/poke\" in it", err)
 	}
@@ -132,9 +132,9 @@ func TestTypesWithoutLog(t *testing.T) {
 		{fmt.Errorf("no log: %w", fs.ErrNotExist), `"data": "postgres://me:xxxxx@db/x",`},
 		{errors.New("unreachable"), "unreachable"},
 	} {
-		d := WithPostgres(New("weather", posts()), func(_ context.Context, _, _ string, mode app.OpenMode) (*app.Memory, error) {
-			if mode != app.OpenExisting {
-				t.Errorf("the log is opened with the mode %v, want app.OpenExisting", mode)
+		d := WithPostgres(New("weather", posts()), func(_ context.Context, _, _ string, mode eventlog.OpenMode) (*eventlog.Memory, error) {
+			if mode != eventlog.OpenExisting {
+				t.Errorf("the log is opened with the mode %v, want eventlog.OpenExisting", mode)
 			}
 			return nil, test.err
 		})

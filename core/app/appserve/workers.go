@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/plumbing/mcpcli"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 )
@@ -35,7 +36,7 @@ A worker retries a failed event with a growing delay, and finally sets it aside.
 run workers retry. If the type of a worker has changed, discard its saved fields with workers reset.`,
 		Example: d.examples("workers", "workers --json", "workers retry posts/digest --all", "workers reset posts/digest"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return d.withStore(cmd.Context(), func(store app.Store) error {
+			return d.withStore(cmd.Context(), func(store eventlog.Store) error {
 				all, err := d.shownWorkers(cmd.Context(), store)
 				if err != nil {
 					return err
@@ -53,7 +54,7 @@ run workers retry. If the type of a worker has changed, discard its saved fields
 }
 
 // shownWorkers returns all workers that ever ran on a store.
-func (d *Data) shownWorkers(ctx context.Context, store app.Store) ([]shownWorker, error) {
+func (d *Data) shownWorkers(ctx context.Context, store eventlog.Store) ([]shownWorker, error) {
 	admin := d.admin(store)
 	names := admin.WorkerNames()
 	all, err := admin.Workers(ctx)
@@ -132,7 +133,7 @@ retries them; if none does, the next server that starts.`,
 				}
 				seqs = append(seqs, seq)
 			}
-			return d.withStore(cmd.Context(), func(store app.Store) error { return d.retry(cmd, store, args[0], seqs) })
+			return d.withStore(cmd.Context(), func(store eventlog.Store) error { return d.retry(cmd, store, args[0], seqs) })
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "retry all events that the worker has set aside")
@@ -141,7 +142,7 @@ retries them; if none does, the next server that starts.`,
 
 // retry makes a worker retry events; all if none are given. If the worker has not set an event
 // aside, retry returns an error after requesting the others.
-func (d *Data) retry(cmd *cobra.Command, store app.Store, worker string, seqs []int64) error {
+func (d *Data) retry(cmd *cobra.Command, store eventlog.Store, worker string, seqs []int64) error {
 	ctx := cmd.Context()
 	admin := d.admin(store)
 	w, err := findWorker(ctx, admin, worker)
@@ -209,7 +210,7 @@ server that runs the worker first.`,
 		Example: d.examples("workers reset posts/digest"),
 		Args:    mcpcli.ExactArgs("posts/digest"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return d.withStore(cmd.Context(), func(store app.Store) error {
+			return d.withStore(cmd.Context(), func(store eventlog.Store) error {
 				admin := d.admin(store)
 				w, err := findWorker(cmd.Context(), admin, args[0])
 				if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
@@ -138,7 +139,7 @@ func TestResetWorker(t *testing.T) {
 }
 
 // untilAside runs an app until a worker has set n events aside.
-func untilAside(t *testing.T, a *app.App, store app.Store, many int) {
+func untilAside(t *testing.T, a *app.App, store eventlog.Store, many int) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup

@@ -27,6 +27,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
@@ -36,7 +37,7 @@ import (
 type Client struct {
 	*mcptest.Client
 	App   *app.App
-	Store app.Store // of the app
+	Store eventlog.Store // of the app
 
 	t        testing.TB
 	server   *mcp.Server
@@ -56,7 +57,7 @@ type Client struct {
 // if replay leads to a different state.
 func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	t.Helper()
-	store := app.NewMemory()
+	store := eventlog.NewMemory()
 	c := &Client{Store: store, t: t}
 	c.options = c.newOptions()
 	for _, f := range features {
@@ -77,13 +78,13 @@ func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 
 // CheckStored fails a subtest, named after the type, for the first event of each type that the
 // features cannot decode.
-// events are JSON of [app.Record], one a line. petrock calls it before it writes a change.
+// events are JSON of [eventlog.Record], one a line. petrock calls it before it writes a change.
 func CheckStored(t *testing.T, events string, features ...appmcp.Feature) {
 	t.Helper()
 	a := Serve(t, features...).App
 	failed := map[string]bool{}
 	for line := range strings.Lines(events) {
-		var r app.Record
+		var r eventlog.Record
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatal(err)
 		}
@@ -248,19 +249,19 @@ func (c *Client) replay(ctx context.Context) (map[string]json.RawMessage, error)
 // replayHalf returns the states after a replay of the second half of the log, from a snapshot taken
 // after the first half. It uses a copy of the store.
 func (c *Client) replayHalf(ctx context.Context) (map[string]json.RawMessage, error) {
-	var records []app.Record
+	var records []eventlog.Record
 	for record, err := range c.Store.Records(ctx, 0) {
 		if err != nil {
 			return nil, err
 		}
 		records = append(records, record)
 	}
-	store := app.NewMemory()
+	store := eventlog.NewMemory()
 	half := len(records) / 2
 	if err := c.copyDocuments(ctx, store); err != nil {
 		return nil, err
 	}
-	if err := store.Write(ctx, func(tx app.Tx) error { return tx.Append(records[:half]...) }); err != nil {
+	if err := store.Write(ctx, func(tx eventlog.Tx) error { return tx.Append(records[:half]...) }); err != nil {
 		return nil, err
 	}
 	a, err := app.Open(ctx, store, c.options, c.features...)
@@ -270,7 +271,7 @@ func (c *Client) replayHalf(ctx context.Context) (map[string]json.RawMessage, er
 	if err := a.Snapshot(ctx); err != nil {
 		return nil, err
 	}
-	if err := store.Write(ctx, func(tx app.Tx) error { return tx.Append(records[half:]...) }); err != nil {
+	if err := store.Write(ctx, func(tx eventlog.Tx) error { return tx.Append(records[half:]...) }); err != nil {
 		return nil, err
 	}
 	if a, err = app.Open(ctx, store, c.options, c.features...); err != nil {
@@ -279,12 +280,12 @@ func (c *Client) replayHalf(ctx context.Context) (map[string]json.RawMessage, er
 	return a.Dump(ctx)
 }
 
-func (c *Client) copyDocuments(ctx context.Context, to app.Store) error {
+func (c *Client) copyDocuments(ctx context.Context, to eventlog.Store) error {
 	names, err := c.Store.Names(ctx, "")
 	if err != nil {
 		return err
 	}
-	return to.Write(ctx, func(tx app.Tx) error {
+	return to.Write(ctx, func(tx eventlog.Tx) error {
 		for _, name := range names {
 			value, err := c.Store.Get(ctx, name)
 			if err == nil {
@@ -310,14 +311,14 @@ func difference(a, b string) string {
 
 // Replayed decodes an event as replay does: strictly, and upgraded to the current version. It fails
 // the test if the event cannot be read, or is not a command of type C.
-func Replayed[C any](t testing.TB, event app.Record, features ...appmcp.Feature) C {
+func Replayed[C any](t testing.TB, event eventlog.Record, features ...appmcp.Feature) C {
 	t.Helper()
 	var plain []app.Feature
 	for _, f := range features {
 		plain = append(plain, f.Feature)
 	}
 	var none C
-	a, err := app.Open(t.Context(), app.NewMemory(), app.Options{Program: "test", Partial: true, Fingerprint: func(string) string { return "test" }}, plain...)
+	a, err := app.Open(t.Context(), eventlog.NewMemory(), app.Options{Program: "test", Partial: true, Fingerprint: func(string) string { return "test" }}, plain...)
 	if err != nil {
 		t.Fatal(err)
 		return none

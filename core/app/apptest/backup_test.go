@@ -14,9 +14,10 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
-func openPath(t testing.TB, path string) app.Store {
+func openPath(t testing.TB, path string) eventlog.Store {
 	t.Helper()
 	s, err := openStore(t.Context(), path)
 	if err != nil {
@@ -27,14 +28,14 @@ func openPath(t testing.TB, path string) app.Store {
 }
 
 // writeBackup writes a backup of a store to a file.
-func writeBackup(t testing.TB, s app.Store, path string) {
+func writeBackup(t testing.TB, s eventlog.Store, path string) {
 	t.Helper()
 	file, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if err := s.View(t.Context(), func(v app.View) error {
+	if err := s.View(t.Context(), func(v eventlog.View) error {
 		_, err := app.NewAdmin(nil, app.Options{Program: "tally"}).WriteBackup(t.Context(), file, v)
 		return err
 	}); err != nil {
@@ -47,7 +48,7 @@ func readBackup(path string) (*app.Backup, error) {
 }
 
 // records returns the log of a store as text, an event a line.
-func records(t testing.TB, s app.Store) []byte {
+func records(t testing.TB, s eventlog.Store) []byte {
 	t.Helper()
 	var all bytes.Buffer
 	for r, err := range s.Records(t.Context(), 0) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/appmcp"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcp"
 )
@@ -320,13 +321,13 @@ func fill(b *testing.B, path string, events int, command func(seq int) any, kind
 	s, err := sqlite.Open(b.Context(), path)
 	fatal(b, err)
 	for first := 1; first <= events; first += 10_000 {
-		var records []app.Record
+		var records []eventlog.Record
 		for seq := first; seq < first+10_000; seq++ {
 			data, err := json.Marshal(command(seq))
 			fatal(b, err)
-			records = append(records, app.Record{Event: app.Event{Seq: int64(seq), ID: fmt.Sprintf("%016d", seq), Time: time.Now(), Actor: actor}, Type: kind, Version: 1, Data: data})
+			records = append(records, eventlog.Record{Seq: int64(seq), ID: fmt.Sprintf("%016d", seq), Time: time.Now(), Actor: actor, Type: kind, Version: 1, Data: data})
 		}
-		fatal(b, s.Write(b.Context(), func(tx app.Tx) error { return tx.Append(records...) }))
+		fatal(b, s.Write(b.Context(), func(tx eventlog.Tx) error { return tx.Append(records...) }))
 	}
 	fatal(b, s.Close())
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/postgres"
 	"github.com/petrock/petrock/core/app/sqlite"
 )
@@ -76,9 +77,9 @@ func runChild(work func(context.Context, *app.App) error, path string) error {
 }
 
 // openStore opens a log in a SQLite file, or in the database of a URL.
-func openStore(ctx context.Context, path string) (app.Store, error) {
+func openStore(ctx context.Context, path string) (eventlog.Store, error) {
 	if strings.HasPrefix(path, "postgres://") {
-		return postgres.Open(ctx, path, "unused", app.OpenOrCreate)
+		return postgres.Open(ctx, path, "unused", eventlog.OpenOrCreate)
 	}
 	return sqlite.Open(ctx, path)
 }
@@ -220,7 +221,7 @@ func testKilledWriters(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	byName, seq := map[string]app.Record{}, int64(0)
+	byName, seq := map[string]eventlog.Record{}, int64(0)
 	for r, err := range s.Records(t.Context(), 0) {
 		if err != nil {
 			t.Fatal(err)
@@ -239,7 +240,7 @@ func testKilledWriters(t *testing.T, path string) {
 	}
 	for _, n := range answered {
 		if r := byName[n.Name]; r.Seq != n.Seq || r.ID != n.ID {
-			t.Errorf("%+v was answered, and the log has %+v, want Seq %v, ID %v", n, r.Event, n.Seq, n.ID)
+			t.Errorf("%+v was answered, and the log has %+v, want Seq %v, ID %v", n, r, n.Seq, n.ID)
 		}
 	}
 	t.Logf("%d commands answered, %d in the log", len(answered), seq)

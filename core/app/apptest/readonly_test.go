@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // A read-only app follows the events of another process and writes nothing: the stamp of the other
 // one's store, which changes with every commit of another store, stays the same.
 func TestReadOnly(t *testing.T) {
 	onEachStore(t, func(t *testing.T, path string) {
-		open := func(o app.Options) (app.Store, *app.App) {
+		open := func(o app.Options) (eventlog.Store, *app.App) {
 			t.Helper()
 			store, err := openStore(t.Context(), path)
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // tickChild makes a worker tick once, with a clock that is some minutes ahead. If it is to die, it
@@ -41,7 +42,7 @@ func tickChild(ctx context.Context, _ *app.App) error {
 		return err
 	}
 	ahead := func() time.Time { return time.Now().Add(time.Duration(minutes) * time.Minute) } // no lease of another process lasts so long
-	a, err := app.Open(ctx, struct{ app.Store }{s}, app.Options{Now: ahead}, f)               // not a Monitor, so the clock decides
+	a, err := app.Open(ctx, struct{ eventlog.Store }{s}, app.Options{Now: ahead}, f)          // not a Monitor, so the clock decides
 	if err != nil {
 		return err
 	}

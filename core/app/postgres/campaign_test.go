@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // entries is a state that counts entries by name.
@@ -335,11 +336,11 @@ func TestCopyIsInterrupted(t *testing.T) {
 		limit = 40
 	}
 	const events = 60
-	backup := app.NewMemory()
-	err := backup.Write(t.Context(), func(tx app.Tx) error {
+	backup := eventlog.NewMemory()
+	err := backup.Write(t.Context(), func(tx eventlog.Tx) error {
 		for n := range int64(events) { // more than a transaction keeps in memory
 			data := fmt.Appendf(nil, `{"name":"old %d","text":"%s"}`, n, strings.Repeat("x", maxBytes/events*5/4))
-			r := app.Record{Event: app.Event{Seq: n + 1, ID: fmt.Sprint("id", n), Time: time.Now()}, Type: "entries/entry", Version: 1, Data: data}
+			r := eventlog.Record{Seq: n + 1, ID: fmt.Sprint("id", n), Time: time.Now(), Type: "entries/entry", Version: 1, Data: data}
 			if err := tx.Append(r); err != nil {
 				return err
 			}
@@ -372,8 +373,8 @@ func TestCopyIsInterrupted(t *testing.T) {
 	source := open(t, r.p.address)
 	for n := range limit {
 		r.p.losesAnswer.Store(int64(random.IntN(8)) + 1)
-		to := app.NewMemory()
-		err := source.View(t.Context(), func(v app.View) error {
+		to := eventlog.NewMemory()
+		err := source.View(t.Context(), func(v eventlog.View) error {
 			_, err := app.NewAdmin(to, app.Options{}, entriesFeature()).Copy(t.Context(), v)
 			return err
 		})
@@ -389,19 +390,19 @@ func TestCopyIsInterrupted(t *testing.T) {
 
 // interruptCopy copies a backup to the log of two servers while the nth message is lost, and
 // returns the number of messages.
-func interruptCopy(t *testing.T, backup *app.Memory, events int64, lose func(*proxy) *atomic.Int64, n int64) int64 {
+func interruptCopy(t *testing.T, backup *eventlog.Memory, events int64, lose func(*proxy) *atomic.Int64, n int64) int64 {
 	r := newPair(t)
 	copier := open(t, r.p.address)
 	time.Sleep(20 * time.Millisecond) // until the servers are idle
 	lose(r.p).Store(n)
-	err := backup.View(t.Context(), func(v app.View) error {
+	err := backup.View(t.Context(), func(v eventlog.View) error {
 		_, err := app.NewAdmin(copier, app.Options{}, entriesFeature()).Copy(t.Context(), v)
 		return err
 	})
 	left := lose(r.p).Swap(0)
 	last, lastErr := r.two.Last(t.Context())
 	old, oldErr := r.two.Get(t.Context(), "old")
-	if complete := last == events && string(old) == "1"; lastErr != nil || oldErr != nil || !complete && (last > 0 || old != nil) || complete != (err == nil) && !errors.Is(err, app.ErrOutcomeUnknown) {
+	if complete := last == events && string(old) == "1"; lastErr != nil || oldErr != nil || !complete && (last > 0 || old != nil) || complete != (err == nil) && !errors.Is(err, eventlog.ErrOutcomeUnknown) {
 		t.Errorf(`message %d: the copy returned %v, and the log has %d events and the document %q; %v, %v; want all of it without an error, or nothing`, n, err, last, old, lastErr, oldErr)
 	}
 	r.after(fmt.Sprintf("copy, message %d", n), nil)

@@ -6,13 +6,14 @@ import (
 	"log"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/postgres"
 )
 
 // The event log in the schema hello of a database. Processes on several machines can open it.
 func ExampleOpen() {
 	ctx := context.Background()
-	store, err := postgres.Open(ctx, "postgres://hello@db.example.com/shop", "hello", app.OpenOrCreate)
+	store, err := postgres.Open(ctx, "postgres://hello@db.example.com/shop", "hello", eventlog.OpenOrCreate)
 	if err != nil {
 		log.Fatal(err)
 	}

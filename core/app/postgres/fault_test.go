@@ -21,7 +21,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
@@ -163,7 +163,7 @@ func TestLostCommit(t *testing.T) {
 			lose = &p.losesRequest
 		}
 		time.Sleep(2 * notifyInterval) // the notification of the last commit is not lost instead
-		err := s.Write(t.Context(), func(tx app.Tx) error {
+		err := s.Write(t.Context(), func(tx eventlog.Tx) error {
 			lose.Store(1)
 			return errors.Join(tx.Append(storetest.Record(last+1)), tx.Put("n", fmt.Append(nil, i)))
 		})
@@ -171,7 +171,7 @@ func TestLostCommit(t *testing.T) {
 			t.Error(err)
 		}
 		last++
-		err = s.Write(t.Context(), func(tx app.Tx) error { // documents only
+		err = s.Write(t.Context(), func(tx eventlog.Tx) error { // documents only
 			lose.Store(1)
 			return tx.Put("n", fmt.Append(nil, -i))
 		})
@@ -196,9 +196,9 @@ func TestBigWrite(t *testing.T) {
 	}
 	const events = 15
 	data := []byte(`"` + strings.Repeat("x", maxBytes/10) + `"`)
-	write := func(end func(app.Tx) error) error {
+	write := func(end func(eventlog.Tx) error) error {
 		time.Sleep(2 * notifyInterval) // the notification of the last commit is not lost instead
-		return s.Write(t.Context(), func(tx app.Tx) error {
+		return s.Write(t.Context(), func(tx eventlog.Tx) error {
 			for seq := int64(2); seq <= events; seq++ {
 				r := storetest.Record(seq)
 				r.Data = data
@@ -218,15 +218,15 @@ func TestBigWrite(t *testing.T) {
 			return end(tx)
 		})
 	}
-	lose := func(lost *atomic.Int64) func(app.Tx) error {
-		return func(app.Tx) error { lost.Store(2); return nil } // the first is for the preparation
+	lose := func(lost *atomic.Int64) func(eventlog.Tx) error {
+		return func(eventlog.Tx) error { lost.Store(2); return nil } // the first is for the preparation
 	}
-	for name, end := range map[string]func(app.Tx) error{
-		"error":        func(app.Tx) error { return errors.New("refused") },
-		"cut":          func(tx app.Tx) error { p.cut(nil); _, err := tx.Get("a"); return err },
+	for name, end := range map[string]func(eventlog.Tx) error{
+		"error":        func(eventlog.Tx) error { return errors.New("refused") },
+		"cut":          func(tx eventlog.Tx) error { p.cut(nil); _, err := tx.Get("a"); return err },
 		"lost request": lose(&p.losesRequest),
 	} {
-		if err := write(end); err == nil || errors.Is(err, app.ErrOutcomeUnknown) {
+		if err := write(end); err == nil || errors.Is(err, eventlog.ErrOutcomeUnknown) {
 			t.Errorf("%s: got error %v, want an error", name, err)
 		}
 		waitFor(t, "notifications", s.listening.Load)
@@ -260,7 +260,7 @@ func (o *outcomes) add(id string, seq int64, err error) {
 	switch {
 	case err == nil:
 		o.answered[id] = seq
-	case errors.Is(err, app.ErrOutcomeUnknown):
+	case errors.Is(err, eventlog.ErrOutcomeUnknown):
 		o.unknown[id] = true
 	default:
 		o.failed[id] = true
@@ -298,8 +298,8 @@ func (o *outcomes) check(t testing.TB, s *Store) {
 
 // appendEvent appends an event. It retries after a conflict, like an app.
 func appendEvent(s *Store, id string, seq *int64) (err error) {
-	for err = app.ErrConflict; errors.Is(err, app.ErrConflict); {
-		err = s.Write(context.Background(), func(tx app.Tx) error {
+	for err = eventlog.ErrConflict; errors.Is(err, eventlog.ErrConflict); {
+		err = s.Write(context.Background(), func(tx eventlog.Tx) error {
 			if _, err := tx.Find(id); err != nil {
 				return err
 			}
@@ -412,7 +412,7 @@ func TestUnavailable(t *testing.T) {
 	p.isDown.Store(true)
 	p.cut(nil)
 	waitFor(t, "the store notices the outage", func() bool { return !s.listening.Load() })
-	if _, err := more(s, 1); err == nil || !strings.Contains(err.Error(), "timeout after 300ms") || !strings.Contains(err.Error(), "failed to connect") || errors.Is(err, app.ErrOutcomeUnknown) {
+	if _, err := more(s, 1); err == nil || !strings.Contains(err.Error(), "timeout after 300ms") || !strings.Contains(err.Error(), "failed to connect") || errors.Is(err, eventlog.ErrOutcomeUnknown) {
 		t.Errorf(`write: %v, want an error with "timeout after 300ms" and "failed to connect" in it, whose outcome is known`, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), s.timeout)
@@ -436,7 +436,7 @@ func TestMain(m *testing.M) {
 	if name == "" {
 		os.Exit(m.Run())
 	}
-	s, err := Open(context.Background(), os.Args[1], "unused", app.OpenOrCreate)
+	s, err := Open(context.Background(), os.Args[1], "unused", eventlog.OpenOrCreate)
 	input := bufio.NewReader(os.Stdin)
 	for n := 0; err == nil; n++ {
 		if name == "step" {

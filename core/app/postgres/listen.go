@@ -27,7 +27,7 @@ const (
 	pingInterval   = 10 * time.Second      // of a silent connection
 )
 
-// Changed implements [app.Notifier].
+// Changed implements [eventlog.Notifier].
 func (s *Store) Changed() <-chan struct{} { return s.changed }
 
 // listen receives notifications until ctx ends, and reconnects.
@@ -178,7 +178,7 @@ func (s *Store) holder(ctx context.Context) (string, error) {
 	return name + " (" + address + ")", err
 }
 
-// Session implements [app.Monitor].
+// Session implements [eventlog.Monitor].
 func (s *Store) Session() string { return s.id }
 
 // sessionLock returns the key of the advisory lock that each connection of a session shares.
@@ -188,7 +188,7 @@ func sessionLock(session string) int64 { return lockKey("petrock session " + ses
 // locks until it ends.
 const endedSQL = "SELECT session FROM unnest($1::text[], $2::bigint[]) AS sessions (session, lock) WHERE pg_try_advisory_xact_lock(lock)"
 
-// Ended implements [app.Monitor]. A session has ended if it has no connection.
+// Ended implements [eventlog.Monitor]. A session has ended if it has no connection.
 func (s *Store) Ended(ctx context.Context, sessions []string) (ended []string, err error) {
 	locks := make([]int64, len(sessions))
 	for i, session := range sessions {

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // If the database refuses connections, or accepts them and does not answer, each read fails after
@@ -43,8 +44,8 @@ func TestTimeouts(t *testing.T) {
 					t.Helper()
 					start := time.Now()
 					err := f()
-					if took := time.Since(start); took > limit || !errors.Is(err, app.ErrUnavailable) {
-						t.Errorf("%s: %v after %v, want took at most %v, app.ErrUnavailable", name, err, took, limit)
+					if took := time.Since(start); took > limit || !errors.Is(err, eventlog.ErrUnavailable) {
+						t.Errorf("%s: %v after %v, want took at most %v, eventlog.ErrUnavailable", name, err, took, limit)
 					}
 				}
 				var group sync.WaitGroup
@@ -63,14 +64,14 @@ func TestTimeouts(t *testing.T) {
 					return err
 				})
 				check("write", s.timeout+time.Second, func() error {
-					return s.Write(t.Context(), func(app.Tx) error { return nil })
+					return s.Write(t.Context(), func(eventlog.Tx) error { return nil })
 				})
 				limited, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				check("ping", time.Second, func() error { return s.Ping(limited) })
 				ended, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				if _, err := s.Last(ended); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, app.ErrUnavailable) {
+				if _, err := s.Last(ended); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, eventlog.ErrUnavailable) {
 					t.Errorf("a caller that has given up gets %v, want context.DeadlineExceeded", err)
 				}
 				time.Sleep(time.Minute) // pgx closes connections in the background
@@ -80,9 +81,9 @@ func TestTimeouts(t *testing.T) {
 }
 
 func TestMarked(t *testing.T) {
-	for code, want := range map[string]error{"53100": app.ErrFull, "53200": app.ErrUnavailable, "53300": app.ErrUnavailable, "57P01": app.ErrUnavailable, "57P03": app.ErrUnavailable, "23505": nil, "42501": nil} {
+	for code, want := range map[string]error{"53100": eventlog.ErrFull, "53200": eventlog.ErrUnavailable, "53300": eventlog.ErrUnavailable, "57P01": eventlog.ErrUnavailable, "57P03": eventlog.ErrUnavailable, "23505": nil, "42501": nil} {
 		err := marked(fmt.Errorf("write: %w", &pgconn.PgError{Code: code}))
-		for _, kind := range []error{app.ErrFull, app.ErrUnavailable} {
+		for _, kind := range []error{eventlog.ErrFull, eventlog.ErrUnavailable} {
 			if errors.Is(err, kind) != (kind == want) {
 				t.Errorf("%s: got %v, want %v: %t", code, err, kind, kind == want)
 			}
@@ -161,8 +162,8 @@ func TestFullDatabase(t *testing.T) {
 		admin(t, address, "CREATE TRIGGER refuse BEFORE INSERT ON "+schema+"."+table+" EXECUTE FUNCTION "+schema+".refuse()")
 	}
 	for range 3 {
-		if _, err := app.Do(ctx, add{1}); !errors.Is(err, app.ErrFull) || errors.Is(err, app.ErrOutcomeUnknown) {
-			t.Errorf("got %v, want app.ErrFull", err)
+		if _, err := app.Do(ctx, add{1}); !errors.Is(err, eventlog.ErrFull) || errors.Is(err, eventlog.ErrOutcomeUnknown) {
+			t.Errorf("got %v, want eventlog.ErrFull", err)
 		}
 		if got, err := app.Query(ctx, sum{}); got != 0 || err != nil {
 			t.Errorf("got %d, %v, want 0", got, err)

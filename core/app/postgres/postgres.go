@@ -1,4 +1,4 @@
-// Package postgres implements [app.Store] on a PostgreSQL database, which processes on several
+// Package postgres implements [eventlog.Store] on a PostgreSQL database, which processes on several
 // machines can share.
 //
 // A log is a schema of the database with three tables. A commit is one statement that succeeds only
@@ -29,7 +29,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // schemaVersion is the version of the tables.
@@ -64,8 +64,8 @@ INSERT INTO {schema}.head VALUES (%d, 0, 0, '', 0);
 
 var errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
 
-// A Store is a log in a PostgreSQL database. It implements [app.Store], [app.Notifier],
-// [app.Pinger] and [app.Monitor].
+// A Store is a log in a PostgreSQL database. It implements [eventlog.Store], [eventlog.Notifier],
+// [eventlog.Pinger] and [eventlog.Monitor].
 //
 // It has up to six connections: one that writes, one that listens, and four that read.
 type Store struct {
@@ -108,10 +108,10 @@ type Store struct {
 }
 
 var (
-	_ app.Store    = (*Store)(nil)
-	_ app.Notifier = (*Store)(nil)
-	_ app.Pinger   = (*Store)(nil)
-	_ app.Monitor  = (*Store)(nil)
+	_ eventlog.Store    = (*Store)(nil)
+	_ eventlog.Notifier = (*Store)(nil)
+	_ eventlog.Pinger   = (*Store)(nil)
+	_ eventlog.Monitor  = (*Store)(nil)
 )
 
 // A position is a point in the history of a log.
@@ -130,10 +130,10 @@ const (
 )
 
 // Open opens the log in a schema of a database: the first of search_path in its URL, or
-// defaultSchema. If the log does not exist, [app.OpenOrCreate] creates it and its schema. With
-// OpenOrCreate, Open changes the tables of an older build; with [app.OpenExisting], the first write
-// does. Older builds cannot open the log then.
-func Open(ctx context.Context, address, defaultSchema string, mode app.OpenMode) (*Store, error) {
+// defaultSchema. If the log does not exist, [eventlog.OpenOrCreate] creates it and its schema. With
+// OpenOrCreate, Open changes the tables of an older build; with [eventlog.OpenExisting], the first
+// write does. Older builds cannot open the log then.
+func Open(ctx context.Context, address, defaultSchema string, mode eventlog.OpenMode) (*Store, error) {
 	s, schema, err := newStore(address, defaultSchema)
 	if err != nil {
 		return nil, err
@@ -149,8 +149,8 @@ func Open(ctx context.Context, address, defaultSchema string, mode app.OpenMode)
 	s.stop = stop
 	s.background.Go(func() { s.listen(running) })
 	s.background.Go(func() { s.notify(running) })
-	if s.isOld && mode == app.OpenOrCreate {
-		if err := s.Write(ctx, func(app.Tx) error { return nil }); err != nil {
+	if s.isOld && mode == eventlog.OpenOrCreate {
+		if err := s.Write(ctx, func(eventlog.Tx) error { return nil }); err != nil {
 			return nil, errors.Join(fmt.Errorf("open %s: %w", s.name, err), s.Close())
 		}
 	}
@@ -257,13 +257,13 @@ func isOutage(err error) bool {
 	return false
 }
 
-// marked returns an error with [app.ErrFull] or [app.ErrUnavailable], if one applies.
+// marked returns an error with [eventlog.ErrFull] or [eventlog.ErrUnavailable], if one applies.
 func marked(err error) error {
 	switch {
 	case code(err) == diskFull:
-		return fmt.Errorf("%w: %w", err, app.ErrFull)
+		return fmt.Errorf("%w: %w", err, eventlog.ErrFull)
 	case isOutage(err), strings.HasPrefix(code(err), "53"): // insufficient resources
-		return fmt.Errorf("%w: %w", err, app.ErrUnavailable)
+		return fmt.Errorf("%w: %w", err, eventlog.ErrUnavailable)
 	}
 	return err
 }
@@ -274,9 +274,9 @@ var errLostConnection = errors.New("connection to the database lost")
 var errNoAnswer = errors.New("the database does not answer")
 
 // prepare verifies the version of the tables, and creates them if needed.
-func (s *Store) prepare(ctx context.Context, conn *pgx.Conn, schema string, mode app.OpenMode) error {
+func (s *Store) prepare(ctx context.Context, conn *pgx.Conn, schema string, mode eventlog.OpenMode) error {
 	version, err := s.version(ctx, conn)
-	if isMissing(err) && mode == app.OpenOrCreate {
+	if isMissing(err) && mode == eventlog.OpenOrCreate {
 		if err := s.create(ctx, conn, schema); err != nil {
 			return fmt.Errorf("create the log: %w", err)
 		}
@@ -293,7 +293,7 @@ func (s *Store) prepare(ctx context.Context, conn *pgx.Conn, schema string, mode
 		return fmt.Errorf("the log has version %d, but this build knows versions up to %d; use the newer build", version, schemaVersion)
 	}
 	s.isOld = version < schemaVersion
-	if s.isOld && mode == app.OpenExisting {
+	if s.isOld && mode == eventlog.OpenExisting {
 		s.sql.page, s.sql.find = s.sql.oldPage, s.sql.oldFind
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
@@ -71,7 +72,7 @@ func admin(t testing.TB, address, sql string, args ...any) {
 // open opens a store, and waits until it receives notifications.
 func open(t testing.TB, address string) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), address, "unused", app.OpenOrCreate)
+	s, err := Open(t.Context(), address, "unused", eventlog.OpenOrCreate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func waitFor(t testing.TB, what string, isTrue func() bool) {
 
 // more appends n records after the last one.
 func more(s *Store, n int) (last int64, err error) {
-	err = s.Write(context.Background(), func(tx app.Tx) error {
+	err = s.Write(context.Background(), func(tx eventlog.Tx) error {
 		last = s.head.last
 		for range n {
 			last++
@@ -109,7 +110,7 @@ func TestStore(t *testing.T) {
 	for _, notifies := range []bool{true, false} {
 		t.Run(fmt.Sprintf("notifications=%t", notifies), func(t *testing.T) {
 			server(t)
-			storetest.Run(t, func(t *testing.T) (app.Store, app.Store) {
+			storetest.Run(t, func(t *testing.T) (eventlog.Store, eventlog.Store) {
 				address := newSchema(t)
 				first, second := open(t, address), open(t, address)
 				for _, s := range []*Store{first, second} {
@@ -130,7 +131,7 @@ func TestCreate(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			s, err := Open(t.Context(), address, "unused", app.OpenOrCreate)
+			s, err := Open(t.Context(), address, "unused", eventlog.OpenOrCreate)
 			if err != nil {
 				t.Error(err)
 				return
@@ -150,7 +151,7 @@ func TestCreate(t *testing.T) {
 // A log that does not exist, is newer than this build, or is not a log is refused with a remedy.
 func TestRefused(t *testing.T) {
 	address := newSchema(t)
-	refuse := func(address string, mode app.OpenMode, says string) error {
+	refuse := func(address string, mode eventlog.OpenMode, says string) error {
 		t.Helper()
 		s, err := Open(t.Context(), address, "unused", mode)
 		if err == nil {
@@ -161,21 +162,21 @@ func TestRefused(t *testing.T) {
 		}
 		return err
 	}
-	if err := refuse(address, app.OpenExisting, "no log in schema"); !errors.Is(err, fs.ErrNotExist) {
+	if err := refuse(address, eventlog.OpenExisting, "no log in schema"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v is not fs.ErrNotExist, want fs.ErrNotExist", err)
 	}
 	open(t, address).Close()
 	admin(t, address, "UPDATE "+schemaOf(t, address)+".head SET version = 99")
-	refuse(address, app.OpenExisting, fmt.Sprintf("version 99, but this build knows versions up to %d; use the newer build", schemaVersion))
+	refuse(address, eventlog.OpenExisting, fmt.Sprintf("version 99, but this build knows versions up to %d; use the newer build", schemaVersion))
 
 	other := newSchema(t)
 	admin(t, other, "CREATE SCHEMA "+schemaOf(t, other)+"; CREATE TABLE "+schemaOf(t, other)+".log (a int)")
-	refuse(other, app.OpenOrCreate, "belongs to another application; use another schema")
+	refuse(other, eventlog.OpenOrCreate, "belongs to another application; use another schema")
 	admin(t, other, "CREATE TABLE "+schemaOf(t, other)+".head (a int)")
-	refuse(other, app.OpenOrCreate, "belong to another application; use another schema")
+	refuse(other, eventlog.OpenOrCreate, "belong to another application; use another schema")
 
-	refuse("postgres://me:secret@127.0.0.1:1/x", app.OpenOrCreate, "refused")
-	refuse("postgres://me:secret@127.0.0.1:port/x", app.OpenOrCreate, "invalid port")
+	refuse("postgres://me:secret@127.0.0.1:1/x", eventlog.OpenOrCreate, "refused")
+	refuse("postgres://me:secret@127.0.0.1:port/x", eventlog.OpenOrCreate, "invalid port")
 }
 
 // A user without the privilege to create a schema gets a remedy, and can use a schema that exists.
@@ -185,7 +186,7 @@ func TestPrivileges(t *testing.T) {
 	admin(t, address, "CREATE ROLE "+user+" LOGIN")
 	t.Cleanup(func() { admin(t, server(t), "DROP OWNED BY "+user+" CASCADE; DROP ROLE "+user) })
 	limited := strings.Replace(address, "petrock@", user+"@", 1)
-	if _, err := Open(t.Context(), limited, "unused", app.OpenOrCreate); err == nil || !strings.Contains(err.Error(), "CREATE SCHEMA "+schema+" AUTHORIZATION") {
+	if _, err := Open(t.Context(), limited, "unused", eventlog.OpenOrCreate); err == nil || !strings.Contains(err.Error(), "CREATE SCHEMA "+schema+" AUTHORIZATION") {
 		t.Errorf("got error %v, want %q in it", err, "CREATE SCHEMA "+schema+" AUTHORIZATION")
 	}
 	admin(t, address, "CREATE SCHEMA "+schema+" AUTHORIZATION "+user)
@@ -373,7 +374,7 @@ func (c Number) Apply(s *numbers, _ app.Event) int {
 }
 
 // openApp opens an app on a store.
-func openApp(t testing.TB, s app.Store, o app.Options) *app.App {
+func openApp(t testing.TB, s eventlog.Store, o app.Options) *app.App {
 	t.Helper()
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	a, err := app.Open(t.Context(), s, o, numbersFeature())
@@ -440,7 +441,7 @@ func TestRestoredLog(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		backup := app.NewMemory()
+		backup := eventlog.NewMemory()
 		for n := range events {
 			if _, err := app.DoRaw(t.Context(), openApp(t, backup, app.Options{}), Number{100 + n}); err != nil {
 				t.Fatal(err)
@@ -451,7 +452,7 @@ func TestRestoredLog(t *testing.T) {
 			t.Error("a query succeeds without a log")
 		}
 		restored := open(t, address)
-		err := backup.View(t.Context(), func(v app.View) error {
+		err := backup.View(t.Context(), func(v eventlog.View) error {
 			_, err := app.NewAdmin(restored, app.Options{}, numbersFeature()).Copy(t.Context(), v)
 			return err
 		})
@@ -484,7 +485,7 @@ func TestScrub(t *testing.T) {
 	for n := range uint64(3000) {
 		big = fmt.Appendf(big, "%s %x", secret, sha256.Sum256(binary.BigEndian.AppendUint64(nil, n)))
 	}
-	err := s.Write(t.Context(), func(tx app.Tx) error {
+	err := s.Write(t.Context(), func(tx eventlog.Tx) error {
 		return errors.Join(tx.Append(r), tx.Put("a", []byte(secret)), tx.Put("big", big))
 	})
 	if err != nil {
@@ -522,14 +523,14 @@ func TestScrub(t *testing.T) {
 	if n := filesWith(); n < 3 {
 		t.Fatalf("%d files have the content, want at least 3", n)
 	}
-	err = s.Write(t.Context(), func(tx app.Tx) error {
+	err = s.Write(t.Context(), func(tx eventlog.Tx) error {
 		return errors.Join(tx.Replace(storetest.Record(1)), tx.Put("a", nil), tx.Put("big", nil))
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.timeout = 100 * time.Millisecond
-	err = s.View(t.Context(), func(v app.View) error {
+	err = s.View(t.Context(), func(v eventlog.View) error {
 		if _, err := more(s, 1); err != nil {
 			return err
 		}
@@ -586,13 +587,13 @@ func TestMigrate(t *testing.T) {
 	admin(t, address, "ALTER TABLE "+schema+".log DROP COLUMN cause")
 	admin(t, address, "UPDATE "+schema+".head SET version = 1")
 	admin(t, address, "INSERT INTO "+schema+`.documents VALUES ('amendments', '{"2":{"seq":2,"skip":true,"reason":"x","time":"2026-01-01T00:00:00Z"}}')`)
-	old, err := Open(t.Context(), address, "unused", app.OpenExisting)
+	old, err := Open(t.Context(), address, "unused", eventlog.OpenExisting)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { old.Close() })
-	err = old.View(t.Context(), func(v app.View) error {
-		types, err := app.StoredTypes(v.(app.TypeView))
+	err = old.View(t.Context(), func(v eventlog.View) error {
+		types, err := app.StoredTypes(v.(eventlog.TypeView))
 		if fmt.Sprint(types) != "[{things/make 1 2 1 3}]" {
 			t.Errorf("the types are %v, want \"[{things/make 1 2 1 3}]\"", types)
 		}
@@ -601,7 +602,7 @@ func TestMigrate(t *testing.T) {
 	if names, namesErr := old.Names(t.Context(), ""); err != nil || namesErr != nil || strings.Join(names, " ") != "amendments" {
 		t.Errorf("after a read, the documents are %q: %v, %v; want amendments", names, err, namesErr)
 	}
-	if err := old.Write(t.Context(), func(tx app.Tx) error { return tx.Append(storetest.Record(4)) }); err != nil {
+	if err := old.Write(t.Context(), func(tx eventlog.Tx) error { return tx.Append(storetest.Record(4)) }); err != nil {
 		t.Fatal(err)
 	}
 	fresh := open(t, address)
@@ -620,7 +621,7 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("the new store has the old layout: %t, the old one: %t; want false and false", fresh.isOld, old.isOld)
 	}
 	admin(t, address, "UPDATE "+schema+".head SET version = 3")
-	if _, err := Open(t.Context(), address, "unused", app.OpenOrCreate); err == nil || !strings.Contains(err.Error(), "version 3, but this build knows versions up to 2; use the newer build") {
+	if _, err := Open(t.Context(), address, "unused", eventlog.OpenOrCreate); err == nil || !strings.Contains(err.Error(), "version 3, but this build knows versions up to 2; use the newer build") {
 		t.Errorf("got error %v, want %q in it", err, "version 3, but this build knows versions up to 2; use the newer build")
 	}
 }

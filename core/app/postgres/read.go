@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // statements are the SQL statements for the tables of a schema.
@@ -99,7 +99,7 @@ func (s *Store) read(ctx context.Context, f func(context.Context, *pgx.Conn) err
 		case ctx.Err() != nil && context.Cause(ctx) != errTimeout:
 			return ctx.Err()
 		case waiting.Err() != nil:
-			return fmt.Errorf("read %s: timeout after %v: %w: %w", s.name, patience, outage, app.ErrUnavailable)
+			return fmt.Errorf("read %s: timeout after %v: %w: %w", s.name, patience, outage, eventlog.ErrUnavailable)
 		case s.closed.Load():
 			return errClosed
 		}
@@ -159,19 +159,20 @@ func (s *Store) exec(ctx context.Context, sql string, args ...any) error {
 	})
 }
 
-// Records implements [app.Store]. It reads the log, which only grows, in pages, so a slow reader
-// keeps no connection. From the second page on, it reads the next page while the caller uses one.
-func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, error] {
-	return func(yield func(app.Record, error) bool) {
+// Records implements [eventlog.Store]. It reads the log, which only grows, in pages, so a slow
+// reader keeps no connection. From the second page on, it reads the next page while the caller uses
+// one.
+func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
 		after := max(after, 0)
-		var first []app.Record
+		var first []eventlog.Record
 		var last int64
 		err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
 			first, last, err = s.firstPage(ctx, conn, after)
 			return err
 		})
 		type result struct {
-			page []app.Record
+			page []eventlog.Record
 			err  error
 		}
 		fetch := func(after int64, rows int) (r result) {
@@ -183,7 +184,7 @@ func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, 
 		}
 		var ahead chan result // of the next page
 		s.learnPage(first)
-		s.yieldPages(first, err, after, last, func(after int64, rows int) ([]app.Record, error) {
+		s.yieldPages(first, err, after, last, func(after int64, rows int) ([]eventlog.Record, error) {
 			var r result
 			if ahead != nil {
 				r = <-ahead
@@ -202,7 +203,7 @@ func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, 
 }
 
 // learnPage records that the log has the records of a page.
-func (s *Store) learnPage(page []app.Record) {
+func (s *Store) learnPage(page []eventlog.Record) {
 	if n := len(page); n > 0 {
 		s.learn(position{seq: page[n-1].Seq, id: page[n-1].ID})
 	}
@@ -213,13 +214,13 @@ func nextRows(n int) int { return min(2*n, maxRows) }
 
 // yieldPages yields a page and those that follow it, up to the record last. next returns the
 // records after a sequence number.
-func (s *Store) yieldPages(page []app.Record, err error, after, last int64, next func(after int64, rows int) ([]app.Record, error), yield func(app.Record, error) bool) {
+func (s *Store) yieldPages(page []eventlog.Record, err error, after, last int64, next func(after int64, rows int) ([]eventlog.Record, error), yield func(eventlog.Record, error) bool) {
 	for {
 		if err == nil && len(page) == 0 && after < last {
 			err = fmt.Errorf("read %s: event %d is missing; restore a backup", s.name, after+1)
 		}
 		if err != nil {
-			yield(app.Record{}, err)
+			yield(eventlog.Record{}, err)
 			return
 		}
 		for i := range page {
@@ -239,7 +240,7 @@ func (s *Store) yieldPages(page []app.Record, err error, after, last int64, next
 
 // firstPage returns the first records after a sequence number, and the number of the last record of
 // the log. The page may go beyond it.
-func (s *Store) firstPage(ctx context.Context, conn *pgx.Conn, after int64) (page []app.Record, last int64, err error) {
+func (s *Store) firstPage(ctx context.Context, conn *pgx.Conn, after int64) (page []eventlog.Record, last int64, err error) {
 	batch := &pgx.Batch{}
 	var table int64
 	batch.Queue(s.sql.last).QueryRow(func(row pgx.Row) error { return row.Scan(&last, &table) })
@@ -254,7 +255,7 @@ func (s *Store) firstPage(ctx context.Context, conn *pgx.Conn, after int64) (pag
 }
 
 // page returns the records after a sequence number, up to last, until the page is full.
-func (s *Store) page(ctx context.Context, conn *pgx.Conn, after, last int64, rows int) ([]app.Record, error) {
+func (s *Store) page(ctx context.Context, conn *pgx.Conn, after, last int64, rows int) ([]eventlog.Record, error) {
 	found, err := conn.Query(ctx, s.sql.page, after, last, rows)
 	if err != nil {
 		return nil, err
@@ -263,9 +264,9 @@ func (s *Store) page(ctx context.Context, conn *pgx.Conn, after, last int64, row
 }
 
 // scanPage returns the records of rows, until the page is full.
-func scanPage(rows pgx.Rows, limit int) ([]app.Record, error) {
-	page, bytes := make([]app.Record, 0, limit), 0
-	err := scanRecords(rows, func(r app.Record) bool {
+func scanPage(rows pgx.Rows, limit int) ([]eventlog.Record, error) {
+	page, bytes := make([]eventlog.Record, 0, limit), 0
+	err := scanRecords(rows, func(r eventlog.Record) bool {
 		page = append(page, r)
 		bytes += len(r.Data) + len(r.Result)
 		return bytes < pageBytes
@@ -277,10 +278,10 @@ func scanPage(rows pgx.Rows, limit int) ([]app.Record, error) {
 }
 
 // scanRecords calls f with the records of rows, until f returns false.
-func scanRecords(rows pgx.Rows, f func(app.Record) bool) error {
+func scanRecords(rows pgx.Rows, f func(eventlog.Record) bool) error {
 	defer rows.Close()
 	for more := true; more && rows.Next(); {
-		var r app.Record
+		var r eventlog.Record
 		var id, key, actor []byte
 		data, result, cause := (*[]byte)(&r.Data), (*[]byte)(&r.Result), (*[]byte)(&r.Cause)
 		if err := rows.Scan(&r.Seq, &id, &r.Time, &r.Type, &r.Version, data, &key, result, &actor, cause); err != nil {
@@ -293,7 +294,8 @@ func scanRecords(rows pgx.Rows, f func(app.Record) bool) error {
 	return rows.Err()
 }
 
-// Ping implements [app.Pinger]. It tries a new connection if the connections that it has are lost.
+// Ping implements [eventlog.Pinger]. It tries a new connection if the connections that it has are
+// lost.
 func (s *Store) Ping(ctx context.Context) error {
 	err := s.exec(ctx, s.sql.last)
 	if isOutage(err) && ctx.Err() == nil {
@@ -321,7 +323,7 @@ func (s *Store) value(ctx context.Context, sql string, args ...any) (value int64
 	return value, err
 }
 
-// Last implements [app.Store].
+// Last implements [eventlog.Store].
 func (s *Store) Last(ctx context.Context) (int64, error) { return s.value(ctx, s.sql.last) }
 
 // A stampCall is a read of the stamp that several callers wait for.
@@ -331,8 +333,8 @@ type stampCall struct {
 	err   error
 }
 
-// Stamp implements [app.Store]. Only the database knows whether another process has committed, so
-// Stamp needs a round trip. Callers share one that begins after their call.
+// Stamp implements [eventlog.Store]. Only the database knows whether another process has committed,
+// so Stamp needs a round trip. Callers share one that begins after their call.
 func (s *Store) Stamp(ctx context.Context) (int64, error) {
 	s.stampMu.Lock()
 	call := s.stamp
@@ -363,7 +365,7 @@ func (s *Store) readStamp(call *stampCall) {
 	close(call.done)
 }
 
-// Get implements [app.Store].
+// Get implements [eventlog.Store].
 func (s *Store) Get(ctx context.Context, name string) (value []byte, err error) {
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		value, err = s.document(ctx, conn, name)
@@ -381,7 +383,7 @@ func (s *Store) document(ctx context.Context, conn *pgx.Conn, name string) (valu
 	return value, err
 }
 
-// Names implements [app.Store].
+// Names implements [eventlog.Store].
 func (s *Store) Names(ctx context.Context, prefix string) (names []string, err error) {
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		names, err = s.documentNames(ctx, conn, prefix)
@@ -402,9 +404,9 @@ func (s *Store) documentNames(ctx context.Context, conn *pgx.Conn, prefix string
 // above sorts after all characters that names contain.
 const above = "\U0010ffff"
 
-// Documents implements [app.Store].
-func (s *Store) Documents(ctx context.Context, prefix, after string) iter.Seq2[app.Document, error] {
-	return documentPages(after, func(after string) (page []app.Document, err error) {
+// Documents implements [eventlog.Store].
+func (s *Store) Documents(ctx context.Context, prefix, after string) iter.Seq2[eventlog.Document, error] {
+	return documentPages(after, func(after string) (page []eventlog.Document, err error) {
 		err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 			page, err = s.documentPage(ctx, conn, prefix, after)
 			return err
@@ -414,12 +416,12 @@ func (s *Store) Documents(ctx context.Context, prefix, after string) iter.Seq2[a
 }
 
 // documentPages yields the documents of several pages. next returns the documents after a name.
-func documentPages(after string, next func(after string) ([]app.Document, error)) iter.Seq2[app.Document, error] {
-	return func(yield func(app.Document, error) bool) {
+func documentPages(after string, next func(after string) ([]eventlog.Document, error)) iter.Seq2[eventlog.Document, error] {
+	return func(yield func(eventlog.Document, error) bool) {
 		for after := after; ; {
 			page, err := next(after)
 			if err != nil {
-				yield(app.Document{}, err)
+				yield(eventlog.Document{}, err)
 				return
 			}
 			for _, d := range page {
@@ -436,7 +438,7 @@ func documentPages(after string, next func(after string) ([]app.Document, error)
 }
 
 // documentPage returns the documents that start with a prefix after a name, until the page is full.
-func (s *Store) documentPage(ctx context.Context, conn *pgx.Conn, prefix, after string) (page []app.Document, err error) {
+func (s *Store) documentPage(ctx context.Context, conn *pgx.Conn, prefix, after string) (page []eventlog.Document, err error) {
 	var except any // NULL
 	if after != "" {
 		except = after
@@ -447,7 +449,7 @@ func (s *Store) documentPage(ctx context.Context, conn *pgx.Conn, prefix, after 
 	}
 	defer rows.Close()
 	for bytes := 0; bytes < pageBytes && rows.Next(); {
-		var d app.Document
+		var d eventlog.Document
 		if err := rows.Scan(&d.Name, &d.Value); err != nil {
 			return nil, err
 		}
@@ -458,8 +460,9 @@ func (s *Store) documentPage(ctx context.Context, conn *pgx.Conn, prefix, after 
 	return page, rows.Err()
 }
 
-// View implements [app.Store]. The view is an [app.TypeView]. It uses a connection of its own.
-func (s *Store) View(ctx context.Context, f func(app.View) error) error {
+// View implements [eventlog.Store]. The view is an [eventlog.TypeView]. It uses a connection of its
+// own.
+func (s *Store) View(ctx context.Context, f func(eventlog.View) error) error {
 	if s.closed.Load() {
 		return errClosed
 	}
@@ -483,7 +486,7 @@ func (s *Store) View(ctx context.Context, f func(app.View) error) error {
 	return fmt.Errorf("read %s: %w", s.name, marked(err))
 }
 
-// A view implements [app.TypeView] on a connection within a transaction.
+// A view implements [eventlog.TypeView] on a connection within a transaction.
 type view struct {
 	ctx  context.Context
 	s    *Store
@@ -491,10 +494,10 @@ type view struct {
 	last int64
 }
 
-func (v view) Records(after int64) iter.Seq2[app.Record, error] {
-	return func(yield func(app.Record, error) bool) {
+func (v view) Records(after int64) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
 		after := max(after, 0)
-		next := func(after int64, rows int) ([]app.Record, error) {
+		next := func(after int64, rows int) ([]eventlog.Record, error) {
 			return v.s.page(v.ctx, v.conn, after, v.last, rows)
 		}
 		page, err := next(after, firstRows)
@@ -507,18 +510,18 @@ func (v view) Names(prefix string) ([]string, error) {
 	return v.s.documentNames(v.ctx, v.conn, prefix)
 }
 
-func (v view) Documents(prefix, after string) iter.Seq2[app.Document, error] {
-	return documentPages(after, func(after string) ([]app.Document, error) {
+func (v view) Documents(prefix, after string) iter.Seq2[eventlog.Document, error] {
+	return documentPages(after, func(after string) ([]eventlog.Document, error) {
 		return v.s.documentPage(v.ctx, v.conn, prefix, after)
 	})
 }
 
-func (v view) Types(after int64) ([]app.TypeCount, error) {
+func (v view) Types(after int64) ([]eventlog.TypeCount, error) {
 	rows, err := v.conn.Query(v.ctx, v.s.sql.types, after)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[app.TypeCount])
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[eventlog.TypeCount])
 }
 
 func (v view) OfType(eventType string, version int) iter.Seq2[int64, error] {
@@ -541,13 +544,13 @@ func (v view) OfType(eventType string, version int) iter.Seq2[int64, error] {
 	}
 }
 
-func (v view) Record(seq int64) (app.Record, error) {
+func (v view) Record(seq int64) (eventlog.Record, error) {
 	page, err := v.s.page(v.ctx, v.conn, seq-1, seq, 1)
 	if err == nil && len(page) == 0 {
 		err = fmt.Errorf("event %d does not exist", seq)
 	}
 	if err != nil {
-		return app.Record{}, err
+		return eventlog.Record{}, err
 	}
 	return page[0], nil
 }

@@ -11,17 +11,19 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/amendments"
 )
 
-// A tx implements [app.Tx] for one call of Write. It keeps changes in memory until the end, unless
-// they are many, or replace records. Then it writes them before, in a transaction of the writer.
+// A tx implements [eventlog.Tx] for one call of Write. It keeps changes in memory until the end,
+// unless they are many, or replace records. Then it writes them before, in a transaction of the
+// writer.
 type tx struct {
 	s       *Store
 	head    head   // before the changes
 	first   string // id of the first new record; empty if there is none
 	last    int64  // last sequence number, new records included
-	records []app.Record
+	records []eventlog.Record
 	puts    map[string][]byte
 	bytes   int   // size of records and puts
 	isSplit bool  // changes were written before the end; without their connection they are lost
@@ -36,8 +38,8 @@ type tx struct {
 const maxBytes = 16 << 20
 
 // read calls f with the connection of the writer. If the connection is lost, read reconnects and
-// calls f again. If another store has written meanwhile, it returns [app.ErrConflict], unless the
-// tx was not used before.
+// calls f again. If another store has written meanwhile, it returns [eventlog.ErrConflict], unless
+// the tx was not used before.
 func (t *tx) read(f func(context.Context, *pgx.Conn) error) error {
 	s := t.s
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.timeout, errTimeout)
@@ -52,7 +54,7 @@ func (t *tx) read(f func(context.Context, *pgx.Conn) error) error {
 			return err
 		}
 		if t.isSplit {
-			t.err = fmt.Errorf("%w: %w", err, app.ErrConflict) // nothing was committed
+			t.err = fmt.Errorf("%w: %w", err, eventlog.ErrConflict) // nothing was committed
 			return t.err
 		}
 		if err := t.reconnect(ctx); err != nil {
@@ -61,14 +63,14 @@ func (t *tx) read(f func(context.Context, *pgx.Conn) error) error {
 		switch {
 		case s.head.commits == t.head.commits:
 		case t.isUsed:
-			return fmt.Errorf("%w: %w", err, app.ErrConflict)
+			return fmt.Errorf("%w: %w", err, eventlog.ErrConflict)
 		default:
 			t.head, t.last = s.head, s.head.last
 		}
 	}
 }
 
-// verify returns [app.ErrConflict] if the head is old.
+// verify returns [eventlog.ErrConflict] if the head is old.
 func (t *tx) verify() error {
 	if t.isCurrent {
 		return nil
@@ -87,7 +89,7 @@ func (t *tx) split() error {
 }
 
 // execSplit executes a statement in a transaction of the writer. If the connection is lost, it
-// returns [app.ErrConflict], because nothing was committed.
+// returns [eventlog.ErrConflict], because nothing was committed.
 func (t *tx) execSplit(sql string, args ...any) error {
 	s := t.s
 	t.isUsed = true
@@ -110,18 +112,18 @@ func (t *tx) execSplit(sql string, args ...any) error {
 	_, err := s.writer.Exec(ctx, sql, args...)
 	t.err = marked(err)
 	if t.err != nil && (s.writer.IsClosed() || code(t.err) == uniqueViolation) {
-		t.err = fmt.Errorf("%w: %w", t.err, app.ErrConflict)
+		t.err = fmt.Errorf("%w: %w", t.err, eventlog.ErrConflict)
 	}
 	return t.err
 }
 
-// Append implements [app.Tx].
-func (t *tx) Append(records ...app.Record) error {
+// Append implements [eventlog.Tx].
+func (t *tx) Append(records ...eventlog.Record) error {
 	t.isUsed = true
 	for i, r := range records {
 		switch next := t.last + 1 + int64(i); {
 		case r.Seq < next:
-			return fmt.Errorf("append event %d: the next event is %d: %w", r.Seq, next, app.ErrConflict)
+			return fmt.Errorf("append event %d: the next event is %d: %w", r.Seq, next, eventlog.ErrConflict)
 		case r.Seq > next:
 			if err := t.verify(); err != nil {
 				return err // the caller may know events that this store does not
@@ -144,8 +146,8 @@ func (t *tx) Append(records ...app.Record) error {
 // recordBytes is the approximate size of a record without its data.
 const recordBytes = 100
 
-// Replace implements [app.Tx].
-func (t *tx) Replace(records ...app.Record) error {
+// Replace implements [eventlog.Tx].
+func (t *tx) Replace(records ...eventlog.Record) error {
 	for _, r := range records {
 		if r.Seq < 1 || r.Seq > t.last {
 			return fmt.Errorf("replace event %d: it does not exist", r.Seq)
@@ -154,7 +156,7 @@ func (t *tx) Replace(records ...app.Record) error {
 	if err := t.split(); err != nil {
 		return err
 	}
-	var replaced []app.Record
+	var replaced []eventlog.Record
 	for _, r := range records {
 		replaced = append(replaced, cloned(r))
 	}
@@ -166,30 +168,30 @@ func (t *tx) migrate() error {
 	if err := t.execSplit(t.s.sql.addCause); err != nil {
 		return err
 	}
-	if err := app.Migrate(t); err != nil {
+	if err := amendments.Migrate(t); err != nil {
 		return err
 	}
 	return t.execSplit(t.s.sql.setVersion, schemaVersion)
 }
 
 // cloned returns a copy of a record as the database returns it.
-func cloned(r app.Record) app.Record {
+func cloned(r eventlog.Record) eventlog.Record {
 	r.Data = append([]byte{}, r.Data...) // not nil: the column must not be NULL
 	r.Result, r.Cause = bytes.Clone(r.Result), bytes.Clone(r.Cause)
 	r.Time = r.Time.UTC().Truncate(time.Microsecond)
 	return r
 }
 
-// Last implements [app.Tx].
+// Last implements [eventlog.Tx].
 func (t *tx) Last() (int64, error) { return t.last, nil }
 
-// Stamp implements [app.Tx].
+// Stamp implements [eventlog.Tx].
 func (t *tx) Stamp() (int64, error) {
 	t.isUsed = true
 	return t.head.stamp, nil
 }
 
-// Put implements [app.Tx].
+// Put implements [eventlog.Tx].
 func (t *tx) Put(name string, value []byte) error {
 	t.puts[name] = bytes.Clone(value)
 	if t.bytes += len(name) + len(value); t.bytes > maxBytes {
@@ -198,7 +200,7 @@ func (t *tx) Put(name string, value []byte) error {
 	return nil
 }
 
-// Names implements [app.Tx].
+// Names implements [eventlog.Tx].
 func (t *tx) Names(prefix string) (names []string, err error) {
 	if err := t.split(); err != nil {
 		return nil, err
@@ -210,9 +212,9 @@ func (t *tx) Names(prefix string) (names []string, err error) {
 	return names, err
 }
 
-// Documents implements [app.Tx].
-func (t *tx) Documents(prefix, after string) iter.Seq2[app.Document, error] {
-	return documentPages(after, func(after string) (page []app.Document, err error) {
+// Documents implements [eventlog.Tx].
+func (t *tx) Documents(prefix, after string) iter.Seq2[eventlog.Document, error] {
+	return documentPages(after, func(after string) (page []eventlog.Document, err error) {
 		if err := t.split(); err != nil {
 			return nil, err
 		}
@@ -224,7 +226,7 @@ func (t *tx) Documents(prefix, after string) iter.Seq2[app.Document, error] {
 	})
 }
 
-// Get implements [app.Tx].
+// Get implements [eventlog.Tx].
 func (t *tx) Get(name string) (value []byte, err error) {
 	if value, ok := t.puts[name]; ok {
 		return bytes.Clone(value), nil
@@ -236,8 +238,8 @@ func (t *tx) Get(name string) (value []byte, err error) {
 	return value, err
 }
 
-// Find implements [app.Tx].
-func (t *tx) Find(keys ...string) (found map[string]app.Record, err error) {
+// Find implements [eventlog.Tx].
+func (t *tx) Find(keys ...string) (found map[string]eventlog.Record, err error) {
 	wanted := make([][]byte, len(keys))
 	for i, key := range keys {
 		wanted[i] = []byte(key)
@@ -247,8 +249,8 @@ func (t *tx) Find(keys ...string) (found map[string]app.Record, err error) {
 		if err != nil {
 			return err
 		}
-		found = map[string]app.Record{}
-		return scanRecords(rows, func(r app.Record) bool { found[r.Key] = r; return true })
+		found = map[string]eventlog.Record{}
+		return scanRecords(rows, func(r eventlog.Record) bool { found[r.Key] = r; return true })
 	})
 	for _, r := range t.records {
 		if r.Key != "" && slices.Contains(keys, r.Key) {
@@ -258,13 +260,13 @@ func (t *tx) Find(keys ...string) (found map[string]app.Record, err error) {
 	return found, err
 }
 
-// Records implements [app.Tx].
-func (t *tx) Records(after int64) iter.Seq2[app.Record, error] {
-	return func(yield func(app.Record, error) bool) {
+// Records implements [eventlog.Tx].
+func (t *tx) Records(after int64) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
 		t.isUsed = true
 		after, records := max(after, 0), t.records
 		written, stopped := t.last-int64(len(records)), false
-		next := func(after int64, rows int) (page []app.Record, err error) {
+		next := func(after int64, rows int) (page []eventlog.Record, err error) {
 			err = t.read(func(ctx context.Context, conn *pgx.Conn) error {
 				page, err = t.s.page(ctx, conn, after, written, rows)
 				return err
@@ -273,7 +275,7 @@ func (t *tx) Records(after int64) iter.Seq2[app.Record, error] {
 		}
 		if after < written {
 			page, err := next(after, firstRows)
-			t.s.yieldPages(page, err, after, written, next, func(r app.Record, err error) bool {
+			t.s.yieldPages(page, err, after, written, next, func(r eventlog.Record, err error) bool {
 				stopped = !yield(r, err) || err != nil
 				return !stopped
 			})

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // A head is the row of the table head.
@@ -21,8 +21,8 @@ type head struct {
 	isOwn   bool // the last commit is by this store
 }
 
-// Write implements [app.Store].
-func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
+// Write implements [eventlog.Store].
+func (s *Store) Write(ctx context.Context, f func(eventlog.Tx) error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -79,9 +79,9 @@ func (s *Store) timeoutError(ctx context.Context, outage error) error {
 		}
 	}
 	if outage != nil {
-		return fmt.Errorf("write to %s: timeout after %v: %w: %w", s.name, s.timeout, outage, app.ErrUnavailable)
+		return fmt.Errorf("write to %s: timeout after %v: %w: %w", s.name, s.timeout, outage, eventlog.ErrUnavailable)
 	}
-	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; stop it if it hangs, and retry: %w", s.name, s.timeout, holder, app.ErrUnavailable)
+	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; stop it if it hangs, and retry: %w", s.name, s.timeout, holder, eventlog.ErrUnavailable)
 }
 
 // acquire makes the writer have the lock. It reconnects if needed. If the writer has kept the lock
@@ -236,11 +236,11 @@ func (t *tx) commit() error {
 				return t.settle(ctx, uncertain) // that try may have moved the head
 			}
 			s.unlock() // so that the next write reads the head
-			return app.ErrConflict
+			return eventlog.ErrConflict
 		case isRefusal(err):
 			switch code(err) {
 			case uniqueViolation:
-				return fmt.Errorf("%w: %w", err, app.ErrConflict)
+				return fmt.Errorf("%w: %w", err, eventlog.ErrConflict)
 			case readOnly:
 				s.dropWriter() // after a failover, another server is the primary
 			}
@@ -248,13 +248,13 @@ func (t *tx) commit() error {
 		}
 		uncertain = err
 		if err := t.reconnect(ctx); err != nil {
-			return fmt.Errorf("%w: %w; %w", uncertain, app.ErrOutcomeUnknown, err)
+			return fmt.Errorf("%w: %w; %w", uncertain, eventlog.ErrOutcomeUnknown, err)
 		}
 		if s.head.commits != t.head.commits {
 			return t.settle(ctx, uncertain)
 		}
 		if t.isSplit {
-			return fmt.Errorf("%w: %w", uncertain, app.ErrConflict) // nothing was committed
+			return fmt.Errorf("%w: %w", uncertain, eventlog.ErrConflict) // nothing was committed
 		}
 	}
 }
@@ -320,12 +320,12 @@ func (t *tx) statement(start string) (sql string, args []any) {
 }
 
 // values returns the values of the columns of a record.
-func values(r app.Record) []any {
+func values(r eventlog.Record) []any {
 	return []any{r.Seq, []byte(r.ID), r.Time, r.Type, r.Version, []byte(r.Data), orNull(r.Key), []byte(r.Result), orNull(r.Actor), []byte(r.Cause)}
 }
 
 // lists returns the values of each column of records.
-func lists(records []app.Record) []any {
+func lists(records []eventlog.Record) []any {
 	n := len(records)
 	seqs, versions, times, types := make([]int64, n), make([]int, n), make([]time.Time, n), make([]string, n)
 	var bytes [6][][]byte
@@ -373,12 +373,12 @@ func (t *tx) settle(ctx context.Context, uncertain error) error {
 		}
 		switch {
 		case err != nil:
-			return fmt.Errorf("%w: %w; %w", uncertain, app.ErrOutcomeUnknown, err)
+			return fmt.Errorf("%w: %w; %w", uncertain, eventlog.ErrOutcomeUnknown, err)
 		case len(page) == 1 && page[0].ID == t.first:
 			t.committed()
 			return nil
 		}
-		return fmt.Errorf("%w: %w", uncertain, app.ErrConflict)
+		return fmt.Errorf("%w: %w", uncertain, eventlog.ErrConflict)
 	}
 	// Documents have no ids, so check which store made the next commit.
 	if s.head.commits == t.head.commits+1 {
@@ -386,9 +386,9 @@ func (t *tx) settle(ctx context.Context, uncertain error) error {
 			t.committed()
 			return nil
 		}
-		return fmt.Errorf("%w: %w", uncertain, app.ErrConflict)
+		return fmt.Errorf("%w: %w", uncertain, eventlog.ErrConflict)
 	}
-	return fmt.Errorf("%w: %w", uncertain, app.ErrOutcomeUnknown)
+	return fmt.Errorf("%w: %w", uncertain, eventlog.ErrOutcomeUnknown)
 }
 
 // committed records that the changes are in the log.
@@ -405,11 +405,11 @@ func (t *tx) committed() {
 	signal(s.committed)
 }
 
-// Scrub implements [app.Store]. It rewrites the tables. While another transaction of the database
-// can see the old content, that would keep it, so Scrub waits. The write-ahead log keeps the
-// content until the database recycles it.
+// Scrub implements [eventlog.Store]. It rewrites the tables. While another transaction of the
+// database can see the old content, that would keep it, so Scrub waits. The write-ahead log keeps
+// the content until the database recycles it.
 func (s *Store) Scrub(ctx context.Context) (err error) {
-	return s.Write(ctx, func(app.Tx) error {
+	return s.Write(ctx, func(eventlog.Tx) error {
 		wait, cancel := context.WithTimeout(ctx, s.timeout)
 		defer cancel()
 		conn, err := s.connect(wait)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
@@ -72,7 +72,7 @@ func BenchmarkWrite(b *testing.B) {
 				}
 			}
 			ours := func() {
-				fatal(s.Write(b.Context(), func(tx app.Tx) error {
+				fatal(s.Write(b.Context(), func(tx eventlog.Tx) error {
 					if _, err := tx.Stamp(); err != nil {
 						return err
 					}
@@ -111,7 +111,7 @@ func BenchmarkWrite(b *testing.B) {
 func BenchmarkRecords(b *testing.B) {
 	const rows = 20_000
 	s, db := open(b, filepath.Join(b.TempDir(), "log.db")), rawDB(b)
-	var all []app.Record
+	var all []eventlog.Record
 	tx, err := db.Begin()
 	if err != nil {
 		b.Fatal(err)
@@ -125,7 +125,7 @@ func BenchmarkRecords(b *testing.B) {
 	if err := tx.Commit(); err != nil {
 		b.Fatal(err)
 	}
-	if err := s.Write(b.Context(), func(tx app.Tx) error { return tx.Append(all...) }); err != nil {
+	if err := s.Write(b.Context(), func(tx eventlog.Tx) error { return tx.Append(all...) }); err != nil {
 		b.Fatal(err)
 	}
 	ours := func() {
@@ -141,7 +141,7 @@ func BenchmarkRecords(b *testing.B) {
 			b.Fatal(err)
 		}
 		for found.Next() {
-			var r app.Record
+			var r eventlog.Record
 			var at int64
 			var data, result, cause []byte
 			var key sql.NullString

@@ -16,7 +16,7 @@ import (
 
 	"modernc.org/sqlite"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // Stores wait for each other at the [fairLock]. SQLite's own lock is held only during recovery
@@ -136,7 +136,7 @@ func (c *conn) runStmt(ctx context.Context, sql string, args []any, f func(stmt,
 		if start.IsZero() {
 			start = time.Now()
 		} else if time.Since(start) > lockTimeout {
-			return fmt.Errorf("timeout after %v: another program has locked the file; stop it, and retry: %w", lockTimeout, app.ErrUnavailable)
+			return fmt.Errorf("timeout after %v: another program has locked the file; stop it, and retry: %w", lockTimeout, eventlog.ErrUnavailable)
 		}
 		select {
 		case <-ctx.Done():
@@ -197,8 +197,8 @@ func code(err error) int {
 // hasCode reports whether err has the given primary result code.
 func hasCode(err error, primary int) bool { return err != nil && code(err)&0xff == primary }
 
-// marked returns an error of the store in a file, with [app.ErrFull] if there is no space. SQLite
-// reports some of these as I/O errors without their cause, so marked tries to write a file.
+// marked returns an error of the store in a file, with [eventlog.ErrFull] if there is no space.
+// SQLite reports some of these as I/O errors without their cause, so marked tries to write a file.
 func marked(path string, err error) error {
 	isFull := hasCode(err, full) || hasNoSpace(err)
 	if hasCode(err, ioError) && !isFull {
@@ -210,7 +210,7 @@ func marked(path string, err error) error {
 		isFull = hasNoSpace(createErr)
 	}
 	if isFull {
-		return fmt.Errorf("%w: %w", err, app.ErrFull)
+		return fmt.Errorf("%w: %w", err, eventlog.ErrFull)
 	}
 	return err
 }

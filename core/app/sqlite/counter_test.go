@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
@@ -27,7 +27,7 @@ func TestCountedByHalf(t *testing.T) {
 	if err := dying.count.begin(); err != nil {
 		t.Fatal(err)
 	}
-	if err := dying.insert([]app.Record{storetest.Record(1)}); err != nil {
+	if err := dying.insert([]eventlog.Record{storetest.Record(1)}); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[int64]bool{settled: true}
@@ -38,7 +38,7 @@ func TestCountedByHalf(t *testing.T) {
 			seen[n] = true
 		}
 	}
-	if err := living.Write(t.Context(), func(tx app.Tx) error { return tx.Put("a", []byte("b")) }); err != nil {
+	if err := living.Write(t.Context(), func(tx eventlog.Tx) error { return tx.Put("a", []byte("b")) }); err != nil {
 		t.Fatal(err)
 	}
 	after := stamp()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
@@ -179,7 +180,7 @@ func TestClosed(t *testing.T) {
 	var readErr error
 	for _, readErr = range s.Records(t.Context(), 0) {
 	}
-	for _, err := range []error{stampErr, getErr, readErr, s.Scrub(t.Context()), s.View(t.Context(), nil), s.Write(t.Context(), func(app.Tx) error { return nil })} {
+	for _, err := range []error{stampErr, getErr, readErr, s.Scrub(t.Context()), s.View(t.Context(), nil), s.Write(t.Context(), func(eventlog.Tx) error { return nil })} {
 		if !errors.Is(err, errClosed) {
 			t.Errorf("after Close: %v, want errClosed", err)
 		}
@@ -223,7 +224,7 @@ func TestScrub(t *testing.T) {
 		if _, err := more(other, 50); err != nil {
 			t.Fatal(err)
 		}
-		err := s.Write(t.Context(), func(tx app.Tx) error {
+		err := s.Write(t.Context(), func(tx eventlog.Tx) error {
 			return errors.Join(tx.Put(fmt.Sprint("a/", rand.IntN(1000)), secret(1)), tx.Put("big", secret(3000)))
 		})
 		if err != nil {
@@ -237,14 +238,14 @@ func TestScrub(t *testing.T) {
 	for i, n := range []int{1, 100, 10_000} {
 		r := storetest.Record(last + 1 + int64(i))
 		r.Key, r.Data, r.Result = fmt.Sprint("secret", i), secret(n), secret(n)
-		if err := other.Write(t.Context(), func(tx app.Tx) error { return tx.Append(r) }); err != nil {
+		if err := other.Write(t.Context(), func(tx eventlog.Tx) error { return tx.Append(r) }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if found := filesWith(t, dir, "secret"); len(found) == 0 {
 		t.Fatalf(`no file in %s contains "secret", want one before the erasure`, dir)
 	}
-	err = s.Write(t.Context(), func(tx app.Tx) error {
+	err = s.Write(t.Context(), func(tx eventlog.Tx) error {
 		names, err := tx.Names("")
 		for _, name := range names {
 			err = errors.Join(err, tx.Put(name, nil))
@@ -267,7 +268,7 @@ func TestScrub(t *testing.T) {
 		t.Error(err)
 	}
 	s.timeout = 50 * time.Millisecond
-	err = other.View(t.Context(), func(app.View) error {
+	err = other.View(t.Context(), func(eventlog.View) error {
 		if _, err := more(s, 1); err != nil {
 			return err
 		}
@@ -403,7 +404,7 @@ func TestMigrate(t *testing.T) {
 		if err := errors.Join(insert(1), insert(2), old.exec(putSQL, "amendments", []byte(`{"2":{"seq":2,"skip":true,"reason":"x","time":"2026-01-01T00:00:00Z"}}`))); err != nil {
 			t.Fatal(err)
 		}
-		err = ReadOnly(t.Context(), path, func(v app.TypeView) error {
+		err = ReadOnly(t.Context(), path, func(v eventlog.TypeView) error {
 			types, err := app.StoredTypes(v)
 			if fmt.Sprint(types) != "[{things/make 1 1 1 1}]" {
 				t.Errorf("before the migration, the types are %v, want \"[{things/make 1 1 1 1}]\"", types)

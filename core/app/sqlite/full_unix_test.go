@@ -12,12 +12,13 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
-// When the disk is full, Write returns [app.ErrFull] and writes nothing. Later writes succeed when
-// there is space. The test uses another process, because the size limit of files is per process.
+// When the disk is full, Write returns [eventlog.ErrFull] and writes nothing. Later writes succeed
+// when there is space. The test uses another process, because the size limit of files is per
+// process.
 func TestFull(t *testing.T) {
 	if os.Getenv(childVariable) == "full" {
 		if err := fill(open(t, filepath.Join(t.TempDir(), "log.db"))); err != nil {
@@ -50,7 +51,7 @@ func fill(s *Store) error {
 				last = now
 			}
 		}
-		if errors.Is(err, app.ErrOutcomeUnknown) || errors.Is(err, app.ErrConflict) || !errors.Is(err, app.ErrFull) {
+		if errors.Is(err, eventlog.ErrOutcomeUnknown) || errors.Is(err, eventlog.ErrConflict) || !errors.Is(err, eventlog.ErrFull) {
 			return err
 		}
 		if err := storetest.Check(s, last); err != nil {

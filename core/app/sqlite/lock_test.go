@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/plumbing/filelock"
 )
 
@@ -100,7 +100,7 @@ func TestHolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.timeout = lockTimeout
-		if err := s.Write(t.Context(), func(app.Tx) error { return nil }); err != nil {
+		if err := s.Write(t.Context(), func(eventlog.Tx) error { return nil }); err != nil {
 			t.Error(err)
 		}
 		s.timeout = time.Millisecond

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
@@ -84,7 +84,7 @@ func start(t *testing.T, kind, path string) (cmd *exec.Cmd, in io.Writer, out io
 
 // more appends n records, and reads only those that others appended.
 func more(s *Store, n int) (last int64, err error) {
-	err = s.Write(context.Background(), func(tx app.Tx) error {
+	err = s.Write(context.Background(), func(tx eventlog.Tx) error {
 		if _, err := tx.Stamp(); err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ func TestChurn(t *testing.T) {
 
 // holdChild prints a line during a Write, which ends when the input does.
 func holdChild(ctx context.Context, s *Store) error {
-	return s.Write(ctx, func(app.Tx) error {
+	return s.Write(ctx, func(eventlog.Tx) error {
 		fmt.Println("in")
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
@@ -260,7 +260,7 @@ func TestHeld(t *testing.T) {
 	}
 
 	write := func(ctx context.Context) error {
-		return s.Write(ctx, func(app.Tx) error { return errors.New("it was let in") })
+		return s.Write(ctx, func(eventlog.Tx) error { return errors.New("it was let in") })
 	}
 	calls := map[bool]int{false: 100, true: 1000}[*long]
 	threadsBefore, filesBefore := leftovers()
@@ -307,7 +307,7 @@ func killChild(ctx context.Context, s *Store) error {
 		if err != nil {
 			return err
 		}
-		err = s.Write(ctx, func(tx app.Tx) error { return tx.Put("last", strconv.AppendInt(nil, last, 10)) })
+		err = s.Write(ctx, func(tx eventlog.Tx) error { return tx.Put("last", strconv.AppendInt(nil, last, 10)) })
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // Statements that read. Each column costs time, so the type and the actor are one, with a line
@@ -39,16 +39,16 @@ const (
 	pageBytes = 1 << 20
 )
 
-// Records implements [app.Store]. It reads the log, which has no gaps, in pages, so a slow reader
-// does not block checkpoints.
-func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, error] {
-	return func(yield func(app.Record, error) bool) {
+// Records implements [eventlog.Store]. It reads the log, which has no gaps, in pages, so a slow
+// reader does not block checkpoints.
+func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
 		last, err := s.Last(ctx)
 		if err != nil {
-			yield(app.Record{}, err)
+			yield(eventlog.Record{}, err)
 			return
 		}
-		pages(after, last, func(page []app.Record, after, last int64) ([]app.Record, error) {
+		pages(after, last, func(page []eventlog.Record, after, last int64) ([]eventlog.Record, error) {
 			err := s.read(ctx, func(c *conn) (err error) {
 				page, err = c.page(page, after, last)
 				return err
@@ -58,19 +58,19 @@ func (s *Store) Records(ctx context.Context, after int64) iter.Seq2[app.Record, 
 	}
 }
 
-// View implements [app.Store]. The view is an [app.TypeView]. Until f returns, checkpoints cannot
-// truncate the WAL.
-func (s *Store) View(ctx context.Context, f func(app.View) error) error {
+// View implements [eventlog.Store]. The view is an [eventlog.TypeView]. Until f returns,
+// checkpoints cannot truncate the WAL.
+func (s *Store) View(ctx context.Context, f func(eventlog.View) error) error {
 	var failed error // of f, whose errors are not those of a read
 	err := s.read(ctx, func(c *conn) (err error) {
-		failed, err = c.view(ctx, func(v app.TypeView) error { return f(v) })
+		failed, err = c.view(ctx, func(v eventlog.TypeView) error { return f(v) })
 		return err
 	})
 	return errors.Join(failed, err)
 }
 
 // view calls f with the store as it is at one moment. failed is the error of f.
-func (c *conn) view(ctx context.Context, f func(app.TypeView) error) (failed, err error) {
+func (c *conn) view(ctx context.Context, f func(eventlog.TypeView) error) (failed, err error) {
 	if err := c.execContext(ctx, "BEGIN"); err != nil {
 		return nil, err
 	}
@@ -81,16 +81,16 @@ func (c *conn) view(ctx context.Context, f func(app.TypeView) error) (failed, er
 	return failed, errors.Join(err, c.exec("ROLLBACK"))
 }
 
-// A view implements [app.TypeView] on a connection within a transaction.
+// A view implements [eventlog.TypeView] on a connection within a transaction.
 type view struct {
 	ctx  context.Context
 	c    *conn
 	last int64
 }
 
-func (v view) Records(after int64) iter.Seq2[app.Record, error] {
-	return func(yield func(app.Record, error) bool) {
-		pages(after, v.last, func(page []app.Record, after, last int64) ([]app.Record, error) {
+func (v view) Records(after int64) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
+		pages(after, v.last, func(page []eventlog.Record, after, last int64) ([]eventlog.Record, error) {
 			if err := v.ctx.Err(); err != nil {
 				return nil, err
 			}
@@ -100,8 +100,8 @@ func (v view) Records(after int64) iter.Seq2[app.Record, error] {
 }
 func (v view) Get(name string) ([]byte, error)       { return v.c.document(name) }
 func (v view) Names(prefix string) ([]string, error) { return v.c.names(prefix) }
-func (v view) Documents(prefix, after string) iter.Seq2[app.Document, error] {
-	return documents(prefix, after, func(page []app.Document, after string) ([]app.Document, error) {
+func (v view) Documents(prefix, after string) iter.Seq2[eventlog.Document, error] {
+	return documents(prefix, after, func(page []eventlog.Document, after string) ([]eventlog.Document, error) {
 		if err := v.ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -109,9 +109,9 @@ func (v view) Documents(prefix, after string) iter.Seq2[app.Document, error] {
 	})
 }
 
-func (v view) Types(after int64) (types []app.TypeCount, err error) {
+func (v view) Types(after int64) (types []eventlog.TypeCount, err error) {
 	err = v.c.query(typesSQL, []any{after}, func(row []driver.Value) bool {
-		var t app.TypeCount
+		var t eventlog.TypeCount
 		t.Type, _ = row[0].(string)
 		version, _ := row[1].(int64)
 		t.Version = int(version)
@@ -138,13 +138,13 @@ func (v view) OfType(eventType string, version int) iter.Seq2[int64, error] {
 	}
 }
 
-func (v view) Record(seq int64) (app.Record, error) {
+func (v view) Record(seq int64) (eventlog.Record, error) {
 	page, err := v.c.page(nil, seq-1, seq)
 	if err == nil && len(page) == 0 {
 		err = fmt.Errorf("event %d does not exist", seq)
 	}
 	if err != nil {
-		return app.Record{}, err
+		return eventlog.Record{}, err
 	}
 	return page[0], nil
 }
@@ -153,7 +153,7 @@ func (v view) Record(seq int64) (app.Record, error) {
 // It creates and changes nothing, except that SQLite may create its -shm file next to a -wal file.
 // f can be called twice. If the store does not exist, the error matches [fs.ErrNotExist]. Use it to
 // look at a log that another program owns.
-func ReadOnly(ctx context.Context, path string, f func(app.TypeView) error) error {
+func ReadOnly(ctx context.Context, path string, f func(eventlog.TypeView) error) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func ReadOnly(ctx context.Context, path string, f func(app.TypeView) error) erro
 	return err
 }
 
-func readOnly(ctx context.Context, path, parameters string, f func(app.TypeView) error) error {
+func readOnly(ctx context.Context, path, parameters string, f func(eventlog.TypeView) error) error {
 	c, err := connectWith(path, parameters, "query_only=1")
 	if err != nil {
 		return fmt.Errorf("open %s: %w", path, err)
@@ -200,7 +200,7 @@ func readOnly(ctx context.Context, path, parameters string, f func(app.TypeView)
 	return errors.Join(failed, err)
 }
 
-// Last implements [app.Store].
+// Last implements [eventlog.Store].
 func (s *Store) Last(ctx context.Context) (last int64, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		last, err = c.value(lastSQL)
@@ -210,8 +210,8 @@ func (s *Store) Last(ctx context.Context) (last int64, err error) {
 }
 
 // pages yields the records of several pages. next appends the records of the next page.
-func pages(after, last int64, next func(page []app.Record, after, last int64) ([]app.Record, error), yield func(app.Record, error) bool) {
-	var page []app.Record
+func pages(after, last int64, next func(page []eventlog.Record, after, last int64) ([]eventlog.Record, error), yield func(eventlog.Record, error) bool) {
+	var page []eventlog.Record
 	for after = max(after, 0); after < last; {
 		var err error
 		page, err = next(page[:0], after, last)
@@ -219,7 +219,7 @@ func pages(after, last int64, next func(page []app.Record, after, last int64) ([
 			err = fmt.Errorf("event %d is missing; restore a backup", after+1)
 		}
 		if err != nil {
-			yield(app.Record{}, err)
+			yield(eventlog.Record{}, err)
 			return
 		}
 		after = page[len(page)-1].Seq
@@ -233,7 +233,7 @@ func pages(after, last int64, next func(page []app.Record, after, last int64) ([
 }
 
 // page appends records to a page, until it is full.
-func (c *conn) page(page []app.Record, after, last int64) ([]app.Record, error) {
+func (c *conn) page(page []eventlog.Record, after, last int64) ([]eventlog.Record, error) {
 	bytes, sql := 0, pageSQL
 	if c.isOld {
 		sql = oldPageSQL
@@ -248,7 +248,7 @@ func (c *conn) page(page []app.Record, after, last int64) ([]app.Record, error) 
 }
 
 // record decodes a row of the log.
-func record(row []driver.Value) (r app.Record) {
+func record(row []driver.Value) (r eventlog.Record) {
 	r.Seq, _ = row[0].(int64)
 	r.ID, _ = row[1].(string)
 	at, _ := row[2].(int64)
@@ -267,7 +267,7 @@ func record(row []driver.Value) (r app.Record) {
 	return r
 }
 
-// Stamp implements [app.Store].
+// Stamp implements [eventlog.Store].
 func (s *Store) Stamp(context.Context) (int64, error) {
 	if s.closed.Load() {
 		return 0, errClosed
@@ -278,7 +278,7 @@ func (s *Store) Stamp(context.Context) (int64, error) {
 	return s.count.stamp()
 }
 
-// Get implements [app.Store].
+// Get implements [eventlog.Store].
 func (s *Store) Get(ctx context.Context, name string) (value []byte, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		value, err = c.document(name)
@@ -298,7 +298,7 @@ func (c *conn) document(name string) (value []byte, err error) {
 	return value, err
 }
 
-// Names implements [app.Store].
+// Names implements [eventlog.Store].
 func (s *Store) Names(ctx context.Context, prefix string) (names []string, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		names, err = c.names(prefix)
@@ -320,9 +320,9 @@ func (c *conn) names(prefix string) (names []string, err error) {
 	return names, err
 }
 
-// Documents implements [app.Store].
-func (s *Store) Documents(ctx context.Context, prefix, after string) iter.Seq2[app.Document, error] {
-	return documents(prefix, after, func(page []app.Document, after string) ([]app.Document, error) {
+// Documents implements [eventlog.Store].
+func (s *Store) Documents(ctx context.Context, prefix, after string) iter.Seq2[eventlog.Document, error] {
+	return documents(prefix, after, func(page []eventlog.Document, after string) ([]eventlog.Document, error) {
 		err := s.read(ctx, func(c *conn) (err error) {
 			page, err = c.documents(page, prefix, after)
 			return err
@@ -332,13 +332,13 @@ func (s *Store) Documents(ctx context.Context, prefix, after string) iter.Seq2[a
 }
 
 // documents yields the documents of several pages. next appends the documents of the next page.
-func documents(prefix, after string, next func(page []app.Document, after string) ([]app.Document, error)) iter.Seq2[app.Document, error] {
-	return func(yield func(app.Document, error) bool) {
-		var page []app.Document
+func documents(prefix, after string, next func(page []eventlog.Document, after string) ([]eventlog.Document, error)) iter.Seq2[eventlog.Document, error] {
+	return func(yield func(eventlog.Document, error) bool) {
+		var page []eventlog.Document
 		for after := after; ; after = page[len(page)-1].Name {
 			var err error
 			if page, err = next(page[:0], after); err != nil {
-				yield(app.Document{}, err)
+				yield(eventlog.Document{}, err)
 				return
 			}
 			if len(page) == 0 {
@@ -354,7 +354,7 @@ func documents(prefix, after string, next func(page []app.Document, after string
 }
 
 // documents appends documents to a page, until it is full.
-func (c *conn) documents(page []app.Document, prefix, after string) ([]app.Document, error) {
+func (c *conn) documents(page []eventlog.Document, prefix, after string) ([]eventlog.Document, error) {
 	bytes, from := 0, prefix
 	if after != "" && after >= prefix {
 		from = after + "\x00" // the next name
@@ -365,7 +365,7 @@ func (c *conn) documents(page []app.Document, prefix, after string) ([]app.Docum
 		if !strings.HasPrefix(name, prefix) {
 			return false
 		}
-		page = append(page, app.Document{Name: name, Value: append([]byte{}, value...)})
+		page = append(page, eventlog.Document{Name: name, Value: append([]byte{}, value...)})
 		bytes += len(value)
 		return len(page) < pageRows && bytes < pageBytes
 	})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
@@ -18,7 +19,7 @@ import (
 func readTypes(t *testing.T, path string) string {
 	t.Helper()
 	text := ""
-	err := ReadOnly(t.Context(), path, func(v app.TypeView) error {
+	err := ReadOnly(t.Context(), path, func(v eventlog.TypeView) error {
 		types, err := app.StoredTypes(v)
 		text = fmt.Sprint(types)
 		return err
@@ -67,7 +68,7 @@ func TestReadOnlyWAL(t *testing.T) {
 		return fmt.Sprintf("%x %x", sha256.Sum256(text), sha256.Sum256(wal))
 	}
 	before := hash(path)
-	err := s.Write(t.Context(), func(tx app.Tx) error {
+	err := s.Write(t.Context(), func(tx eventlog.Tx) error {
 		if err := errors.Join(tx.Append(storetest.Record(3)), s.writer.exec("BEGIN EXCLUSIVE")); err != nil {
 			return err
 		}
@@ -116,7 +117,7 @@ func TestReadOnlyTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	counts := []int{}
-	err := ReadOnly(t.Context(), path, func(v app.TypeView) error {
+	err := ReadOnly(t.Context(), path, func(v eventlog.TypeView) error {
 		types, err := v.Types(0)
 		counts = append(counts, len(types))
 		if len(counts) == 1 {

@@ -1,5 +1,5 @@
-// Package sqlite implements [app.Store] on a SQLite file, which several processes on one machine
-// can share.
+// Package sqlite implements [eventlog.Store] on a SQLite file, which several processes on one
+// machine can share.
 package sqlite
 
 import (
@@ -14,7 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/amendments"
 )
 
 // Header fields that identify the file and its schema.
@@ -46,9 +47,9 @@ const smallestPage = 512
 
 var errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
 
-// A Store is a SQLite file in WAL mode. It implements [app.Store]. Writes are durable: synchronous
-// is FULL. Processes take turns to write, with locks on two files next to it, which are never
-// removed.
+// A Store is a SQLite file in WAL mode. It implements [eventlog.Store]. Writes are durable:
+// synchronous is FULL. Processes take turns to write, with locks on two files next to it, which are
+// never removed.
 type Store struct {
 	path string
 
@@ -67,7 +68,7 @@ type Store struct {
 	rows   []any // buffer for the arguments of a statement
 }
 
-var _ app.Store = (*Store)(nil)
+var _ eventlog.Store = (*Store)(nil)
 
 // maxReaders is the maximum number of idle connections for reading.
 const maxReaders = 4
@@ -240,7 +241,7 @@ func (s *Store) prepare() (isOld bool, err error) {
 
 // migrate changes the tables of an older build, which can no longer open the file then. Another
 // process may have done so before.
-func migrate(writer app.Tx) error {
+func migrate(writer eventlog.Tx) error {
 	t := writer.(*tx)
 	if !t.inTransaction {
 		if err := t.begin(context.Background()); err != nil {
@@ -256,7 +257,7 @@ func migrate(writer app.Tx) error {
 			return err
 		}
 	}
-	if err := app.Migrate(t); err != nil {
+	if err := amendments.Migrate(t); err != nil {
 		return err
 	}
 	return errors.Join(t.flushBuffered(), t.s.writer.exec(fmt.Sprintf("PRAGMA user_version=%d", schemaVersion)))
@@ -305,7 +306,7 @@ func (s *Store) timeoutError(ctx context.Context) error {
 	if context.Cause(ctx) != errTimeout {
 		return ctx.Err()
 	}
-	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; stop it if it hangs, and retry: %w", s.path, s.timeout, s.fileLock.holder(), app.ErrUnavailable)
+	return fmt.Errorf("wait to write to %s: timeout after %v, because %s holds the lock; stop it if it hangs, and retry: %w", s.path, s.timeout, s.fileLock.holder(), eventlog.ErrUnavailable)
 }
 
 // Close waits for writers and closes the file. SQLite runs a checkpoint when the last process

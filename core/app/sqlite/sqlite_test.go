@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
@@ -25,7 +25,7 @@ func TestStore(t *testing.T) {
 		noFileLocks bool
 	}{{"file locks", false}, {"no file locks", true}} {
 		t.Run(test.name, func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T) (app.Store, app.Store) {
+			storetest.Run(t, func(t *testing.T) (eventlog.Store, eventlog.Store) {
 				path := filepath.Join(t.TempDir(), "deep", "a folder", "log?#%41.db")
 				first, second := open(t, path), open(t, path)
 				first.noFileLocks, second.noFileLocks = test.noFileLocks, test.noFileLocks

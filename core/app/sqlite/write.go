@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // Statements that write.
@@ -22,22 +22,23 @@ const (
 	removeSQL = "DELETE FROM documents WHERE name = ?"
 )
 
-// A tx implements [app.Tx] for one call of Write. It buffers changes until the end, or until a read
-// in the same Write. A single statement needs no transaction, because there is no other writer.
+// A tx implements [eventlog.Tx] for one call of Write. It buffers changes until the end, or until a
+// read in the same Write. A single statement needs no transaction, because there is no other
+// writer.
 type tx struct {
 	s             *Store
 	hasLast       bool // stamp and last are set
 	stamp         int64
 	last          int64 // last sequence number, buffered records included
-	records       []app.Record
-	puts          []app.Document
+	records       []eventlog.Record
+	puts          []eventlog.Document
 	buffered      int // bytes in records and puts
 	inTransaction bool
 	err           error // of an earlier flush, after which SQLite may have ended the transaction
 }
 
-// Write implements [app.Store].
-func (s *Store) Write(ctx context.Context, f func(app.Tx) error) (err error) {
+// Write implements [eventlog.Store].
+func (s *Store) Write(ctx context.Context, f func(eventlog.Tx) error) (err error) {
 	release, err := s.acquire(ctx)
 	if err != nil {
 		return err
@@ -98,15 +99,15 @@ func (t *tx) commit() error {
 	return nil
 }
 
-// rollBack rolls back after an error. It adds [app.ErrConflict] or [app.ErrOutcomeUnknown] if it
-// applies.
+// rollBack rolls back after an error. It adds [eventlog.ErrConflict] or
+// [eventlog.ErrOutcomeUnknown] if it applies.
 func (t *tx) rollBack(err error) error {
 	if t.inTransaction {
 		t.s.writer.exec("ROLLBACK") // an error if SQLite has already rolled back
 	}
 	err = fmt.Errorf("write to %s: %w", t.s.path, marked(t.s.path, err))
 	if hasCode(err, constraint) {
-		return fmt.Errorf("%w: %w", err, app.ErrConflict)
+		return fmt.Errorf("%w: %w", err, eventlog.ErrConflict)
 	}
 	// A commit that could not be written has no effect. A commit that was written but not synced
 	// can be lost in a crash.
@@ -114,7 +115,7 @@ func (t *tx) rollBack(err error) error {
 	committed := t.hasLast && last > t.s.last
 	t.s.last = -1
 	if committed || lastErr != nil || hasCode(err, ioError) && code(err) != writeError {
-		return fmt.Errorf("%w: %w", err, app.ErrOutcomeUnknown)
+		return fmt.Errorf("%w: %w", err, eventlog.ErrOutcomeUnknown)
 	}
 	return err
 }
@@ -154,7 +155,7 @@ func (t *tx) flush(transaction bool) error {
 func chunk(n int) int { return min(n, 64) }
 
 // insert inserts records into the log with one statement.
-func (s *Store) insert(records []app.Record) error {
+func (s *Store) insert(records []eventlog.Record) error {
 	s.rows = s.rows[:0]
 	for _, r := range records {
 		var key, result, actor, cause any
@@ -183,15 +184,15 @@ func (s *Store) insert(records []app.Record) error {
 // maxBuffered is the size of the buffered data at which Append and Put write it.
 const maxBuffered = 4 << 20
 
-// Append implements [app.Tx].
-func (t *tx) Append(records ...app.Record) error {
+// Append implements [eventlog.Tx].
+func (t *tx) Append(records ...eventlog.Record) error {
 	if _, err := t.Stamp(); err != nil {
 		return err
 	}
 	for i, r := range records {
 		switch next := t.last + 1 + int64(i); {
 		case r.Seq < next:
-			return fmt.Errorf("append event %d: the next event is %d: %w", r.Seq, next, app.ErrConflict)
+			return fmt.Errorf("append event %d: the next event is %d: %w", r.Seq, next, eventlog.ErrConflict)
 		case r.Seq > next:
 			return fmt.Errorf("append event %d: the next event is %d; gaps are not allowed", r.Seq, next)
 		}
@@ -210,8 +211,8 @@ func (t *tx) Append(records ...app.Record) error {
 	return nil
 }
 
-// Replace implements [app.Tx]. The old content is overwritten with zeros.
-func (t *tx) Replace(records ...app.Record) error {
+// Replace implements [eventlog.Tx]. The old content is overwritten with zeros.
+func (t *tx) Replace(records ...eventlog.Record) error {
 	if _, err := t.Stamp(); err != nil {
 		return err
 	}
@@ -235,13 +236,13 @@ func (t *tx) Replace(records ...app.Record) error {
 			t.err = t.s.writer.exec(deleteSQL, r.Seq)
 		}
 		if t.err == nil {
-			t.err = t.s.insert([]app.Record{r})
+			t.err = t.s.insert([]eventlog.Record{r})
 		}
 	}
 	return t.err
 }
 
-// Scrub implements [app.Store]. It rewrites the file, and truncates the WAL.
+// Scrub implements [eventlog.Store]. It rewrites the file, and truncates the WAL.
 func (s *Store) Scrub(ctx context.Context) error {
 	release, err := s.acquire(ctx)
 	if err != nil {
@@ -288,15 +289,15 @@ func (t *tx) Stamp() (int64, error) {
 	return stamp, nil
 }
 
-// Last implements [app.Tx].
+// Last implements [eventlog.Tx].
 func (t *tx) Last() (int64, error) {
 	_, err := t.Stamp()
 	return t.last, err
 }
 
-// Put implements [app.Tx].
+// Put implements [eventlog.Tx].
 func (t *tx) Put(name string, value []byte) error {
-	t.puts = append(t.puts, app.Document{Name: name, Value: bytes.Clone(value)})
+	t.puts = append(t.puts, eventlog.Document{Name: name, Value: bytes.Clone(value)})
 	if t.buffered += len(name) + len(value); t.buffered > maxBuffered {
 		return t.flushBuffered()
 	}
@@ -311,7 +312,7 @@ func (t *tx) flushBuffered() error {
 	return t.err
 }
 
-// Get implements [app.Tx].
+// Get implements [eventlog.Tx].
 func (t *tx) Get(name string) ([]byte, error) {
 	if err := t.flushBuffered(); err != nil {
 		return nil, err
@@ -319,7 +320,7 @@ func (t *tx) Get(name string) ([]byte, error) {
 	return t.s.writer.document(name)
 }
 
-// Names implements [app.Tx].
+// Names implements [eventlog.Tx].
 func (t *tx) Names(prefix string) ([]string, error) {
 	if err := t.flushBuffered(); err != nil {
 		return nil, err
@@ -327,9 +328,9 @@ func (t *tx) Names(prefix string) ([]string, error) {
 	return t.s.writer.names(prefix)
 }
 
-// Documents implements [app.Tx].
-func (t *tx) Documents(prefix, after string) iter.Seq2[app.Document, error] {
-	return documents(prefix, after, func(page []app.Document, after string) ([]app.Document, error) {
+// Documents implements [eventlog.Tx].
+func (t *tx) Documents(prefix, after string) iter.Seq2[eventlog.Document, error] {
+	return documents(prefix, after, func(page []eventlog.Document, after string) ([]eventlog.Document, error) {
 		if err := t.flushBuffered(); err != nil {
 			return nil, err
 		}
@@ -337,12 +338,12 @@ func (t *tx) Documents(prefix, after string) iter.Seq2[app.Document, error] {
 	})
 }
 
-// Find implements [app.Tx].
-func (t *tx) Find(keys ...string) (map[string]app.Record, error) {
+// Find implements [eventlog.Tx].
+func (t *tx) Find(keys ...string) (map[string]eventlog.Record, error) {
 	if err := t.flushBuffered(); err != nil {
 		return nil, err
 	}
-	found := map[string]app.Record{}
+	found := map[string]eventlog.Record{}
 	for _, key := range keys { // a statement takes microseconds
 		err := t.s.writer.query(findSQL, []any{key}, func(row []driver.Value) bool {
 			found[key] = record(row)
@@ -355,15 +356,15 @@ func (t *tx) Find(keys ...string) (map[string]app.Record, error) {
 	return found, nil
 }
 
-// Records implements [app.Tx].
-func (t *tx) Records(after int64) iter.Seq2[app.Record, error] {
-	return func(yield func(app.Record, error) bool) {
+// Records implements [eventlog.Tx].
+func (t *tx) Records(after int64) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
 		_, err := t.Stamp()
 		if err == nil {
 			err = t.flushBuffered()
 		}
 		if err != nil {
-			yield(app.Record{}, err)
+			yield(eventlog.Record{}, err)
 			return
 		}
 		pages(after, t.last, t.s.writer.page, yield)

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/storetest"
 )
 
 // The test of a store.
 func ExampleRun() {
 	testStore := func(t *testing.T) { // func TestStore(t *testing.T) {
-		storetest.Run(t, func(t *testing.T) (first, second app.Store) {
-			store := app.NewMemory()
+		storetest.Run(t, func(t *testing.T) (first, second eventlog.Store) {
+			store := eventlog.NewMemory()
 			return store, store.Share()
 		})
 	}
@@ -21,7 +21,7 @@ func ExampleRun() {
 
 // A test of what a store keeps, for example after its process was killed.
 func ExampleCheck() {
-	store := app.NewMemory()
+	store := eventlog.NewMemory()
 	last, err := storetest.Append(store, 3)
 	fmt.Println(last, err)
 	fmt.Println(storetest.Check(store.Share(), last))

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 func (s suite) empty() {
@@ -17,7 +17,7 @@ func (s suite) empty() {
 	s.count(-1, 0)
 	s.count(7, 0)
 	s.document("none", nil)
-	s.write(s.first, func(tx app.Tx) error { return nil })
+	s.write(s.first, func(tx eventlog.Tx) error { return nil })
 	s.check(0)
 }
 
@@ -30,15 +30,15 @@ func (s suite) records() {
 	s.count(2, 2)
 	s.count(4, 0)
 
-	odd := app.Record{
-		Event:   app.Event{Seq: 5, ID: "ид\x00☃", Time: time.Date(1969, 12, 31, 23, 59, 59, 999_999_000, time.FixedZone("", 3600)), Actor: "Ада \x00'; --"},
+	odd := eventlog.Record{
+		Seq: 5, ID: "ид\x00☃", Time: time.Date(1969, 12, 31, 23, 59, 59, 999_999_000, time.FixedZone("", 3600)), Actor: "Ада \x00'; --",
 		Type:    "a/ü",
 		Version: 1 << 30,
 		Data:    []byte("{\"s\": \"☃\\u0000\"}"),
 		Key:     "ключ '\"; DROP TABLE log",
 		Result:  []byte(`null`),
 	}
-	s.write(s.first, func(tx app.Tx) error { return tx.Append(odd) })
+	s.write(s.first, func(tx eventlog.Tx) error { return tx.Append(odd) })
 	odd.Time = odd.Time.UTC()
 	for r, err := range s.second.Records(s.Context(), 4) {
 		if err := errors.Join(err, compare(r, odd)); err != nil {
@@ -59,7 +59,7 @@ func (s suite) gaps() {
 		{[]int64{5}, false},
 		{[]int64{4, 6}, false},
 	} {
-		err := s.second.Write(s.Context(), func(tx app.Tx) error {
+		err := s.second.Write(s.Context(), func(tx eventlog.Tx) error {
 			for _, seq := range test.seqs {
 				if err := tx.Append(Record(seq)); err != nil {
 					return err
@@ -67,12 +67,12 @@ func (s suite) gaps() {
 			}
 			return nil
 		})
-		if err == nil || errors.Is(err, app.ErrConflict) != test.taken || errors.Is(err, app.ErrOutcomeUnknown) {
-			s.Errorf("append %d, want errors.Is(err, app.ErrConflict) = %v: %v", test.seqs, test.taken, err)
+		if err == nil || errors.Is(err, eventlog.ErrConflict) != test.taken || errors.Is(err, eventlog.ErrOutcomeUnknown) {
+			s.Errorf("append %d, want errors.Is(err, eventlog.ErrConflict) = %v: %v", test.seqs, test.taken, err)
 		}
 	}
 	// A failed Append adds none of its records.
-	s.write(s.first, func(tx app.Tx) error {
+	s.write(s.first, func(tx eventlog.Tx) error {
 		if tx.Append(Record(4), Record(6)) == nil {
 			s.Error("a gap was accepted")
 		}
@@ -82,13 +82,13 @@ func (s suite) gaps() {
 }
 
 func (s suite) keys() {
-	keyed := func(seq int64, key string) app.Record {
+	keyed := func(seq int64, key string) eventlog.Record {
 		r := Record(seq)
 		r.Key, r.Result = key, []byte(`"`+key+`"`)
 		return r
 	}
-	s.write(s.first, func(tx app.Tx) error { return tx.Append(Record(1), keyed(2, "a"), Record(3)) })
-	s.write(s.second, func(tx app.Tx) error {
+	s.write(s.first, func(tx eventlog.Tx) error { return tx.Append(Record(1), keyed(2, "a"), Record(3)) })
+	s.write(s.second, func(tx eventlog.Tx) error {
 		if err := tx.Append(keyed(4, "b")); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (s suite) keys() {
 		if err != nil || len(found) != 2 {
 			s.Errorf("found %v, %v, want len(found) = 2", found, err)
 		}
-		for _, want := range []app.Record{keyed(2, "a"), keyed(4, "b")} {
+		for _, want := range []eventlog.Record{keyed(2, "a"), keyed(4, "b")} {
 			if err := compare(found[want.Key], want); err != nil {
 				s.Errorf("key %q, want no error: %v", want.Key, err)
 			}
@@ -106,20 +106,20 @@ func (s suite) keys() {
 		}
 		return nil
 	})
-	for _, again := range [][]app.Record{{keyed(5, "a")}, {keyed(5, "c"), keyed(6, "c")}, {Record(5), keyed(6, "b")}} {
-		err := s.first.Write(s.Context(), func(tx app.Tx) error { return tx.Append(again...) })
-		if !errors.Is(err, app.ErrConflict) || errors.Is(err, app.ErrOutcomeUnknown) {
-			s.Errorf("duplicate key: %v, want app.ErrConflict", err)
+	for _, again := range [][]eventlog.Record{{keyed(5, "a")}, {keyed(5, "c"), keyed(6, "c")}, {Record(5), keyed(6, "b")}} {
+		err := s.first.Write(s.Context(), func(tx eventlog.Tx) error { return tx.Append(again...) })
+		if !errors.Is(err, eventlog.ErrConflict) || errors.Is(err, eventlog.ErrOutcomeUnknown) {
+			s.Errorf("duplicate key: %v, want eventlog.ErrConflict", err)
 		}
 	}
 	// f ignores the error, so Write must return it.
-	s.first.Write(s.Context(), func(tx app.Tx) error {
+	s.first.Write(s.Context(), func(tx eventlog.Tx) error {
 		tx.Append(Record(5), keyed(6, "b"))
 		tx.Find("b")
 		return nil
 	})
 	s.count(0, 4)
-	s.write(s.first, func(tx app.Tx) error { return tx.Append(keyed(5, "c")) })
+	s.write(s.first, func(tx eventlog.Tx) error { return tx.Append(keyed(5, "c")) })
 	s.count(0, 5)
 }
 
@@ -146,8 +146,8 @@ func (s suite) consistentRead() {
 // A view stays the same while others write, and does not block them.
 func (s suite) view() {
 	s.add(s.first, 3)
-	s.write(s.first, func(tx app.Tx) error { return errors.Join(tx.Put("a", []byte("1")), tx.Put("b", []byte("2"))) })
-	err := s.second.View(s.Context(), func(v app.View) error {
+	s.write(s.first, func(tx eventlog.Tx) error { return errors.Join(tx.Put("a", []byte("1")), tx.Put("b", []byte("2"))) })
+	err := s.second.View(s.Context(), func(v eventlog.View) error {
 		for range 2 {
 			last := int64(0)
 			for r, err := range v.Records(1) {
@@ -164,7 +164,7 @@ func (s suite) view() {
 			}
 			s.add(s.first, 1)
 			s.add(s.second, 1)
-			s.write(s.first, func(tx app.Tx) error {
+			s.write(s.first, func(tx eventlog.Tx) error {
 				r := Record(2)
 				r.Data = []byte(`{}`)
 				return errors.Join(tx.Put("a", []byte("3")), tx.Put("b", nil), tx.Put("c", []byte("4")), tx.Replace(r))
@@ -184,10 +184,10 @@ func (s suite) replace() {
 	keyed := Record(4)
 	keyed.Key, keyed.Result = "key", []byte(`"secret"`)
 	s.add(s.first, 3)
-	s.write(s.first, func(tx app.Tx) error { return tx.Append(keyed) })
+	s.write(s.first, func(tx eventlog.Tx) error { return tx.Append(keyed) })
 	changed, changedKeyed := Record(2), Record(4)
 	changed.Type, changed.Data, changedKeyed.Data = "things/erased", []byte(`{}`), []byte(`{}`)
-	seen := func(records func(int64) iter.Seq2[app.Record, error]) {
+	seen := func(records func(int64) iter.Seq2[eventlog.Record, error]) {
 		s.Helper()
 		for r, err := range records(0) {
 			want := Record(r.Seq)
@@ -206,7 +206,7 @@ func (s suite) replace() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.write(s.first, func(tx app.Tx) error {
+	s.write(s.first, func(tx eventlog.Tx) error {
 		if err := errors.Join(tx.Append(Record(5)), tx.Replace(changed), tx.Replace(changedKeyed), tx.Replace(Record(5))); err != nil {
 			return err
 		}
@@ -221,19 +221,19 @@ func (s suite) replace() {
 		seen(tx.Records)
 		return nil
 	})
-	seen(func(after int64) iter.Seq2[app.Record, error] { return s.second.Records(s.Context(), after) })
+	seen(func(after int64) iter.Seq2[eventlog.Record, error] { return s.second.Records(s.Context(), after) })
 	if after, err := s.second.Stamp(s.Context()); after == before || err != nil {
 		s.Errorf("the stamp is still %d; %v, want no error", after, err)
 	}
-	if err := s.first.Write(s.Context(), func(tx app.Tx) error { return errors.Join(tx.Replace(Record(1)), errRefused) }); !errors.Is(err, errRefused) {
+	if err := s.first.Write(s.Context(), func(tx eventlog.Tx) error { return errors.Join(tx.Replace(Record(1)), errRefused) }); !errors.Is(err, errRefused) {
 		s.Error(err)
 	}
 	if err := errors.Join(s.first.Scrub(s.Context()), s.second.Scrub(s.Context())); err != nil {
 		s.Error("scrub:", err)
 	}
-	seen(func(after int64) iter.Seq2[app.Record, error] { return s.second.Records(s.Context(), after) })
+	seen(func(after int64) iter.Seq2[eventlog.Record, error] { return s.second.Records(s.Context(), after) })
 	keyed.Seq = 6
-	s.write(s.second, func(tx app.Tx) error { return tx.Append(keyed) }) // the key is free
+	s.write(s.second, func(tx eventlog.Tx) error { return tx.Append(keyed) }) // the key is free
 	s.count(0, 6)
 }
 
@@ -244,7 +244,7 @@ func (s suite) earlyStop() {
 		for range s.first.Records(s.Context(), 10) {
 			break
 		}
-		s.write(s.second, func(tx app.Tx) error {
+		s.write(s.second, func(tx eventlog.Tx) error {
 			for r, err := range tx.Records(20) {
 				if err != nil || r.Seq != 21 {
 					s.Error(r.Seq, err)
@@ -262,7 +262,7 @@ func (s suite) earlyStop() {
 func (s suite) sharedMemory() {
 	r, value := Record(1), []byte("value")
 	r.Key, r.Result = "key", []byte("result")
-	expect := func(r app.Record, value []byte, errs ...error) {
+	expect := func(r eventlog.Record, value []byte, errs ...error) {
 		if err := errors.Join(errs...); err != nil || string(r.Data)+string(r.Result)+string(value) != `{"n":1}resultvalue` {
 			s.Errorf("%q, %q, %q; %v, want no error", r.Data, r.Result, value, err)
 		}
@@ -270,7 +270,7 @@ func (s suite) sharedMemory() {
 		clear(r.Result)
 		clear(value)
 	}
-	s.write(s.first, func(tx app.Tx) error {
+	s.write(s.first, func(tx eventlog.Tx) error {
 		expect(r, value, tx.Append(r), tx.Put("name", value))
 		for range 2 {
 			found, err := tx.Find("key")
@@ -279,7 +279,7 @@ func (s suite) sharedMemory() {
 		}
 		return nil
 	})
-	for _, store := range []app.Store{s.first, s.second, s.first} {
+	for _, store := range []eventlog.Store{s.first, s.second, s.first} {
 		for r, err := range store.Records(s.Context(), 0) {
 			value, err2 := store.Get(s.Context(), "name")
 			expect(r, value, err, err2)
@@ -292,7 +292,7 @@ func (s suite) big() {
 	for seq := int64(1); seq <= 4; seq++ {
 		r := Record(seq)
 		r.Data = data
-		s.write(s.first, func(tx app.Tx) error {
+		s.write(s.first, func(tx eventlog.Tx) error {
 			return errors.Join(tx.Append(r), tx.Put("big", append([]byte{byte(seq)}, data...)))
 		})
 	}
@@ -308,20 +308,20 @@ func (s suite) big() {
 func (s suite) many() {
 	s.add(s.first, 777)
 	s.add(s.second, 64)
-	var more []app.Record
+	var more []eventlog.Record
 	for seq := int64(842); seq <= 1500; seq++ {
 		more = append(more, Record(seq))
 	}
-	s.write(s.first, func(tx app.Tx) error { return tx.Append(more...) })
+	s.write(s.first, func(tx eventlog.Tx) error { return tx.Append(more...) })
 	s.check(1500)
 	s.count(1490, 10)
 }
 
 // typeView calls f with a view of the second handle. Stores in memory have no index on types.
-func (s suite) typeView(f func(v app.TypeView)) {
+func (s suite) typeView(f func(v eventlog.TypeView)) {
 	s.Helper()
-	err := s.second.View(s.Context(), func(v app.View) error {
-		typed, ok := v.(app.TypeView)
+	err := s.second.View(s.Context(), func(v eventlog.View) error {
+		typed, ok := v.(eventlog.TypeView)
 		if !ok {
 			s.Skip("the store does not find records by type")
 		}
@@ -336,7 +336,7 @@ func (s suite) typeView(f func(v app.TypeView)) {
 // addTyped appends a record for each type and version, such as "a/x 1".
 func (s suite) addTyped(all ...string) {
 	s.Helper()
-	s.write(s.first, func(tx app.Tx) error {
+	s.write(s.first, func(tx eventlog.Tx) error {
 		last, err := lastOf(tx)
 		for i, text := range all {
 			r := Record(last + int64(i) + 1)
@@ -349,27 +349,24 @@ func (s suite) addTyped(all ...string) {
 	})
 }
 
-// Types counts records by type and version. StoredTypes counts events as they are read.
+// Types counts records by type and version, OfType yields their numbers, and Record returns one.
 func (s suite) types() {
-	expect := func(want string) {
-		s.Helper()
-		s.typeView(func(v app.TypeView) {
-			types, err := app.StoredTypes(v)
-			if got := fmt.Sprint(types); err != nil || got != want {
-				s.Errorf("got types %s, want %s: %v", got, want, err)
-			}
-		})
-	}
-	expect("[]")
+	s.typeView(func(v eventlog.TypeView) {
+		if types, err := v.Types(0); err != nil || len(types) != 0 {
+			s.Errorf("empty log: Types(0) = %v, %v, want none", types, err)
+		}
+	})
 	s.addTyped("a/x 1", "a/x 2", "b/y 1", "a/x 1", "a/x 1", "b/z 1", "a/X 1", "a/x 10")
-	s.typeView(func(v app.TypeView) {
+	s.typeView(func(v eventlog.TypeView) {
 		types, err := v.Types(0)
-		slices.SortFunc(types, func(a, b app.TypeCount) int { return cmp.Or(strings.Compare(a.Type, b.Type), a.Version-b.Version) })
+		slices.SortFunc(types, func(a, b eventlog.TypeCount) int {
+			return cmp.Or(strings.Compare(a.Type, b.Type), a.Version-b.Version)
+		})
 		if got, want := fmt.Sprint(types), "[{a/X 1 1 7 7} {a/x 1 3 1 5} {a/x 2 1 2 2} {a/x 10 1 8 8} {b/y 1 1 3 3} {b/z 1 1 6 6}]"; err != nil || got != want {
-			s.Errorf("got types %s, want %s: %v", got, want, err)
+			s.Errorf("Types(0) = %s, %v, want %s", got, err, want)
 		}
 		if types, err := v.Types(5); err != nil || len(types) != 3 {
-			s.Errorf("after event 5: got types %v, want len(types) = 3: %v", types, err)
+			s.Errorf("Types(5) = %v, %v, want 3 types", types, err)
 		}
 		var seqs []int64
 		for seq, err := range v.OfType("a/x", 1) {
@@ -380,69 +377,11 @@ func (s suite) types() {
 				break
 			}
 		}
-		if fmt.Sprint(seqs) != "[1 4]" {
-			s.Errorf("got events %v, want 1 and 4", seqs)
+		if got, want := fmt.Sprint(seqs), "[1 4]"; got != want {
+			s.Errorf("the first two of OfType(a/x, 1) = %s, want %s", got, want)
+		}
+		if r, err := v.Record(8); err != nil || r.Seq != 8 || r.Type != "a/x" || r.Version != 10 {
+			s.Errorf("Record(8) = %+v, %v, want version 10 of a/x", r, err)
 		}
 	})
-	expect("[{a/X 1 1 7 7} {a/x 1 3 1 5} {a/x 2 1 2 2} {a/x 10 1 8 8} {b/y 1 1 3 3} {b/z 1 1 6 6}]")
-	s.amend(
-		app.Amendment{Seq: 1, Skip: true, Reason: "skipped"},
-		app.Amendment{Seq: 3, Type: "a/x", Version: 2, Reason: "renamed"},
-		app.Amendment{Seq: 7, Type: "c/new", Reason: "renamed"},
-		app.Amendment{Seq: 8, Type: "a/x", Version: 10, Reason: "restored"},
-	)
-	if _, err := app.NewAdmin(s.first, app.Options{}).Erase(s.Context(), app.Erasure{First: 6, Last: 6, Reason: "a request"}); err != nil {
-		s.Fatal(err)
-	}
-	expect("[{a/x 1 2 4 5} {a/x 2 2 2 3} {a/x 10 1 8 8} {c/new 1 1 7 7}]")
-}
-
-// amend amends events.
-func (s suite) amend(all ...app.Amendment) {
-	for _, am := range all {
-		if _, err := app.NewAdmin(s.first, app.Options{}).Amend(s.Context(), am.Edit()); err != nil {
-			s.Fatal(err)
-		}
-	}
-}
-
-// A sample has the first and last event, and others at equal distances.
-func (s suite) sample() {
-	all := make([]string, 1000)
-	for i := range all {
-		all[i] = "a/rare 1"
-		if i < 40 || i == 900 { // events 1 to 40, and 901
-			all[i] = "a/old 1"
-		}
-	}
-	s.addTyped(all...)
-	s.amend(app.Amendment{Seq: 700, Type: "a/old", Version: 1, Data: []byte(`{"n":0}`), Reason: "renamed"})
-	for _, test := range []struct {
-		eventType string
-		limit     int
-		count     int
-		has       []int64
-	}{
-		{"a/old", 100, 42, []int64{1, 2, 39, 40, 700, 901}},
-		{"a/old", 20, 20, []int64{1, 901}},
-		{"a/old", 5, 5, []int64{1, 11, 21, 31, 901}},
-		{"a/rare", 50, 50, []int64{41, 1000}},
-		{"a/old", 2, 2, []int64{1, 901}},
-		{"a/old", 1, 1, []int64{1}},
-		{"a/none", 10, 0, nil},
-	} {
-		s.typeView(func(v app.TypeView) {
-			var got []int64
-			for r, err := range app.Sample(v, test.eventType, 1, test.limit) {
-				if err != nil || r.Type != test.eventType || (r.Seq == 700) != (string(r.Data) == `{"n":0}`) {
-					s.Fatalf("got event %+v, want r.Type = %v, (r.Seq == 700) = %v: %v", r, test.eventType, string(r.Data) == `{"n":0}`, err)
-				}
-				got = append(got, r.Seq)
-			}
-			hasAll := !slices.ContainsFunc(test.has, func(seq int64) bool { return !slices.Contains(got, seq) })
-			if len(got) != test.count || !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) || !hasAll {
-				s.Errorf("%s: got %d events %v, want %d with %v", test.eventType, len(got), got, test.count, test.has)
-			}
-		})
-	}
 }

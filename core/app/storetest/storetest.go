@@ -1,8 +1,8 @@
-// Package storetest tests implementations of [app.Store]. It is for authors of stores: a store that
-// passes [Run] can be used by an app, from several processes.
+// Package storetest tests implementations of [eventlog.Store]. It is for authors of stores: a store
+// that passes [Run] can be used by an app, from several processes.
 //
 //	func TestStore(t *testing.T) {
-//		storetest.Run(t, func(t *testing.T) (first, second app.Store) { … })
+//		storetest.Run(t, func(t *testing.T) (first, second eventlog.Store) { … })
 //	}
 //
 // [Append], [Record] and [Check] are for further tests of a store, such as killing a process that
@@ -18,12 +18,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // Run runs the tests. For each test, open returns two handles on the same empty store, like those
 // of two processes. Run closes them.
-func Run(t *testing.T, open func(t *testing.T) (first, second app.Store)) {
+func Run(t *testing.T, open func(t *testing.T) (first, second eventlog.Store)) {
 	for _, test := range []struct {
 		name string
 		run  func(suite)
@@ -42,7 +42,6 @@ func Run(t *testing.T, open func(t *testing.T) (first, second app.Store)) {
 		{"view", suite.view},
 		{"replace", suite.replace},
 		{"types", suite.types},
-		{"sample", suite.sample},
 		{"names in write", suite.namesInWrite},
 		{"many documents", suite.manyDocuments},
 		{"shared memory", suite.sharedMemory},
@@ -63,14 +62,12 @@ func Run(t *testing.T, open func(t *testing.T) (first, second app.Store)) {
 }
 
 // Record returns a test record that depends only on its number.
-func Record(seq int64) app.Record {
-	return app.Record{
-		Event: app.Event{
-			Seq:   seq,
-			ID:    fmt.Sprint("id", seq),
-			Time:  time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seq) * 1_000_001 * time.Microsecond),
-			Actor: []string{"", "ada", "worker:things/tidy"}[max(seq, 0)%3],
-		},
+func Record(seq int64) eventlog.Record {
+	return eventlog.Record{
+		Seq:     seq,
+		ID:      fmt.Sprint("id", seq),
+		Time:    time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seq) * 1_000_001 * time.Microsecond),
+		Actor:   []string{"", "ada", "worker:things/tidy"}[max(seq, 0)%3],
 		Type:    "things/make",
 		Version: 1,
 		Data:    json.RawMessage(fmt.Sprintf(`{"n":%d}`, seq)),
@@ -80,8 +77,8 @@ func Record(seq int64) app.Record {
 
 // Append appends n records made by [Record], and returns the number of the last. It reads the whole
 // log.
-func Append(s app.Store, n int) (last int64, err error) {
-	err = s.Write(context.Background(), func(tx app.Tx) error {
+func Append(s eventlog.Store, n int) (last int64, err error) {
+	err = s.Write(context.Background(), func(tx eventlog.Tx) error {
 		if last, err = lastOf(tx); err != nil {
 			return err
 		}
@@ -97,7 +94,7 @@ func Append(s app.Store, n int) (last int64, err error) {
 }
 
 // Check returns an error unless the log of a store is the records 1 to last of [Record].
-func Check(s app.Store, last int64) error {
+func Check(s eventlog.Store, last int64) error {
 	next := int64(1)
 	for r, err := range s.Records(context.Background(), 0) {
 		if err != nil {
@@ -114,7 +111,7 @@ func Check(s app.Store, last int64) error {
 	return nil
 }
 
-func lastOf(tx app.Tx) (last int64, err error) {
+func lastOf(tx eventlog.Tx) (last int64, err error) {
 	for r, err := range tx.Records(0) {
 		if err != nil {
 			return 0, err
@@ -125,7 +122,7 @@ func lastOf(tx app.Tx) (last int64, err error) {
 }
 
 // compare returns an error if a record differs from the expected one.
-func compare(got, want app.Record) error {
+func compare(got, want eventlog.Record) error {
 	g, w := got, want
 	g.Time, w.Time, g.Data, w.Data, g.Result, w.Result, g.Cause, w.Cause = time.Time{}, time.Time{}, nil, nil, nil, nil, nil, nil
 	if fmt.Sprintf("%#v", g) != fmt.Sprintf("%#v", w) || got.Time != want.Time ||
@@ -138,18 +135,18 @@ func compare(got, want app.Record) error {
 // A suite is a test with two handles on its store.
 type suite struct {
 	*testing.T
-	first, second app.Store
+	first, second eventlog.Store
 }
 
 // write calls Write and fails the test on an error.
-func (s suite) write(store app.Store, f func(app.Tx) error) {
+func (s suite) write(store eventlog.Store, f func(eventlog.Tx) error) {
 	s.Helper()
 	if err := store.Write(s.Context(), f); err != nil {
 		s.Fatal("write:", err)
 	}
 }
 
-func (s suite) add(store app.Store, n int) {
+func (s suite) add(store eventlog.Store, n int) {
 	s.Helper()
 	if _, err := Append(store, n); err != nil {
 		s.Fatal("append:", err)

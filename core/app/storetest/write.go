@@ -9,14 +9,14 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // errRefused is returned by functions of these tests.
 var errRefused = errors.New("refused")
 
 // addRecordAndDocument adds a record and a document, and optionally reads the record back.
-func (s suite) addRecordAndDocument(tx app.Tx, seq int64, readBack bool) {
+func (s suite) addRecordAndDocument(tx eventlog.Tx, seq int64, readBack bool) {
 	err := errors.Join(tx.Append(Record(seq)), tx.Put("a", []byte("b")))
 	if last, lastErr := seq, error(nil); readBack {
 		if last, lastErr = lastOf(tx); last != seq {
@@ -35,13 +35,13 @@ func (s suite) rollback() {
 	for i, readBack := range []bool{false, true, false, true} {
 		func() {
 			defer func() { recover() }() // or the error is returned
-			err := s.first.Write(s.Context(), func(tx app.Tx) error {
+			err := s.first.Write(s.Context(), func(tx eventlog.Tx) error {
 				if s.addRecordAndDocument(tx, 2, readBack); i < 2 {
 					panic("in f")
 				}
 				return errRefused
 			})
-			if err == nil || i >= 2 && !errors.Is(err, errRefused) || errors.Is(err, app.ErrOutcomeUnknown) {
+			if err == nil || i >= 2 && !errors.Is(err, errRefused) || errors.Is(err, eventlog.ErrOutcomeUnknown) {
 				s.Errorf("error: %v, want an error", err)
 			}
 		}()
@@ -54,7 +54,7 @@ func (s suite) rollback() {
 }
 
 func (s suite) ownWrites() {
-	s.write(s.first, func(tx app.Tx) error {
+	s.write(s.first, func(tx eventlog.Tx) error {
 		for seq := int64(1); seq < 20; seq++ {
 			s.addRecordAndDocument(tx, seq, true)
 			value := strconv.AppendInt(nil, seq, 10)
@@ -79,7 +79,7 @@ func (s suite) ownWrites() {
 func (s suite) stamp() {
 	stamp := func() int64 {
 		outside, err := s.first.Stamp(s.Context())
-		s.write(s.first, func(tx app.Tx) error {
+		s.write(s.first, func(tx eventlog.Tx) error {
 			if inside, insideErr := tx.Stamp(); inside != outside || err != nil || insideErr != nil {
 				s.Errorf("stamp: %d, in Write: %d: %v, %v, want %v", outside, inside, err, insideErr, outside)
 			}
@@ -93,7 +93,7 @@ func (s suite) stamp() {
 		if i%2 == 0 {
 			s.add(s.second, 1)
 		} else {
-			s.write(s.second, func(tx app.Tx) error { return tx.Put("a", []byte{byte(i)}) })
+			s.write(s.second, func(tx eventlog.Tx) error { return tx.Put("a", []byte{byte(i)}) })
 		}
 		now := stamp()
 		if slices.Contains(seen, now) {
@@ -104,13 +104,13 @@ func (s suite) stamp() {
 }
 
 func (s suite) documents() {
-	s.write(s.first, func(tx app.Tx) error {
+	s.write(s.first, func(tx eventlog.Tx) error {
 		return errors.Join(tx.Put("a", []byte{}), tx.Put("ü/☃", []byte("\x00\xff")), tx.Put("", []byte("none")), tx.Put("gone", nil))
 	})
 	for name, want := range map[string][]byte{"a": {}, "ü/☃": []byte("\x00\xff"), "": []byte("none"), "gone": nil, "A": nil} {
 		s.document(name, want)
 	}
-	s.write(s.first, func(tx app.Tx) error {
+	s.write(s.first, func(tx eventlog.Tx) error {
 		if got, err := tx.Get("a"); got == nil || len(got) != 0 || err != nil {
 			s.Errorf("%#v, %v, want got not nil, len(got) = 0", got, err)
 		}
@@ -122,7 +122,7 @@ func (s suite) documents() {
 
 func (s suite) names() {
 	all := []string{"", "A", "a", "a%", "a/1", "a/10", "a/2", "a_b", "ab", "b", "ü"}
-	s.write(s.first, func(tx app.Tx) error {
+	s.write(s.first, func(tx eventlog.Tx) error {
 		for _, name := range slices.Backward(all) {
 			if err := tx.Put(name, []byte(name)); err != nil {
 				return err
@@ -148,7 +148,7 @@ func (s suite) names() {
 }
 
 // documentNames returns the names of documents whose values are their names.
-func (s suite) documentNames(all iter.Seq2[app.Document, error]) (names []string) {
+func (s suite) documentNames(all iter.Seq2[eventlog.Document, error]) (names []string) {
 	s.Helper()
 	for d, err := range all {
 		if err != nil || string(d.Value) != d.Name {
@@ -162,7 +162,7 @@ func (s suite) documentNames(all iter.Seq2[app.Document, error]) (names []string
 // Documents are read in pages, even while a Write changes them.
 func (s suite) manyDocuments() {
 	const n = 3000
-	s.write(s.first, func(tx app.Tx) error {
+	s.write(s.first, func(tx eventlog.Tx) error {
 		for i := range n {
 			name := fmt.Sprintf("many/%05d", i)
 			if err := tx.Put(name, []byte(name)); err != nil {
@@ -174,7 +174,7 @@ func (s suite) manyDocuments() {
 	if got := s.documentNames(s.second.Documents(s.Context(), "many/", "many/00999")); len(got) != n-1000 || !slices.IsSorted(got) {
 		s.Errorf("got %d documents, want %v", len(got), n-1000)
 	}
-	err := s.second.View(s.Context(), func(v app.View) error {
+	err := s.second.View(s.Context(), func(v eventlog.View) error {
 		if got := s.documentNames(v.Documents("many/", "")); len(got) != n {
 			s.Errorf("the view has %d documents, want %v", len(got), n)
 		}
@@ -183,7 +183,7 @@ func (s suite) manyDocuments() {
 	if err != nil {
 		s.Error(err)
 	}
-	s.write(s.second, func(tx app.Tx) error {
+	s.write(s.second, func(tx eventlog.Tx) error {
 		seen := 0
 		for d, err := range tx.Documents("many/", "") {
 			if seen++; err != nil {
@@ -205,8 +205,8 @@ func (s suite) manyDocuments() {
 
 // A Write sees the names of its own documents.
 func (s suite) namesInWrite() {
-	s.write(s.first, func(tx app.Tx) error { return errors.Join(tx.Put("a/1", []byte("1")), tx.Put("a/2", []byte("2"))) })
-	s.write(s.second, func(tx app.Tx) error {
+	s.write(s.first, func(tx eventlog.Tx) error { return errors.Join(tx.Put("a/1", []byte("1")), tx.Put("a/2", []byte("2"))) })
+	s.write(s.second, func(tx eventlog.Tx) error {
 		err := errors.Join(tx.Put("a/1", nil), tx.Put("a/0", []byte{}), tx.Put("b", []byte("b")))
 		if got, namesErr := tx.Names("a/"); err != nil || namesErr != nil || !slices.Equal(got, []string{"a/0", "a/2"}) {
 			s.Errorf("names: %q, %v, %v, want no error", got, err, namesErr)
@@ -217,17 +217,17 @@ func (s suite) namesInWrite() {
 
 // Write stops waiting for its turn when the context ends. It ignores the context once f is called.
 func (s suite) context() {
-	canceled := func(ctx context.Context, store app.Store) {
-		err := store.Write(ctx, func(app.Tx) error { s.Error("f was called"); return nil })
+	canceled := func(ctx context.Context, store eventlog.Store) {
+		err := store.Write(ctx, func(eventlog.Tx) error { s.Error("f was called"); return nil })
 		if !errors.Is(err, context.Canceled) {
 			s.Errorf("cancelled Write: %v, want context.Canceled", err)
 		}
 	}
 	for range 5 {
 		ctx, cancel := context.WithCancel(s.Context())
-		err := s.first.Write(ctx, func(tx app.Tx) error {
+		err := s.first.Write(ctx, func(tx eventlog.Tx) error {
 			var group sync.WaitGroup
-			for _, store := range []app.Store{s.first, s.second, s.second} {
+			for _, store := range []eventlog.Store{s.first, s.second, s.second} {
 				group.Go(func() { canceled(ctx, store) })
 			}
 			cancel()
@@ -252,7 +252,7 @@ func (s suite) context() {
 // Readers do not wait for writers, even if a writer waits for the reader.
 func (s suite) readersDoNotWait() {
 	for _, readBack := range []bool{false, true} {
-		err := s.first.Write(s.Context(), func(tx app.Tx) error {
+		err := s.first.Write(s.Context(), func(tx eventlog.Tx) error {
 			s.addRecordAndDocument(tx, 1, readBack)
 			var group sync.WaitGroup
 			for range 8 { // more than the connections of a store
@@ -277,12 +277,12 @@ func (s suite) readersDoNotWait() {
 func (s suite) concurrent() {
 	const callers, times = 4, 25
 	var group sync.WaitGroup
-	for _, store := range []app.Store{s.first, s.second} {
+	for _, store := range []eventlog.Store{s.first, s.second} {
 		for i := range callers {
 			group.Go(func() {
 				for range times {
 					_, err := Append(store, 1+i%2)
-					err = errors.Join(err, store.Write(s.Context(), func(tx app.Tx) error {
+					err = errors.Join(err, store.Write(s.Context(), func(tx eventlog.Tx) error {
 						value, err := tx.Get("n")
 						n, _ := strconv.Atoi(string(value))
 						return errors.Join(err, tx.Put("n", fmt.Append(nil, n+1)))

@@ -140,6 +140,19 @@ func doWith(ctx context.Context, t *testing.T, target inProcess, dir, stdin stri
 	return result{status, string(text), errOut.String()}
 }
 
+// Help says how to choose the target after what the command does, and before its exit codes.
+func TestAbout(t *testing.T) {
+	env := mcpcli.Env{Program: "prog", Target: func() mcpcli.Target { return inProcess{} }}
+	plain := mcpcli.Commands(env)
+	env.About = "SERVER is a URL."
+	for i, cmd := range mcpcli.Commands(env) {
+		does, codes, _ := strings.Cut(plain[i].Long, "\n\nExit codes: ")
+		if want := does + "\n\nSERVER is a URL.\n\nExit codes: " + codes; codes == "" || cmd.Long != want {
+			t.Errorf("help of %s = %q, want %q", cmd.Name(), cmd.Long, want)
+		}
+	}
+}
+
 // Arguments are parsed and validated by the tool's schema. Errors have a remedy.
 func TestCall(t *testing.T) {
 	dir := t.TempDir()

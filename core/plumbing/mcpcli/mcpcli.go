@@ -40,6 +40,7 @@ type Env struct {
 	Dir     string             // the working directory; empty if it was removed
 	Program string             // the command that users type, for help texts
 	Info    mcp.Implementation // the client's name and version
+	About   string             // how to choose the target, for help texts; may be empty
 
 	// Target returns the target of a command. Each command has its own target, which holds the
 	// values of its flags.
@@ -128,6 +129,9 @@ type command struct {
 // newCommand completes cmd and makes it run do. args checks the arguments.
 func newCommand(env Env, cmd *cobra.Command, args cobra.PositionalArgs, do func(context.Context, *session, []string) error) *cobra.Command {
 	c := &command{Env: env, target: env.Target()}
+	if env.About != "" {
+		cmd.Long += "\n\n" + env.About
+	}
 	cmd.Long += `
 
 Exit codes: 0 success; 1 the server or the tool reports an error, or the command was interrupted;

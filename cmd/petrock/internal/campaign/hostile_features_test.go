@@ -97,7 +97,7 @@ func hostileFeatures() []hostile {
 	for _, every := range []string{"x", "5", "-5m", "0s", "1ns", "999ms", "99999999h", "5m\n//petrock:ignore", "5m x"} {
 		add(hostile{"worker", input{Name: "posts/mailer", Every: every}, "every "})
 	}
-	add(hostile{"worker", input{Name: "posts/mailer"}, "a worker needs on"}, hostile{"worker", input{Name: "posts/mailer", On: []string{"posts/create", "create"}}, "write FEATURE/COMMAND"})
+	add(hostile{"worker", input{Name: "posts/mailer"}, "a worker needs "}, hostile{"worker", input{Name: "posts/mailer", On: []string{"posts/create", "create"}}, "write FEATURE/COMMAND"})
 	return all
 }
 

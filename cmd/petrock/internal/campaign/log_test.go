@@ -21,6 +21,7 @@ import (
 
 	"hello/core/app"
 	"hello/core/app/apptest"
+	"hello/core/app/eventlog"
 	"hello/features/posts"
 )
 
@@ -33,7 +34,7 @@ func TestLog(t *testing.T) {
 		client.Given("posts_create", ` + "`" + `{"title":"second"}` + "`" + `)
 		client.Given("posts_update", ` + "`" + `{"id":"id1","title":"changed"}` + "`" + `)
 		client.Given("posts_delete", ` + "`" + `{"id":"id2"}` + "`" + `)
-		var records []app.Record
+		var records []eventlog.Record
 		for record, err := range client.Store.Records(t.Context(), 0) {
 			if err != nil {
 				t.Fatal(err)
@@ -47,12 +48,12 @@ func TestLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var records []app.Record
+	var records []eventlog.Record
 	if err := json.Unmarshal(text, &records); err != nil {
 		t.Fatal(err)
 	}
-	store := app.NewMemory()
-	if err := store.Write(t.Context(), func(tx app.Tx) error { return tx.Append(records...) }); err != nil {
+	store := eventlog.NewMemory()
+	if err := store.Write(t.Context(), func(tx eventlog.Tx) error { return tx.Append(records...) }); err != nil {
 		t.Fatal(err)
 	}
 	a, err := app.Open(t.Context(), store, app.Options{Partial: true}, posts.Feature().Feature)

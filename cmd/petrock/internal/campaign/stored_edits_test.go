@@ -111,7 +111,7 @@ func (h *history) edit() (edits []engine.FileEdit, command string) {
 		target, body, ok := h.target(c.EventType)
 		if ok {
 			feature, command, _ := strings.Cut(target, "/")
-			edits = append(remove, set("features/"+feature+"/"+name+".go", fmt.Sprintf("package %s\n\nimport \"%s/core/app\"\n\n// map%s reads old events.\n//\n//petrock:map %s\nfunc map%[3]s(old app.Record) (%[5]s, error) {\n\t%[6]s\n}\n",
+			edits = append(remove, set("features/"+feature+"/"+name+".go", fmt.Sprintf("package %s\n\nimport \"%s/core/app/eventlog\"\n\n// map%s reads old events.\n//\n//petrock:map %s\nfunc map%[3]s(old eventlog.Record) (%[5]s, error) {\n\t%[6]s\n}\n",
 				feature, module, goName, c.EventType, strings.ToUpper(command), body)))
 		}
 	case 10: // another name in the event log

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/petrock/petrock/core/app"
+	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
@@ -79,7 +79,7 @@ type history struct {
 type store struct {
 	what   string
 	dir    string
-	events []app.Record
+	events []eventlog.Record
 	state  map[int64]string // the applied commands, by the numbers of their events
 }
 
@@ -392,7 +392,7 @@ func (h *history) execute(s *store) {
 		h.Fatalf("%s: log: %v", h.now, err)
 	}
 	for line := range strings.Lines(out) {
-		var e app.Record
+		var e eventlog.Record
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			h.Fatal(err)
 		}

@@ -46,7 +46,7 @@ type Options struct {
 }
 
 // Run creates a project. If it returns an error, it has created nothing. A [terminal.UsageError]
-// reports invalid answers.
+// reports invalid answers, and an [InterruptedError] that ctx ended.
 func Run(ctx context.Context, sources scaffold.Sources, o Options) (*Result, error) {
 	if o.Step == nil {
 		o.Step = func(string) {}
@@ -78,7 +78,7 @@ func Run(ctx context.Context, sources scaffold.Sources, o Options) (*Result, err
 	default:
 		err = fill(ctx, to, files, o, result)
 		if err != nil && ctx.Err() != nil {
-			err = errors.New("interrupted; nothing was created")
+			err = &InterruptedError{Err: errors.Join(context.Cause(ctx), err)}
 		}
 	}
 	left := to.Close()
@@ -91,6 +91,14 @@ func Run(ctx context.Context, sources scaffold.Sources, o Options) (*Result, err
 	result.Seconds.Total = time.Since(begin).Seconds()
 	return result, nil
 }
+
+// An InterruptedError reports that a context ended before the project was created.
+type InterruptedError struct{ Err error }
+
+func (e *InterruptedError) Error() string { return "interrupted; nothing was created" }
+
+// Unwrap returns the cause of the context's end, and the errors that followed from it.
+func (e *InterruptedError) Unwrap() error { return e.Err }
 
 // checkDir refuses destinations that cannot hold a project, and likely mistakes.
 func checkDir(o Options) error {

@@ -2,6 +2,7 @@ package create_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +57,9 @@ func TestInterrupted(t *testing.T) {
 		})
 		if err == nil || err.Error() != "interrupted; nothing was created" {
 			t.Errorf(`interrupted while %s, got %v; want the error "interrupted; nothing was created"`, at, err)
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("interrupted while %s, errors.Is(%#v, context.Canceled) = false, want true", at, err)
 		}
 		isEmpty(t, base)
 		isEmpty(t, temporary)

@@ -55,12 +55,11 @@ func Commands(env mcpcli.Env) []*cobra.Command {
 		"prompts":   {"prompts hello"},
 		"prompt":    {"prompt hello petrock_add_feature feature='a list of books'"},
 	}
-	env.Target = func() mcpcli.Target { return &target{env: env} }
+	env.About, env.Target = about, func() mcpcli.Target { return &target{env: env} }
 	commands := mcpcli.Commands(env)
 	for _, cmd := range commands {
 		name, rest, _ := strings.Cut(cmd.Use, " ")
 		cmd.Use = strings.Join(strings.Fields(name+" [SERVER] "+rest+" [-- COMMAND…]"), " ")
-		cmd.Long = strings.Replace(cmd.Long, "\n\nExit codes", "\n\n"+about+"\n\nExit codes", 1)
 		for _, line := range examples[name] {
 			cmd.Example += "\n  " + env.Program + " " + line
 		}

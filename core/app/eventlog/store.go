@@ -1,9 +1,7 @@
-package app
+package eventlog
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 )
 
@@ -49,30 +47,6 @@ type Store interface {
 	Close() error
 }
 
-// An OpenMode is what opening a store does if the log does not exist.
-type OpenMode int
-
-const (
-	OpenExisting OpenMode = iota // fail, with an error that matches [fs.ErrNotExist]
-	OpenOrCreate                 // create it
-)
-
-// A Notifier is a Store that learns of commits. Changed returns a channel with a buffer of one,
-// which receives a value soon after another Store has committed. Values can be missing or
-// superfluous.
-type Notifier interface {
-	Changed() <-chan struct{}
-}
-
-// A Monitor is a Store that notices when another Store of the same log ends, because it is closed
-// or its process ends. Session identifies this Store; it is empty if others cannot notice its end.
-// Ended returns those sessions of other Stores that have ended. A session that has only lost its
-// connections may be among them until it has reconnected.
-type Monitor interface {
-	Session() string
-	Ended(ctx context.Context, sessions []string) ([]string, error)
-}
-
 // A View reads the records and documents of a store, like the methods of [Store] of the same names.
 // It is valid until f returns, and not safe for concurrent use. Its methods can be called during an
 // iteration.
@@ -107,42 +81,56 @@ type Tx interface {
 	Put(name string, value []byte) error // nil removes the document
 }
 
-// ErrOutcomeUnknown means that a write may or may not have been committed.
-var ErrOutcomeUnknown = errors.New("commit outcome unknown")
+// A TypeView is a [View] that finds records by type and version. Without an index, which would slow
+// down writers, Types and OfType read the log.
+type TypeView interface {
+	View
 
-// ErrConflict means that a sequence number or key already exists: another writer has bypassed the
-// store's lock.
-var ErrConflict = errors.New("another writer has changed the log")
+	// Types returns the types and versions of the records after a sequence number.
+	Types(after int64) ([]TypeCount, error)
 
-// ErrUnavailable means that a store cannot be reached, or that it was locked for too long.
-var ErrUnavailable = errors.New("the data is not available")
+	// OfType yields the numbers of the records of a type and version, in order. The view must not
+	// be used meanwhile.
+	OfType(eventType string, version int) iter.Seq2[int64, error]
 
-// ErrFull means that a store has no space.
-var ErrFull = errors.New("the disk with the data is full; free some space")
+	// Record returns the record with a number.
+	Record(seq int64) (Record, error)
+}
+
+// A TypeCount is the number of records of a type and version.
+type TypeCount struct {
+	Type    string `json:"type"`
+	Version int    `json:"version"`
+	Count   int64  `json:"count"`
+	First   int64  `json:"first"` // sequence number of the first one
+	Last    int64  `json:"last"`
+}
+
+// An OpenMode is what opening a store does if the log does not exist.
+type OpenMode int
+
+const (
+	OpenExisting OpenMode = iota // fail, with an error that matches fs.ErrNotExist
+	OpenOrCreate                 // create it
+)
+
+// A Notifier is a Store that learns of commits. Changed returns a channel with a buffer of one,
+// which receives a value soon after another Store has committed. Values can be missing or
+// superfluous.
+type Notifier interface {
+	Changed() <-chan struct{}
+}
+
+// A Monitor is a Store that notices when another Store of the same log ends, because it is closed
+// or its process ends. Session identifies this Store; it is empty if others cannot notice its end.
+// Ended returns those sessions of other Stores that have ended. A session that has only lost its
+// connections may be among them until it has reconnected.
+type Monitor interface {
+	Session() string
+	Ended(ctx context.Context, sessions []string) ([]string, error)
+}
 
 // A Pinger is a Store whose reads wait for a while if it cannot be reached. Ping does not.
 type Pinger interface {
 	Ping(ctx context.Context) error
-}
-
-// A StoreError is an error of a store. Its text is for operators: it can name hosts, users and
-// files.
-type StoreError struct{ Err error }
-
-func (e *StoreError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the error of the store.
-func (e *StoreError) Unwrap() error { return e.Err }
-
-// ForClient returns the text for a remote client. It names the request, under which the log has the
-// whole error. Package mcp calls it, see OperatorError there.
-func (e *StoreError) ForClient(request string) string {
-	text, remedy := "the data is not available right now", "retry later"
-	switch {
-	case errors.Is(e.Err, ErrOutcomeUnknown):
-		text, remedy = "the command may or may not have been executed", "retry it with the same idempotency key"
-	case errors.Is(e.Err, ErrFull):
-		text = "the server has no space for more data"
-	}
-	return fmt.Sprintf("%s (request ID: %s); %s", text, request, remedy)
 }

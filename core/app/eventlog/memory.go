@@ -1,4 +1,4 @@
-package app
+package eventlog
 
 import (
 	"bytes"
@@ -75,7 +75,7 @@ func (m *Memory) Names(_ context.Context, prefix string) ([]string, error) {
 
 // Documents implements [Store].
 func (m *Memory) Documents(ctx context.Context, prefix, after string) iter.Seq2[Document, error] {
-	return documents(storeReader{ctx, m}, prefix, after)
+	return documents(memoryView{ctx, m}, prefix, after)
 }
 
 // Write implements [Store].
@@ -130,7 +130,7 @@ func (m *Memory) View(ctx context.Context, f func(View) error) error {
 	m.shared.mu.RLock()
 	moment := &Memory{shared: &memory{log: m.shared.log, documents: maps.Clone(m.shared.documents)}}
 	m.shared.mu.RUnlock()
-	return f(storeReader{ctx, moment})
+	return f(memoryView{ctx, moment})
 }
 
 // Scrub implements [Store].
@@ -148,6 +148,19 @@ type memory struct {
 	keys      map[string]int64
 	documents map[string][]byte
 	commits   int64
+}
+
+// A memoryView reads a Memory with the context of a call.
+type memoryView struct {
+	ctx context.Context
+	m   *Memory
+}
+
+func (v memoryView) Records(after int64) iter.Seq2[Record, error] { return v.m.Records(v.ctx, after) }
+func (v memoryView) Get(name string) ([]byte, error)              { return v.m.Get(v.ctx, name) }
+func (v memoryView) Names(prefix string) ([]string, error)        { return v.m.Names(v.ctx, prefix) }
+func (v memoryView) Documents(prefix, after string) iter.Seq2[Document, error] {
+	return documents(v, prefix, after)
 }
 
 // A memoryTx collects changes until Write commits them.

@@ -10,33 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/amendments"
 	"github.com/petrock/petrock/core/strictjson"
 )
-
-// A TypeView is a [View] that finds records by type and version, for [StoredTypes] and [Sample].
-// Without an index, which would slow down writers, Types and OfType read the log.
-type TypeView interface {
-	View
-
-	// Types returns the types and versions of the records after a sequence number.
-	Types(after int64) ([]TypeCount, error)
-
-	// OfType yields the numbers of the records of a type and version, in order. The view must not
-	// be used meanwhile.
-	OfType(eventType string, version int) iter.Seq2[int64, error]
-
-	// Record returns the record with a number.
-	Record(seq int64) (Record, error)
-}
-
-// A TypeCount is the number of events of a type and version.
-type TypeCount struct {
-	Type    string `json:"type"`
-	Version int    `json:"version"`
-	Count   int64  `json:"count"`
-	First   int64  `json:"first"` // sequence number of the first one
-	Last    int64  `json:"last"`
-}
 
 // A typeKey identifies the events that have the same fields.
 type typeKey struct {
@@ -47,8 +24,8 @@ type typeKey struct {
 // A typeSummary counts the events of a log up to one of them, so that few are left to read. It is
 // stored like a snapshot: builds that do not know it remove it when they erase an event.
 type typeSummary struct {
-	Through int64       `json:"through"` // sequence number
-	Types   []TypeCount `json:"types"`
+	Through int64                `json:"through"` // sequence number
+	Types   []eventlog.TypeCount `json:"types"`
 }
 
 // summaryDocument is the document with the summary. No feature has the name of the log's own.
@@ -58,7 +35,7 @@ const summaryDocument = snapshotsPrefix + ownFeature + "/types"
 const summaryInterval = 10_000
 
 // storedSummary returns the summary in a store; the zero value if there is none.
-func storedSummary(v View) (s typeSummary, err error) {
+func storedSummary(v eventlog.View) (s typeSummary, err error) {
 	document, err := v.Get(summaryDocument)
 	if err == nil && document != nil {
 		err = json.Unmarshal(document, &s)
@@ -70,12 +47,12 @@ func storedSummary(v View) (s typeSummary, err error) {
 }
 
 // complete adds the events after the summary.
-func (s typeSummary) complete(v TypeView) (typeSummary, error) {
+func (s typeSummary) complete(v eventlog.TypeView) (typeSummary, error) {
 	more, err := v.Types(s.Through)
 	if err != nil {
 		return s, fmt.Errorf("read the types of events: %w", err)
 	}
-	counts := map[typeKey]*TypeCount{}
+	counts := map[typeKey]*eventlog.TypeCount{}
 	for _, t := range s.Types {
 		counts[typeKey{t.Type, t.Version}] = &t
 	}
@@ -91,12 +68,12 @@ func (s typeSummary) complete(v TypeView) (typeSummary, error) {
 	return s, nil
 }
 
-func sortedTypes(counts map[typeKey]*TypeCount) []TypeCount {
-	types := []TypeCount{}
+func sortedTypes(counts map[typeKey]*eventlog.TypeCount) []eventlog.TypeCount {
+	types := []eventlog.TypeCount{}
 	for _, t := range counts {
 		types = append(types, *t)
 	}
-	slices.SortFunc(types, func(a, b TypeCount) int {
+	slices.SortFunc(types, func(a, b eventlog.TypeCount) int {
 		return cmp.Or(strings.Compare(a.Type, b.Type), cmp.Compare(a.Version, b.Version))
 	})
 	return types
@@ -108,8 +85,8 @@ func (a *App) storeSummary(ctx context.Context) (through int64, err error) {
 	var next typeSummary
 	var document []byte // nil if the summary is recent
 	var amended string
-	err = a.store.View(ctx, func(v View) error {
-		typed, ok := v.(TypeView)
+	err = a.store.View(ctx, func(v eventlog.View) error {
+		typed, ok := v.(eventlog.TypeView)
 		if !ok {
 			next.Through = lastSeq
 			return nil
@@ -118,7 +95,7 @@ func (a *App) storeSummary(ctx context.Context) (through int64, err error) {
 		if err != nil {
 			stored = typeSummary{} // replace it
 		}
-		amendments, err := readAmendments(v)
+		index, err := amendments.ReadIndex(v)
 		if err != nil {
 			return err
 		}
@@ -129,16 +106,16 @@ func (a *App) storeSummary(ctx context.Context) (through int64, err error) {
 			next.Through = stored.Through
 			return nil
 		}
-		amended = amendmentsHash(amendments, next.Through)
+		amended = index.Hash(next.Through)
 		document, err = strictjson.Marshal(next)
 		return err
 	})
 	if err != nil || document == nil {
 		return next.Through, err
 	}
-	return next.Through, a.write(ctx, func(tx Tx) error {
-		amendments, err := readAmendments(tx)
-		if err != nil || amended != amendmentsHash(amendments, next.Through) {
+	return next.Through, a.write(ctx, func(tx eventlog.Tx) error {
+		index, err := amendments.ReadIndex(tx)
+		if err != nil || amended != index.Hash(next.Through) {
 			return err // an event was erased meanwhile
 		}
 		return tx.Put(summaryDocument, document)
@@ -169,7 +146,7 @@ const lastSeq = 1<<63 - 1
 // StoredTypes returns the types and versions of events that a build must be able to read, sorted.
 // It counts amended events by their amendments. It leaves out events that are skipped or erased,
 // and the log's own. Use it before a change of the code, to find out what is in a log.
-func StoredTypes(v TypeView) ([]TypeCount, error) {
+func StoredTypes(v eventlog.TypeView) ([]eventlog.TypeCount, error) {
 	summary, err := storedSummary(v)
 	if err == nil {
 		summary, err = summary.complete(v)
@@ -180,7 +157,7 @@ func StoredTypes(v TypeView) ([]TypeCount, error) {
 	if v, err = withRows(v); err != nil {
 		return nil, err
 	}
-	counts, readAs := map[typeKey]*TypeCount{}, map[typeKey]*TypeCount{}
+	counts, readAs := map[typeKey]*eventlog.TypeCount{}, map[typeKey]*eventlog.TypeCount{}
 	for _, t := range summary.Types {
 		if !isOwn(t.Type) {
 			counts[typeKey{t.Type, t.Version}] = &t
@@ -205,7 +182,7 @@ func StoredTypes(v TypeView) ([]TypeCount, error) {
 		}
 		if key := (typeKey{row.Type, row.Version}); !row.Skip {
 			if readAs[key] == nil {
-				readAs[key] = &TypeCount{Type: row.Type, Version: row.Version, First: row.Seq}
+				readAs[key] = &eventlog.TypeCount{Type: row.Type, Version: row.Version, First: row.Seq}
 			}
 			readAs[key].Count, readAs[key].Last = readAs[key].Count+1, row.Seq
 		}
@@ -213,7 +190,7 @@ func StoredTypes(v TypeView) ([]TypeCount, error) {
 	for key, t := range counts {
 		if t.Count == 0 {
 			delete(counts, key)
-		} else if err := t.skipAmended(v, amended); err != nil {
+		} else if err := skipAmended(t, v, amended); err != nil {
 			return nil, err
 		}
 	}
@@ -229,22 +206,22 @@ func StoredTypes(v TypeView) ([]TypeCount, error) {
 
 // An oldView is the view of a log of an older build, with its amendments as documents of their own.
 type oldView struct {
-	TypeView
+	eventlog.TypeView
 	rows *Backup
 }
 
 func (v oldView) Get(name string) ([]byte, error) { return v.rows.Get(name) }
-func (v oldView) Documents(prefix, after string) iter.Seq2[Document, error] {
+func (v oldView) Documents(prefix, after string) iter.Seq2[eventlog.Document, error] {
 	return v.rows.Documents(prefix, after)
 }
 
 // withRows returns a view that has its amendments as documents of their own.
-func withRows(v TypeView) (TypeView, error) {
-	old, err := v.Get(oldAmendments)
+func withRows(v eventlog.TypeView) (eventlog.TypeView, error) {
+	old, err := v.Get(amendments.OldDocument)
 	if err != nil || old == nil {
 		return v, err
 	}
-	documents, err := convertAmendments(old, lastSeq)
+	documents, err := amendments.Convert(old, lastSeq)
 	rows := &Backup{documents: map[string][]byte{}, converted: true}
 	for _, d := range documents {
 		rows.documents[d.Name] = d.Value
@@ -252,8 +229,8 @@ func withRows(v TypeView) (TypeView, error) {
 	return oldView{v, rows}, err
 }
 
-// skipAmended moves First and Last to events that are not amended.
-func (t *TypeCount) skipAmended(v TypeView, amended []int64) error {
+// skipAmended moves First and Last of a count to events that are not amended.
+func skipAmended(t *eventlog.TypeCount, v eventlog.TypeView, amended []int64) error {
 	_, first := slices.BinarySearch(amended, t.First)
 	_, last := slices.BinarySearch(amended, t.Last)
 	if !first && !last {
@@ -273,17 +250,17 @@ func (t *TypeCount) skipAmended(v TypeView, amended []int64) error {
 
 // Sample yields up to limit events of a type and version, with their amendments, in order: the
 // first, the last, and others at equal distances.
-func Sample(v TypeView, eventType string, version, limit int) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
+func Sample(v eventlog.TypeView, eventType string, version, limit int) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
 		v, err := withRows(v)
 		if err != nil {
-			yield(Record{}, err)
+			yield(eventlog.Record{}, err)
 			return
 		}
 		var all, amended []int64
 		for row, err := range amendmentRows(v) {
 			if err != nil {
-				yield(Record{}, err)
+				yield(eventlog.Record{}, err)
 				return
 			}
 			amended = append(amended, row.Seq)
@@ -293,7 +270,7 @@ func Sample(v TypeView, eventType string, version, limit int) iter.Seq2[Record, 
 		}
 		for seq, err := range v.OfType(eventType, version) {
 			if err != nil {
-				yield(Record{}, err)
+				yield(eventlog.Record{}, err)
 				return
 			}
 			if _, isAmended := slices.BinarySearch(amended, seq); !isAmended {
@@ -301,7 +278,7 @@ func Sample(v TypeView, eventType string, version, limit int) iter.Seq2[Record, 
 			}
 		}
 		slices.Sort(all)
-		amendments := newAmendmentReader(v, amendmentIndex{Last: lastSeq}, true)
+		reader := newAmendmentReader(v, amendments.Index{Last: lastSeq}, true)
 		for i := range min(limit, len(all)) {
 			at := i
 			if limit < len(all) && limit > 1 {
@@ -310,7 +287,7 @@ func Sample(v TypeView, eventType string, version, limit int) iter.Seq2[Record, 
 			r, err := v.Record(all[at])
 			if err == nil {
 				var am *Amendment
-				if am, err = amendments.Of(r.Seq); am != nil {
+				if am, err = reader.Of(r.Seq); am != nil {
 					r.Type, r.Version, r.Data = am.Type, am.Version, am.Data
 				}
 			}
