@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"core/strictjson":      {"core/internal", "core/plumbing/jsonfield"},
 	"core/stdfd":           {},
 	"core/schema":          {"core/internal"},
-	"core/jsonrpc":         {"core/internal", "core/plumbing", "core/strictjson"},
+	"core/jsonrpc":         {"core/internal", "core/strictjson"},
 	"core/plumbing":        {"core/internal", "core/jsonrpc", "core/schema", "core/stdfd", "core/strictjson"},
 	"core/plumbing/mcpcli": {"core/client", "core/internal", "core/jsonrpc", "core/mcp", "core/plumbing", "core/schema", "core/strictjson", cobra},
 	"core/auth":            {},

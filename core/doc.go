@@ -5,7 +5,9 @@
 //   - plumbing/jsonfield: the JSON keys of struct fields
 //   - strictjson: read and write JSON exactly
 //   - internal/pace: measures which functions are quick
-//   - jsonrpc: JSON-RPC 2.0: messages, framing, connections; knows nothing of MCP
+//   - internal/burst: write the answers to a burst of requests together
+//   - jsonrpc: JSON-RPC 2.0: messages, errors, framing; knows nothing of MCP
+//   - plumbing/rpc: JSON-RPC connections: calls, handlers, scheduling
 //   - internal/jsonschema: the implementation of schema
 //   - schema: JSON Schema: validation, schemas of Go types
 //   - plumbing/inference: schemas of types in source code

@@ -18,6 +18,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcphttp"
+	"github.com/petrock/petrock/core/plumbing/rpc"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -289,7 +290,7 @@ func TestClientCancels(t *testing.T) {
 			}
 		})
 		untilEntered(func(timeout time.Duration) {
-			var late *jsonrpc.TimeoutError
+			var late *rpc.TimeoutError
 			if _, err := c.CallTool(t.Context(), "wait", nil, client.WithTimeouts(timeout, 0)); !errors.As(err, &late) || late.After != timeout {
 				t.Errorf("the call ends with %v, want a timeout after %v", err, timeout)
 			}
@@ -560,14 +561,14 @@ func TestClientCannotAnswer(t *testing.T) {
 		}, "no roots\nno disk"},
 	} {
 		ours, theirs := jsonrpc.Pipe()
-		conn := jsonrpc.NewConn(theirs, jsonrpc.Options{Handle: func(_ context.Context, req *jsonrpc.Request) (any, error) {
-			switch req.Method {
+		conn := rpc.NewConn(theirs, rpc.Options{Handle: func(_ context.Context, req *rpc.Request) (any, error) {
+			switch req.Method() {
 			case "server/discover":
 				return json.RawMessage(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`), nil
 			case "tools/call":
 				return json.RawMessage(`{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"}}}`), nil
 			}
-			return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "no method %s", req.Method)
+			return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "no method %s", req.Method())
 		}})
 		go conn.Run(t.Context())
 		c, err := client.Over(t.Context(), ours, client.Options{Roots: test.roots})
@@ -594,7 +595,7 @@ func TestClientRepeatsDiscover(t *testing.T) {
 	for _, refusals := range []int{1, 2} {
 		ours, theirs := jsonrpc.Pipe()
 		requests := 0
-		conn := jsonrpc.NewConn(theirs, jsonrpc.Options{Handle: func(context.Context, *jsonrpc.Request) (any, error) {
+		conn := rpc.NewConn(theirs, rpc.Options{Handle: func(context.Context, *rpc.Request) (any, error) {
 			if requests++; requests <= refusals {
 				return nil, &jsonrpc.Error{Code: mcp.UnsupportedVersion, Message: "not this one", Data: json.RawMessage(`{"supported":["2026-07-28"]}`)}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/petrock/petrock/core/internal/form"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/plumbing/rpc"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -153,43 +154,43 @@ func (e handlerError) As(target any) bool {
 	return errors.As(e.error, target)
 }
 
-func (c *Client) handle(ctx context.Context, req *jsonrpc.Request) (any, error) {
+func (c *Client) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	if req.IsNotification() {
 		return nil, c.handleNotification(ctx, req)
 	}
-	if req.Method == "ping" {
+	if req.Method() == "ping" {
 		return struct{}{}, nil
 	}
-	size := int64(len(req.Params))
+	size := int64(len(req.Params()))
 	defer c.inFlight.Add(-size)
 	if c.inFlight.Add(size) > int64(c.o.MaxMessage) {
 		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "too many requests in flight: the limit is %d bytes", c.o.MaxMessage)
 	}
-	if err := checkValues(req.Method, req.Params); err != nil {
+	if err := checkValues(req.Method(), req.Params()); err != nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "%v", err)
 	}
 	req.Release()
-	return c.answer(ctx, req.Method, req.Params)
+	return c.answer(ctx, req.Method(), req.Params())
 }
 
-func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) error {
+func (c *Client) handleNotification(ctx context.Context, req *rpc.Request) error {
 	if limit := int64(c.o.MaxNotifications); limit > 0 && c.notifications.Add(1) == limit+1 {
 		c.conn.FailCalls()
 	}
-	if err := checkValues(req.Method, req.Params); err != nil {
+	if err := checkValues(req.Method(), req.Params()); err != nil {
 		return err
 	}
 	if c.o.Notification != nil {
-		c.o.Notification(ctx, req.Method, req.Params)
+		c.o.Notification(ctx, req.Method(), req.Params())
 	}
-	switch req.Method {
+	switch req.Method() {
 	case "notifications/progress":
 		return c.handleProgress(req)
 	case "notifications/cancelled":
 		var p struct {
 			RequestID jsonrpc.ID `json:"requestId"`
 		}
-		if err := strictjson.Unmarshal(req.Params, &p); err != nil {
+		if err := strictjson.Unmarshal(req.Params(), &p); err != nil {
 			return err
 		}
 		c.conn.Cancel(p.RequestID)
@@ -199,17 +200,17 @@ func (c *Client) handleNotification(ctx context.Context, req *jsonrpc.Request) e
 
 // An inProgress is a request with OnProgress that has been sent.
 type inProgress struct {
-	out      *jsonrpc.Outgoing
+	out      *rpc.Outgoing
 	progress func(Progress)
 }
 
 // handleProgress restarts the timeout of a request, and calls its OnProgress function.
-func (c *Client) handleProgress(req *jsonrpc.Request) error {
+func (c *Client) handleProgress(req *rpc.Request) error {
 	var p struct {
 		Token jsonrpc.ID `json:"progressToken"`
 		Progress
 	}
-	if err := strictjson.Unmarshal(req.Params, &p); err != nil {
+	if err := strictjson.Unmarshal(req.Params(), &p); err != nil {
 		return err
 	}
 	if found, ok := c.inProgress.Load(p.Token.String()); ok {

@@ -1,59 +1,48 @@
 package jsonrpc_test
 
 import (
-	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
-	"strings"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// A server that answers requests over a pair of streams.
-func Example() {
-	in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"hello"}
-{"jsonrpc":"2.0","id":"two","method":"hello"}
-this is not JSON
-`)
-	var out strings.Builder
-	lines := jsonrpc.NewLines(in, &out, jsonrpc.LinesOptions{})
-	conn := jsonrpc.NewConn(lines, jsonrpc.Options{
-		Handle: func(ctx context.Context, req *jsonrpc.Request) (any, error) {
-			return map[string]string{"you called": req.Method}, nil
-		},
-	})
-	if err := conn.Run(context.Background()); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Print(out.String())
+// An error with a code, as a handler returns it.
+func ExampleErrorf() {
+	err := fmt.Errorf("forecast: %w", jsonrpc.Errorf(jsonrpc.InvalidParams, "no city %q", "Atlantis"))
+	fmt.Println(err)
+	fmt.Println(errors.Is(err, jsonrpc.InvalidParams), errors.Is(err, jsonrpc.InternalError))
 	// Output:
-	// {"jsonrpc":"2.0","id":1,"result":{"you called":"hello"}}
-	// {"jsonrpc":"2.0","id":"two","result":{"you called":"hello"}}
-	// {"jsonrpc":"2.0","error":{"code":-32700,"message":"not JSON: unexpected \"h\" in literal true at byte 1"}}
+	// forecast: no city "Atlantis"
+	// true false
 }
 
-// Two peers in one process: each may call the other.
-func ExampleConn_Do() {
-	here, there := jsonrpc.Pipe()
-	server := jsonrpc.NewConn(there, jsonrpc.Options{
-		Handle: func(_ context.Context, req *jsonrpc.Request) (any, error) {
-			if req.Method != "double" {
-				return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "no method %q", req.Method)
-			}
-			return []string{string(req.Params), string(req.Params)}, nil
-		},
-	})
-	client := jsonrpc.NewConn(here, jsonrpc.Options{})
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	go server.Run(ctx)
-	go client.Run(ctx)
+// A peer that answers one message, without a connection.
+func ExampleMessage() {
+	client, server := jsonrpc.Pipe()
+	call, err := jsonrpc.AppendRequest(nil, jsonrpc.IntID(7), "add", []int{2, 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := client.Send(call); err != nil {
+		log.Fatal(err)
+	}
 
-	_, twice, err := client.Do(ctx, &jsonrpc.Outgoing{Method: "double", Params: []int{7}})
-	fmt.Println(string(twice), err)
-	_, _, err = client.Do(ctx, &jsonrpc.Outgoing{Method: "triple"})
-	fmt.Println(err)
+	raw, err := server.Receive()
+	if err != nil {
+		log.Fatal(err)
+	}
+	var m jsonrpc.Message
+	m.Parse(raw)
+	fmt.Println(m.IsRequest(), m.ID(), m.Method(), string(m.Params()))
+	answer, err := jsonrpc.AppendResult(nil, m.ID(), json.RawMessage("5"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(answer))
 	// Output:
-	// ["[7]","[7]"] <nil>
-	// no method "triple"
+	// true 7 add [2,3]
+	// {"jsonrpc":"2.0","id":7,"result":5}
 }

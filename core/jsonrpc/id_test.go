@@ -2,56 +2,11 @@ package jsonrpc
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/big"
 	"testing"
-	"testing/synctest"
 )
-
-func TestIDsAreEchoedByteForByte(t *testing.T) {
-	for _, id := range []string{
-		`1`, `0`, `-1`, `-0`, `"1"`, `""`, `" "`, `9007199254740993`, `12345678901234567890`, `-98765432109876543210`,
-		`"\u0061"`, `"a\/b"`, `"\\\""`, `"\ud83d\ude00"`, `"😀"`, `"\ud800"`, `"\u2028"`, "\"\u2028\"", `"null"`,
-	} {
-		got := talk(t, Options{}, Dialect{}, `{"jsonrpc":"2.0","id": `+id+` ,"method":"m"}`)
-		equal(t, got, id+` {}`)
-		got = talk(t, Options{}, Dialect{}, `{"jsonrpc":"2.0","method":"no","id":`+id+`}`)
-		equal(t, got, id+` error -32601`)
-	}
-}
-
-func TestBadIDsAreRefusedWithoutOne(t *testing.T) {
-	for _, id := range []string{`null`, `1.5`, `1.0`, `1e2`, `true`, `false`, `{}`, `{"id":1}`, `[1]`, `[]`} {
-		line := `{"jsonrpc":"2.0","id":` + id + `,"method":"m"}`
-		equal(t, talk(t, Options{}, Dialect{}, line), `- error -32600`)
-		equal(t, talk(t, Options{}, Dialect{NullID: true}, line), `null error -32600`)
-	}
-}
-
-func TestIDInUse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		finish := make(chan struct{})
-		p := newPeer(t, Options{Handle: func(_ context.Context, req *Request) (any, error) {
-			if req.Method == "slow" {
-				req.Release()
-				<-finish
-			}
-			return []string{req.Method}, nil
-		}})
-		slow, fast := `{"jsonrpc":"2.0","id":"a","method":"slow"}`, `{"jsonrpc":"2.0","id":"\u0061","method":"fast"}`
-		p.send(slow, fast)
-		p.expect(`- error -32600`)
-		p.send(`{"jsonrpc":"2.0","id":1,"method":"fast"}`)
-		p.expect(`1 ["fast"]`)
-		close(finish)
-		p.expect(`"a" ["slow"]`)
-		p.send(fast)
-		p.expect(`"\u0061" ["fast"]`)
-		p.end()
-	})
-}
 
 func TestIDAsJSON(t *testing.T) {
 	var v struct {
@@ -95,7 +50,7 @@ func TestIDKeys(t *testing.T) {
 		for j, other := range same {
 			for _, a := range group {
 				for _, b := range other {
-					if got := (ID{a}).key() == (ID{b}).key(); got != (i == j) {
+					if got := (ID{a}).Key() == (ID{b}).Key(); got != (i == j) {
 						t.Errorf("%s and %s are the same id: %t, want %t", a, b, got, i == j)
 					}
 				}
@@ -156,20 +111,29 @@ func FuzzID(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, fault := parse(request)
-		if fault != nil || m.id != one {
-			t.Fatalf("a request with the id %q gives the id %q, %v; want the id %q and no error", one, m.id, fault, one)
-		}
-		line := []byte(`{"jsonrpc":"2.0","method":"m","id":` + string(a) + `}`)
-		if !bytes.ContainsAny(a, "\r\n") {
-			equal(t, talk(t, Options{}, Dialect{}, string(line)), one.String()+" {}")
+		for _, line := range []string{string(request), `{"jsonrpc":"2.0","method":"m","id":` + string(a) + `}`} {
+			var m Message
+			if m.Parse([]byte(line)); m.Fault() != nil || m.ID() != one {
+				t.Fatalf("Parse(%s) = id %q, fault %v; want the id %q and no fault", line, m.ID(), m.Fault(), one)
+			}
 		}
 		other, err := ParseID(b)
 		if err != nil {
 			return
 		}
-		if same, want := one.key() == other.key(), decoded(t, a) == decoded(t, b); same != want {
+		if same, want := one.Key() == other.Key(), decoded(t, a) == decoded(t, b); same != want {
 			t.Fatalf("%q and %q: the same id is %t, the same value is %t", a, b, same, want)
 		}
 	})
+}
+
+func TestErrorCodesHaveNames(t *testing.T) {
+	for code, want := range map[Code]string{
+		ParseError: "parse error", InvalidRequest: "invalid request", MethodNotFound: "method not found",
+		InvalidParams: "invalid params", InternalError: "internal error", 5: "error 5",
+	} {
+		if code.Error() != want {
+			t.Errorf("code = %q, want %q (int(code): %v)", code.Error(), want, int(code))
+		}
+	}
 }

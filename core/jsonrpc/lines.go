@@ -3,7 +3,7 @@ package jsonrpc
 import (
 	"bufio"
 	"bytes"
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/petrock/petrock/core/internal/burst"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -36,49 +37,43 @@ type Lines struct {
 	in   *bufio.Reader
 	more bool // in has buffered another complete line
 	r    io.Reader
-	out  *lineWriter
+	out  burst.Writer
 	max  int
 }
 
 // NewLines returns a transport that reads from r and writes to w. Close closes both if they
 // implement [io.Closer].
 func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
-	if o.MaxMessage <= 0 {
-		o.MaxMessage = DefaultMaxMessage
-	}
 	return &Lines{
 		in:  bufio.NewReaderSize(r, 64<<10),
 		r:   r,
-		out: &lineWriter{w: w},
-		max: o.MaxMessage,
+		out: burst.Writer{W: w},
+		max: cmp.Or(max(o.MaxMessage, 0), DefaultMaxMessage),
 	}
 }
 
+// Writer returns the output, for package rpc, which ends bursts early. Its type is internal; other
+// callers use Send.
+func (l *Lines) Writer() *burst.Writer { return &l.out }
+
 // Send implements [Transport].
-func (l *Lines) Send(msg []byte) error { return l.out.send(msg) }
+func (l *Lines) Send(msg []byte) error { return l.out.Send(msg) }
 
 // Receive implements [Transport]. Before it may block, it sends the messages that are held back.
 func (l *Lines) Receive() ([]byte, error) {
-	if l.out.full.Load() {
-		l.out.mu.Lock()
-		_ = l.out.awaitRoom(context.Background()) // never fails without a deadline
-		l.out.mu.Unlock()
-	}
+	l.out.AwaitRoom()
 	for {
-		if !l.more && l.out.holding.Load() {
-			l.out.endBurst() // reading may block now
+		if !l.more {
+			l.out.EndBurst() // reading may block now
 		}
 		line, err := l.line()
 		whole, _ := l.in.Peek(l.in.Buffered())
 		l.more = bytes.IndexByte(whole, '\n') >= 0
-		l.out.burst.Store(l.more)
+		l.out.SetBurst(l.more)
 		if err != nil {
 			return nil, err
 		}
-		if n := len(line); n > 0 && (line[0] <= ' ' || line[n-1] <= ' ') {
-			line = bytes.Trim(line, whiteSpace)
-		}
-		if len(line) > 0 {
+		if line = trim(line); len(line) > 0 {
 			return line, nil
 		}
 	}
@@ -127,8 +122,8 @@ func (l *Lines) skip(start []byte, err error) error {
 // Close implements [Transport]. It drops the remaining output if the peer reads none of it for a
 // second.
 func (l *Lines) Close() error {
-	errs := []error{l.out.close(time.Second)}
-	for _, end := range []any{l.out.w, l.r} {
+	errs := []error{l.out.Close(time.Second)}
+	for _, end := range []any{l.out.W, l.r} {
 		if c, ok := end.(io.Closer); ok {
 			errs = append(errs, c.Close())
 		}

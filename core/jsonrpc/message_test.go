@@ -1,6 +1,11 @@
 package jsonrpc_test
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -23,7 +28,7 @@ func TestMessage(t *testing.T) {
 		m.Parse([]byte(raw))
 		fault := ""
 		if m.Fault() != nil {
-			fault = m.Fault().Message
+			fault = m.Fault().Err.Message
 		}
 		if got := m.ID().String(); got != want.id {
 			t.Errorf("Parse(%s).ID() = %s, want %s", raw, got, want.id)
@@ -51,5 +56,78 @@ func TestMessageRequests(t *testing.T) {
 	m.Parse([]byte(`[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","method":"b"},3]`))
 	if n := m.Requests(); n != 1 {
 		t.Errorf("Requests() = %d, want 1", n)
+	}
+}
+
+func TestMessageBatch(t *testing.T) {
+	for raw, want := range map[string]struct {
+		ids, fault string
+		code       jsonrpc.Code
+	}{
+		`[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","id":"b","result":2}]`: {ids: `1 "b" `},
+		`[{"jsonrpc":"2.0","id":1,"method":"a"},[]]`:                                    {ids: "1  ", fault: "a message must be an object, got an array"},
+		`[]`:                                    {code: jsonrpc.InvalidRequest},
+		"[" + strings.Repeat("1,", 1000) + "1]": {code: jsonrpc.InvalidRequest},
+	} {
+		var m jsonrpc.Message
+		if m.Parse([]byte(raw)); !m.IsBatch() || m.Fault() != nil {
+			t.Errorf("Parse(%.100s) = batch %v, fault %v, want true, nil", raw, m.IsBatch(), m.Fault())
+		}
+		parts, err := m.Batch()
+		var code jsonrpc.Code
+		if err != nil {
+			code = err.Code
+		}
+		ids, fault := "", ""
+		for _, part := range parts {
+			ids += part.ID().String() + " "
+			if part.Fault() != nil {
+				fault = part.Fault().Err.Message
+			}
+		}
+		if ids != want.ids || fault != want.fault || code != want.code {
+			t.Errorf("Batch(%.100s) = ids %s, fault %q, code %d, want %s, %q, %d", raw, ids, fault, code, want.ids, want.fault, want.code)
+		}
+	}
+}
+
+func TestMessageMembers(t *testing.T) {
+	var m jsonrpc.Message
+	m.Parse([]byte(`{"jsonrpc":"2.0","method":"m","params":{"a":1,"b":{"c":[2]}}}`))
+	var got []string
+	err := m.Members(func(key, value []byte) error {
+		got = append(got, fmt.Sprintf("%s=%s", key, value))
+		return nil
+	})
+	if want := []string{"a=1", `b={"c":[2]}`}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("Members = %q, %v, want %q, nil", got, err, want)
+	}
+}
+
+func TestAppend(t *testing.T) {
+	request := func(params any) []byte {
+		msg, err := jsonrpc.AppendRequest(nil, jsonrpc.ID{}, "m", params)
+		return fmt.Appendf(msg, "%v", err)
+	}
+	result := func(result any) []byte {
+		msg, err := jsonrpc.AppendResult([]byte("|"), jsonrpc.IntID(1), result)
+		return fmt.Appendf(msg, "%v", err != nil)
+	}
+	for _, test := range []struct {
+		got  []byte
+		want string
+	}{
+		{request(nil), `{"jsonrpc":"2.0","method":"m"}<nil>`},
+		{request(json.RawMessage(nil)), `{"jsonrpc":"2.0","method":"m"}<nil>`},
+		{request(3), `encode the params of m: must be an object or an array, got a number`},
+		{result(json.RawMessage(`{}`)), `|{"jsonrpc":"2.0","id":1,"result":{}}false`},
+		{result(json.RawMessage(`{`)), `|true`},
+		{jsonrpc.AppendError(nil, jsonrpc.NullID, jsonrpc.Errorf(5, "no")), `{"jsonrpc":"2.0","id":null,"error":{"code":5,"message":"no"}}`},
+		{jsonrpc.AppendError(nil, jsonrpc.ID{}, jsonrpc.InvalidParams), `{"jsonrpc":"2.0","error":{"code":-32602,"message":"invalid params"}}`},
+		{jsonrpc.AppendError(nil, jsonrpc.IntID(1), errors.New("broken")), `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"broken"}}`},
+	} {
+		if string(test.got) != test.want {
+			t.Errorf("got %s, want %s", test.got, test.want)
+		}
 	}
 }

@@ -104,7 +104,9 @@ func FuzzScanner(f *testing.F) {
 			t.Fatalf("%s: got %+v, want %+v", raw, got, want)
 		}
 		// parse finds the same id and kind.
-		_, bad := parse(raw)
+		var m Message
+		m.parse(raw)
+		bad := m.Fault()
 		if bad != nil && bad.Err.Code == InvalidRequest && (bad.ID != got.ID && len(bad.ID.raw) <= longestID || bad.Response != got.Response || bad.Notification != got.Notification) {
 			t.Fatalf("%s: parse finds %+v, the scanner %+v", raw, *bad, got)
 		}

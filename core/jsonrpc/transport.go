@@ -23,16 +23,6 @@ type Transport interface {
 	Close() error
 }
 
-// A MessageError describes a message that is invalid or was lost.
-type MessageError struct {
-	ID           ID     // of the message, or zero if unknown
-	Response     bool   // whether the message is a response
-	Notification bool   // whether the message is a notification
-	Err          *Error // the error to send to the peer, unless the message is one of these
-}
-
-func (e *MessageError) Error() string { return e.Err.Message }
-
 // Pipe returns two connected transports in memory. When one is closed, the other receives the
 // remaining messages and then io.EOF.
 func Pipe() (Transport, Transport) {
@@ -79,14 +69,11 @@ func (p *pipe) Receive() ([]byte, error) {
 }
 
 func (p *pipe) Close() error {
-	p.out.close()
-	p.in.close()
+	for _, q := range []*queue{p.out, p.in} {
+		q.L.Lock()
+		q.closed = true
+		q.Broadcast()
+		q.L.Unlock()
+	}
 	return nil
-}
-
-func (q *queue) close() {
-	q.L.Lock()
-	defer q.L.Unlock()
-	q.closed = true
-	q.Broadcast()
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/plumbing/rpc"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -126,7 +127,7 @@ func (c *Call) askOne(ctx context.Context, q preparedQuestion) (answer json.RawM
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("ask the client %q: %w", q.key, context.Cause(ctx))
 	}
-	id, answer, err := c.via.conn.Do(ctx, &jsonrpc.Outgoing{Method: q.request.Method, Params: q.request.Params})
+	id, answer, err := c.via.conn.Do(ctx, &rpc.Outgoing{Method: q.request.Method, Params: q.request.Params})
 	refusal, refused := errors.AsType[*jsonrpc.Error](err)
 	switch {
 	case ctx.Err() != nil && !id.IsZero():
@@ -223,7 +224,7 @@ func stateError(err error) error {
 // do not matter. Missing and empty arguments are equal. Hooks do not change the digest.
 func callDigest(c *Call) ([]byte, error) {
 	var params map[string]any
-	d := json.NewDecoder(bytes.NewReader(c.req.Params))
+	d := json.NewDecoder(bytes.NewReader(c.req.Params()))
 	d.UseNumber() // distinguishes large numbers
 	if err := d.Decode(&params); err != nil {
 		return nil, err

@@ -3,14 +3,13 @@ package mcp
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/petrock/petrock/core/auth"
-	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/plumbing/rpc"
 )
 
 // stateCall returns the digest of a call of a tool with these params.
@@ -21,7 +20,9 @@ func stateCall(t testing.TB, params string) []byte {
 
 func stateCallOf(t testing.TB, ctx context.Context, params string) []byte {
 	t.Helper()
-	digest, err := callDigest(&Call{ctx: ctx, Method: "tools/call", req: &jsonrpc.Request{Params: json.RawMessage(params)}})
+	req := new(rpc.Request)
+	req.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}`))
+	digest, err := callDigest(&Call{ctx: ctx, Method: "tools/call", req: req})
 	if err != nil {
 		t.Fatal(err)
 	}

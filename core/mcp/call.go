@@ -15,6 +15,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/internal/pace"
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/plumbing/rpc"
 	"github.com/petrock/petrock/core/plumbing/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -179,12 +180,12 @@ type progressParams struct {
 
 // newCall reads the target, the arguments, _meta and, into sp, the params of the stateless era, all
 // in one pass. It returns a call even if params are invalid, so that the caller can log it.
-func (s *Session) newCall(ctx context.Context, req *jsonrpc.Request, sp *statelessParams) (*Call, error) {
-	c := &Call{Method: req.Method, Params: req.Params, method: cmp.Or(s.server.methods[req.Method], unknownMethod), number: s.server.requests.Add(1), via: s, req: req, ctx: ctx}
+func (s *Session) newCall(ctx context.Context, req *rpc.Request, sp *statelessParams) (*Call, error) {
+	c := &Call{Method: req.Method(), Params: req.Params(), method: cmp.Or(s.server.methods[req.Method()], unknownMethod), number: s.server.requests.Add(1), via: s, req: req, ctx: ctx}
 	if s.remote {
-		c.responder, _ = req.Responder().(transport.Responder)
+		c.responder, _ = req.Responder().(transport.Exchange)
 	}
-	switch strictjson.First(req.Params) {
+	switch strictjson.First(req.Params()) {
 	case 0:
 		return c, nil
 	case '[':
@@ -338,7 +339,7 @@ func checkScopes(ctx context.Context, needed []string) error {
 	return nil
 }
 
-// reserve counts n bytes of memory for the client of the call, see [transport.Responder]. Over
+// reserve counts n bytes of memory for the client of the call, see [transport.Exchange]. Over
 // stdio, memory is not limited.
 func (c *Call) reserve(n int) error {
 	if c.responder == nil {

@@ -33,7 +33,7 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "subscriptions/listen needs notifications")
 	}
 	granted := s.grant(ctx, c, *p.Notifications)
-	meta := Meta{metaPrefix + "subscriptionId": c.req.ID}
+	meta := Meta{metaPrefix + "subscriptionId": c.req.ID()}
 	listener := newChanges(granted.wants, func(method, uri string) {
 		params := map[string]any{"_meta": meta}
 		if uri != "" {
@@ -73,7 +73,7 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 	}
 	if c.responder == nil { // over HTTP, the end of the stream is enough
 		c.req.AfterAnswer(func() {
-			c.via.notify(ctx, "notifications/cancelled", map[string]any{"requestId": c.req.ID, "reason": "the server is shutting down"})
+			c.via.notify(ctx, "notifications/cancelled", map[string]any{"requestId": c.req.ID(), "reason": "the server is shutting down"})
 		})
 	}
 	return map[string]any{"_meta": meta}, nil

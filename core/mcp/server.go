@@ -11,6 +11,7 @@ import (
 
 	"github.com/petrock/petrock/core/internal/pace"
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/plumbing/rpc"
 	"github.com/petrock/petrock/core/plumbing/transport"
 )
 
@@ -100,7 +101,7 @@ type Server struct {
 // create sessions; handlers find theirs in [Call].Session.
 type Session struct {
 	server    *Server
-	conn      *jsonrpc.Conn
+	conn      *rpc.Conn
 	state     atomic.Int32
 	level     atomic.Pointer[Level] // nil until the client sets a log level
 	changes   *changes
@@ -154,9 +155,9 @@ type Call struct {
 
 	number    uint64 // of the request, in this server
 	method    *method
-	via       *Session            // the session that received the call, in any revision
-	responder transport.Responder // of the transport; nil over stdio
-	req       *jsonrpc.Request
+	via       *Session           // the session that received the call, in any revision
+	responder transport.Exchange // of the transport; nil over stdio
+	req       *rpc.Request
 	ctx       context.Context // of the request; ends when the client cancels it
 	agreed    *agreement      // of the session; nil in the stateless era
 	level     *Level          // the lowest level of log messages for the client; nil sends none

@@ -12,10 +12,11 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/plumbing/rpc"
 	"github.com/petrock/petrock/core/plumbing/transport"
 )
 
-// An exchange is one POST and its response. It implements [transport.Responder]. The response is
+// An exchange is one POST and its response. It implements [transport.Exchange]. The response is
 // plain JSON. If the call sends other messages before its answer or takes long, the response
 // becomes a stream.
 type exchange struct {
@@ -24,7 +25,7 @@ type exchange struct {
 	r       *http.Request
 	client  string  // for quotas
 	memory  account // of the message, a large answer and, without a session, of Reserve
-	msg     jsonrpc.Message
+	msg     rpc.Request
 	version string   // the header MCP-Protocol-Version
 	session *session // nil for a stateless request
 	scratch *scratch // of a call, from the handler's pool; nil before it starts
@@ -57,7 +58,7 @@ func newScratch() any {
 	return s
 }
 
-// Buffer implements [jsonrpc.Responder]. It is called when a call starts, and starts the timer.
+// Buffer implements [rpc.Responder]. It is called when a call starts, and starts the timer.
 func (e *exchange) Buffer() []byte {
 	s := e.h.scratch.Get().(*scratch)
 	s.user.Store(e)
@@ -79,7 +80,7 @@ func (e *exchange) startStream() {
 // errAnswered is returned for a message to the client of a call that has been answered.
 var errAnswered = errors.New("the call has been answered")
 
-// Send implements [jsonrpc.Responder].
+// Send implements [rpc.Responder].
 func (e *exchange) Send(msg []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -144,7 +145,7 @@ func hangUp(w http.ResponseWriter, r *http.Request) {
 	_ = conn.Close()
 }
 
-// Origin implements [transport.Responder]. Session ids are secrets, so the log gets only the first
+// Origin implements [transport.Exchange]. Session ids are secrets, so the log gets only the first
 // eight characters.
 func (e *exchange) Origin() transport.Origin {
 	origin := transport.Origin{Caller: callerOf(e.r, e.client), Traceparent: e.r.Header.Get("Traceparent"), Version: e.version}
@@ -162,7 +163,7 @@ func callerOf(r *http.Request, fallback string) string {
 	return clip(fallback)
 }
 
-// Suspend implements [transport.Responder]. It ends the response, and asks the client to reconnect
+// Suspend implements [transport.Exchange]. It ends the response, and asks the client to reconnect
 // for the rest.
 func (e *exchange) Suspend(retry time.Duration) {
 	e.mu.Lock()
@@ -178,7 +179,7 @@ func (e *exchange) Suspend(retry time.Duration) {
 	e.stream.dismiss()
 }
 
-// Respond implements [jsonrpc.Responder]. Only the first call has an effect.
+// Respond implements [rpc.Responder]. Only the first call has an effect.
 func (e *exchange) Respond(msg []byte, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -236,7 +237,7 @@ var jsonContentType = []string{"application/json"}
 // response, net/http sets the Content-Length, and Write does not block.
 const maxUnflushed = 2 << 10
 
-// Reserve implements [transport.Responder]. The session holds the memory until it ends; without a
+// Reserve implements [transport.Exchange]. The session holds the memory until it ends; without a
 // session, this exchange does.
 func (e *exchange) Reserve(n int) error {
 	if e.session == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// CheckRequest implements [transport.Responder]. Headers that repeat parts of a request must match
+// CheckRequest implements [transport.Exchange]. Headers that repeat parts of a request must match
 // them, so that proxies can rely on the headers.
 func (e *exchange) CheckRequest(c transport.Request) error {
 	switch {

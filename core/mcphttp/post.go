@@ -14,6 +14,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/plumbing/rpc"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -146,7 +147,7 @@ func (h *Handler) route(e *exchange) (refused *refusal) {
 				s.Receive(e.r.Context(), m, e) // a call may wait for it
 			}
 		}
-		return &refusal{http.StatusBadRequest, m.ID(), m.Fault()}
+		return &refusal{http.StatusBadRequest, m.ID(), m.Fault().Err}
 	case version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)),
 		m.IsRequest() && (id == "" || m.Method() == "initialize") && namesRevision(m.Params()):
 		return h.serveStateless(e, m)
@@ -194,7 +195,7 @@ func namesRevision(params json.RawMessage) bool {
 const methodListen = "subscriptions/listen"
 
 // serveStateless serves a message of a revision without sessions.
-func (h *Handler) serveStateless(e *exchange, m *jsonrpc.Message) *refusal {
+func (h *Handler) serveStateless(e *exchange, m *rpc.Request) *refusal {
 	switch {
 	case m.Method() == methodListen && m.IsRequest():
 		if err := h.streamQuota.take(e.client, 1, 1); err != nil {

@@ -93,7 +93,7 @@ func warn(call, answer *jsonrpc.Message, state, reason string) *jsonrpc.Message 
 		})
 		result = result.with("structuredContent", marked.json())
 	}
-	return parse(jsonrpc.AppendResult(nil, answer.ID(), result.json()))
+	return parse(response(answer.ID(), result.json()))
 }
 
 // stamp returns a response of the server with its build in the _meta of the result. A result

@@ -37,11 +37,7 @@ func notification(method string, params json.RawMessage) []byte {
 
 // request returns a request. params are an object, or nil.
 func request(id jsonrpc.ID, method string, params json.RawMessage) []byte {
-	var optional any
-	if params != nil {
-		optional = params
-	}
-	raw, _ := jsonrpc.AppendRequest(nil, id, method, optional) // fails only for other params
+	raw, _ := jsonrpc.AppendRequest(nil, id, method, params) // fails only for other params
 	return raw
 }
 
@@ -52,12 +48,10 @@ func cancellation(id jsonrpc.ID, reason json.RawMessage) []byte {
 
 func rawID(id jsonrpc.ID) json.RawMessage { return json.RawMessage(id.String()) }
 
-func failure(id jsonrpc.ID, err error) []byte {
-	e, ok := err.(*jsonrpc.Error)
-	if !ok {
-		e = &jsonrpc.Error{Code: jsonrpc.InternalError, Message: err.Error()}
-	}
-	return jsonrpc.AppendError(nil, id, e)
+// response returns a successful response. result is valid JSON.
+func response(id jsonrpc.ID, result json.RawMessage) []byte {
+	raw, _ := jsonrpc.AppendResult(nil, id, result) // fails only for other results
+	return raw
 }
 
 func member(value json.RawMessage, path ...string) json.RawMessage {

@@ -49,7 +49,7 @@ func (c *session) initialize(m *jsonrpc.Message) {
 	defer c.setup.Unlock()
 	version := text(param(m, "protocolVersion"))
 	if version == "" { // no server would start with it
-		c.reply(failure(m.ID(), jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions()[3])))
+		c.reply(jsonrpc.AppendError(nil, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions()[3])))
 		return
 	}
 	server := c.slots[serverKind].current.Load()
@@ -58,7 +58,7 @@ func (c *session) initialize(m *jsonrpc.Message) {
 		var err error
 		result, err = server.call(c.ctx, "initialize", m.Params())
 		if e, refused := errors.AsType[*jsonrpc.Error](err); refused {
-			c.reply(failure(m.ID(), e))
+			c.reply(jsonrpc.AppendError(nil, m.ID(), e))
 			return
 		}
 	}
@@ -80,7 +80,7 @@ func (c *session) initialize(m *jsonrpc.Message) {
 
 // replyOf sends a result that is based on that of a server, or of none.
 func (c *session) replyOf(p *peer, id jsonrpc.ID, result json.RawMessage) {
-	raw := jsonrpc.AppendResult(nil, id, result)
+	raw := response(id, result)
 	if p != nil {
 		raw = p.stamp(raw)
 	}
@@ -95,7 +95,7 @@ func (c *session) discover(m *jsonrpc.Message) {
 	if p != nil {
 		var err error
 		if result, err = p.call(c.ctx, m.Method(), m.Params()); err != nil {
-			c.reply(failure(m.ID(), err))
+			c.reply(jsonrpc.AppendError(nil, m.ID(), err))
 			return
 		}
 	}
@@ -149,7 +149,7 @@ func (c *session) list(m *jsonrpc.Message, method string) {
 			return
 		}
 		if err != nil && !errors.Is(err, jsonrpc.MethodNotFound) {
-			c.reply(failure(m.ID(), err))
+			c.reply(jsonrpc.AppendError(nil, m.ID(), err))
 			return
 		}
 		if all = entries; err == nil {

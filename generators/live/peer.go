@@ -58,7 +58,7 @@ func (p *peer) read() {
 	for {
 		raw, err := p.transport.Receive()
 		if lost, ok := errors.AsType[*jsonrpc.MessageError](err); ok {
-			p.answer(parse(failure(lost.ID, lost.Err)))
+			p.answer(parse(jsonrpc.AppendError(nil, lost.ID, lost.Err)))
 			continue
 		}
 		if err != nil {
@@ -69,7 +69,7 @@ func (p *peer) read() {
 		case m.Fault() == nil:
 			p.s.fromPeer(p, m)
 		case m.IsResponse():
-			p.answer(parse(failure(m.ID(), m.Fault())))
+			p.answer(parse(jsonrpc.AppendError(nil, m.ID(), m.Fault().Err)))
 		default:
 			p.s.sup.logf("%s wrote a line to standard output that is not a message: %.200s", p.slot.folder(), raw)
 		}

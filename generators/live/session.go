@@ -171,7 +171,7 @@ func (c *session) request(m *jsonrpc.Message) {
 			c.forward(serverKind, m)
 			return
 		}
-		c.reply(jsonrpc.AppendResult(nil, m.ID(), json.RawMessage("{}")))
+		c.reply(response(m.ID(), json.RawMessage("{}")))
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
 		go c.list(m, method)
 	case "subscriptions/listen":
@@ -335,14 +335,14 @@ func (c *session) reportWaiting(token json.RawMessage, folder string, until <-ch
 // model sees.
 func failed(m *jsonrpc.Message, err error) []byte {
 	if m.Method() != "tools/call" {
-		return failure(m.ID(), err)
+		return jsonrpc.AppendError(nil, m.ID(), err)
 	}
 	content := slices.Concat([]byte(`[{"type":"text","text":`), quote(err.Error()), []byte("}]"))
 	result := object(nil).with("content", content).with("isError", []byte("true"))
 	if isStateless(m) {
 		result = result.with("resultType", quote("complete"))
 	}
-	return jsonrpc.AppendResult(nil, m.ID(), result.json())
+	return response(m.ID(), result.json())
 }
 
 // fromPeer handles a message of a server.

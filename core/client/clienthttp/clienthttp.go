@@ -192,7 +192,7 @@ func (h *httpTransport) deliverBody(resp *http.Response, id jsonrpc.ID) error {
 		h.Conn.Deliver(&m)
 		return nil
 	case m.Fault() != nil:
-		return fmt.Errorf("the response is not JSON-RPC: %s", m.Fault().Message)
+		return fmt.Errorf("the response is not JSON-RPC: %s", m.Fault())
 	}
 	if e := parseError(body); e != nil && m.ID().IsZero() {
 		return &HTTPError{Status: resp.StatusCode, rpcError: e}

@@ -1,6 +1,6 @@
 // Package transport is plumbing for petrock's own transports and generators; servers do not need
 // it. It is the interface between package mcp and a transport that receives each message
-// separately, such as package mcphttp: a [Responder] answers a request and describes its origin,
+// separately, such as package mcphttp: an [Exchange] answers a request and describes its origin,
 // and [HeaderArguments] finds the arguments that HTTP headers repeat.
 package transport
 
@@ -8,13 +8,14 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/plumbing/rpc"
 )
 
-// A Responder answers a message of mcp.Session.Receive over the transport that the message came
-// from. The transport implements it. Several goroutines may use it until Respond has been called.
-type Responder interface {
-	jsonrpc.Responder
+// An Exchange answers a message of mcp.Session.Receive over the transport that the message came
+// from, and describes where it came from. The transport implements it. Several goroutines may use
+// it until Respond has been called.
+type Exchange interface {
+	rpc.Responder
 
 	// CheckRequest compares a request of revision 2026-07-28 with data of the transport, such as
 	// HTTP headers. An error refuses the request before its handler is called.
@@ -41,7 +42,7 @@ type Origin struct {
 }
 
 // A Request is a request of revision 2026-07-28 as its params describe it, for
-// [Responder].CheckRequest.
+// [Exchange].CheckRequest.
 type Request struct {
 	Version   string // the revision that _meta names; empty if it names none
 	Method    string

@@ -33,6 +33,7 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcphttp"
+	"github.com/petrock/petrock/core/plumbing/rpc"
 	"github.com/petrock/petrock/core/plumbing/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -115,7 +116,7 @@ type session struct {
 	onEnd   func()
 	log     *slog.Logger
 	send    func(msg []byte) error // sends messages that belong to no call; nil without a session
-	client  *jsonrpc.Conn          // only for Receive, Do and Cancel
+	client  *rpc.Conn              // only for Receive, Do and Cancel
 	ending  context.Context        // ends when the session begins to end
 	life    context.Context        // of connections to the server
 	endLife context.CancelFunc
@@ -124,14 +125,14 @@ type session struct {
 	revision atomic.Value // an mcp.Revision
 
 	mu        sync.Mutex
-	server    *jsonrpc.Conn // nil before the first message
-	calls     []*call       // in flight, oldest first
+	server    *rpc.Conn // nil before the first message
+	calls     []*call   // in flight, oldest first
 	lastToken int64
 }
 
 // A call is a request of the client.
 type call struct {
-	req            *jsonrpc.Request
+	req            *rpc.Request
 	serverID       string // the id of the request to the server
 	serverToken    string // the progress token of the request to the server; "" for none
 	token          []byte // the progress token of the client
@@ -144,7 +145,7 @@ func newSession(connect Connect, onEnd func(), log *slog.Logger, send func(msg [
 	s.life, s.endLife = context.WithCancel(context.Background())
 	ending, end := context.WithCancel(context.Background())
 	s.ending = ending
-	s.client = jsonrpc.NewConn(nil, jsonrpc.Options{
+	s.client = rpc.NewConn(nil, rpc.Options{
 		Handle:         s.handleClient,
 		Grace:          24 * time.Hour, // the caller of Close ends it
 		OnShutdown:     end,
@@ -156,8 +157,8 @@ func newSession(connect Connect, onEnd func(), log *slog.Logger, send func(msg [
 }
 
 // Receive implements [mcphttp.Session].
-func (s *session) Receive(ctx context.Context, m *jsonrpc.Message, r transport.Responder) {
-	s.client.Receive(ctx, m, r)
+func (s *session) Receive(ctx context.Context, r *rpc.Request, x transport.Exchange) {
+	s.client.Receive(ctx, r, x)
 }
 
 // Revision implements [mcphttp.Session]. Responders call it, so it does not lock mu.
@@ -178,7 +179,7 @@ func (s *session) Close(skipGrace <-chan struct{}) {
 
 // dial returns the connection to the server. If the server has ended it, a session keeps the ended
 // connection, because its state is lost. Requests without a session get a new one.
-func (s *session) dial() (*jsonrpc.Conn, error) {
+func (s *session) dial() (*rpc.Conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.life.Err() != nil {
@@ -188,9 +189,9 @@ func (s *session) dial() (*jsonrpc.Conn, error) {
 		return s.server, nil
 	}
 	ours, theirs := jsonrpc.Pipe()
-	var conn *jsonrpc.Conn
-	conn = jsonrpc.NewConn(ours, jsonrpc.Options{
-		Handle: func(ctx context.Context, req *jsonrpc.Request) (any, error) { return s.handleServer(ctx, conn, req) },
+	var conn *rpc.Conn
+	conn = rpc.NewConn(ours, rpc.Options{
+		Handle: func(ctx context.Context, req *rpc.Request) (any, error) { return s.handleServer(ctx, conn, req) },
 		Grace:  -1,
 		Logger: s.log,
 	})
@@ -205,7 +206,7 @@ func (s *session) dial() (*jsonrpc.Conn, error) {
 	return conn, nil
 }
 
-func hasEnded(c *jsonrpc.Conn) bool {
+func hasEnded(c *rpc.Conn) bool {
 	select {
 	case <-c.Done():
 		return true
@@ -215,21 +216,21 @@ func hasEnded(c *jsonrpc.Conn) bool {
 }
 
 // handleClient handles a message of the client.
-func (s *session) handleClient(ctx context.Context, req *jsonrpc.Request) (any, error) {
+func (s *session) handleClient(ctx context.Context, req *rpc.Request) (any, error) {
 	switch {
-	case req.IsNotification() && req.Method == "notifications/cancelled":
+	case req.IsNotification() && req.Method() == "notifications/cancelled":
 		return nil, cancelRequest(s.client, req)
 	case req.IsNotification():
 		server, err := s.dial()
 		if err != nil {
 			return nil, err
 		}
-		return nil, server.Notify(ctx, req.Method, paramsOf(req))
+		return nil, server.Notify(ctx, req.Method(), paramsOf(req))
 	case s.send == nil:
 		return s.callStateless(ctx, req)
 	}
 	result, err := s.call(ctx, req)
-	if err == nil && req.Method == "initialize" {
+	if err == nil && req.Method() == "initialize" {
 		s.initialized(result)
 	}
 	return result, err
@@ -240,16 +241,16 @@ func (s *session) initialized(result json.RawMessage) {
 	version, _ := strictjson.Unquote(strictjson.Member(result, "protocolVersion"))
 	revision := mcp.Revision(version)
 	s.revision.Store(revision)
-	s.client.SetDialect(jsonrpc.Dialect{Batches: revision == mcp.Revision20250326, NullID: revision < mcp.Revision20251125})
+	s.client.SetDialect(rpc.Dialect{Batches: revision == mcp.Revision20250326, NullID: revision < mcp.Revision20251125})
 }
 
 // callStateless is call for a request without a session.
-func (s *session) callStateless(ctx context.Context, req *jsonrpc.Request) (any, error) {
+func (s *session) callStateless(ctx context.Context, req *rpc.Request) (any, error) {
 	err := checkStateless(req)
 	malformed := err != nil
 	var result json.RawMessage
 	if err == nil {
-		capabilities := strictjson.Member(strictjson.Member(req.Params, "_meta"), mcp.MetaCapabilities)
+		capabilities := strictjson.Member(strictjson.Member(req.Params(), "_meta"), mcp.MetaCapabilities)
 		malformed = strictjson.First(capabilities) != '{'
 		result, err = s.call(ctx, req)
 	}
@@ -262,15 +263,15 @@ func (s *session) callStateless(ctx context.Context, req *jsonrpc.Request) (any,
 // checkStateless checks that a request names its revision, which would otherwise change the state
 // of the shared connection, and that the HTTP headers match the request. Only the server knows the
 // headers that repeat arguments, so they are not checked.
-func checkStateless(req *jsonrpc.Request) error {
+func checkStateless(req *rpc.Request) error {
 	key := "name"
-	if req.Method == "resources/read" {
+	if req.Method() == "resources/read" {
 		key = "uri"
 	}
-	target, _ := strictjson.Unquote(strictjson.Member(req.Params, key))
-	version, _ := strictjson.Unquote(strictjson.Member(strictjson.Member(req.Params, "_meta"), mcp.MetaVersion))
-	if r, ok := req.Responder().(transport.Responder); ok {
-		if err := r.CheckRequest(transport.Request{Version: version, Method: req.Method, Target: target, HasTarget: target != ""}); err != nil {
+	target, _ := strictjson.Unquote(strictjson.Member(req.Params(), key))
+	version, _ := strictjson.Unquote(strictjson.Member(strictjson.Member(req.Params(), "_meta"), mcp.MetaVersion))
+	if r, ok := req.Responder().(transport.Exchange); ok {
+		if err := r.CheckRequest(transport.Request{Version: version, Method: req.Method(), Target: target, HasTarget: target != ""}); err != nil {
 			return err
 		}
 	}
@@ -283,7 +284,7 @@ func checkStateless(req *jsonrpc.Request) error {
 const metaSubscription = "io.modelcontextprotocol/subscriptionId"
 
 // call forwards a request of the client and returns the result.
-func (s *session) call(ctx context.Context, req *jsonrpc.Request) (json.RawMessage, error) {
+func (s *session) call(ctx context.Context, req *rpc.Request) (json.RawMessage, error) {
 	server, err := s.dial()
 	if err != nil {
 		return nil, err
@@ -295,7 +296,7 @@ func (s *session) call(ctx context.Context, req *jsonrpc.Request) (json.RawMessa
 	if c.isSubscription {
 		defer context.AfterFunc(s.ending, stop)()
 	}
-	id, result, err := server.Do(until, &jsonrpc.Outgoing{Method: req.Method, Params: params, OnID: func(id jsonrpc.ID) {
+	id, result, err := server.Do(until, &rpc.Outgoing{Method: req.Method(), Params: params, OnID: func(id jsonrpc.ID) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		c.serverID = id.String()
@@ -305,25 +306,25 @@ func (s *session) call(ctx context.Context, req *jsonrpc.Request) (json.RawMessa
 	}
 	switch {
 	case err != nil && c.isSubscription && s.ending.Err() != nil:
-		result, err = json.RawMessage(`{"resultType":"complete","_meta":{"`+metaSubscription+`":`+req.ID.String()+`}}`), nil
+		result, err = json.RawMessage(`{"resultType":"complete","_meta":{"`+metaSubscription+`":`+req.ID().String()+`}}`), nil
 	case errors.Is(err, jsonrpc.ErrClosed) && s.send != nil:
-		err = fmt.Errorf("%s: the server has ended the connection; start a new session", req.Method)
+		err = fmt.Errorf("%s: the server has ended the connection; start a new session", req.Method())
 	case errors.Is(err, jsonrpc.ErrClosed):
-		err = fmt.Errorf("%s: the server has ended the connection; retry the request", req.Method)
+		err = fmt.Errorf("%s: the server has ended the connection; retry the request", req.Method())
 	case err == nil && c.isSubscription:
-		result = setMeta(result, metaSubscription, []byte(req.ID.String()))
+		result = setMeta(result, metaSubscription, []byte(req.ID().String()))
 	}
 	return result, err
 }
 
 // begin adds a call to those in flight, and returns the params for the server.
-func (s *session) begin(req *jsonrpc.Request) (c *call, params any) {
+func (s *session) begin(req *rpc.Request) (c *call, params any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c = &call{req: req, isSubscription: req.Method == "subscriptions/listen"}
-	meta := strictjson.Member(req.Params, "_meta")
+	c = &call{req: req, isSubscription: req.Method() == "subscriptions/listen"}
+	meta := strictjson.Member(req.Params(), "_meta")
 	wantsLog := s.send != nil || strictjson.Member(meta, mcp.MetaLogLevel) != nil
-	c.takesUnrelated = wantsLog && !c.isSubscription && req.Method != "initialize"
+	c.takesUnrelated = wantsLog && !c.isSubscription && req.Method() != "initialize"
 	s.calls = append(s.calls, c)
 	token := strictjson.Member(meta, "progressToken")
 	if _, err := jsonrpc.ParseID(token); err != nil {
@@ -331,7 +332,7 @@ func (s *session) begin(req *jsonrpc.Request) (c *call, params any) {
 	}
 	s.lastToken++ // tokens of unrelated clients may be equal
 	c.token, c.serverToken = token, strconv.FormatInt(s.lastToken, 10)
-	return c, setMeta(req.Params, "progressToken", []byte(c.serverToken))
+	return c, setMeta(req.Params(), "progressToken", []byte(c.serverToken))
 }
 
 func (s *session) end(c *call) {
@@ -341,40 +342,40 @@ func (s *session) end(c *call) {
 }
 
 // handleServer handles a message of the server.
-func (s *session) handleServer(ctx context.Context, server *jsonrpc.Conn, req *jsonrpc.Request) (any, error) {
+func (s *session) handleServer(ctx context.Context, server *rpc.Conn, req *rpc.Request) (any, error) {
 	switch {
 	case !req.IsNotification():
 		req.Release()
 		return s.ask(ctx, req)
-	case req.Method == "notifications/cancelled":
+	case req.Method() == "notifications/cancelled":
 		return nil, cancelRequest(server, req)
 	}
 	return nil, s.notifyClient(req)
 }
 
 // notifyClient forwards a notification of the server, unless it belongs to a call that has ended.
-func (s *session) notifyClient(req *jsonrpc.Request) error {
-	subscription := string(strictjson.Member(strictjson.Member(req.Params, "_meta"), metaSubscription))
-	token := string(strictjson.Member(req.Params, "progressToken"))
+func (s *session) notifyClient(req *rpc.Request) error {
+	subscription := string(strictjson.Member(strictjson.Member(req.Params(), "_meta"), metaSubscription))
+	token := string(strictjson.Member(req.Params(), "progressToken"))
 	params := paramsOf(req)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var to *call
 	switch {
-	case req.Method == "notifications/progress":
+	case req.Method() == "notifications/progress":
 		if to = s.find(func(c *call) bool { return c.serverToken == token && token != "" }); to == nil {
 			return nil
 		}
-		params = setMember(req.Params, "progressToken", to.token)
+		params = setMember(req.Params(), "progressToken", to.token)
 	case subscription != "":
 		if to = s.find(func(c *call) bool { return c.isSubscription && c.serverID == subscription }); to == nil {
 			return nil
 		}
-		params = setMeta(req.Params, metaSubscription, []byte(to.req.ID.String()))
-	case req.Method == "notifications/message":
+		params = setMeta(req.Params(), metaSubscription, []byte(to.req.ID().String()))
+	case req.Method() == "notifications/message":
 		to = s.find(takesUnrelated)
 	}
-	msg, err := jsonrpc.AppendNotification(nil, req.Method, params)
+	msg, err := jsonrpc.AppendNotification(nil, req.Method(), params)
 	if err != nil {
 		return err
 	}
@@ -408,12 +409,12 @@ func (s *session) sendToOldest(msg []byte) error {
 }
 
 // ask forwards a request of the server to the client.
-func (s *session) ask(ctx context.Context, req *jsonrpc.Request) (any, error) {
+func (s *session) ask(ctx context.Context, req *rpc.Request) (any, error) {
 	if s.send == nil {
-		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: revision %s has no requests from servers", req.Method, mcp.Latest)
+		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: revision %s has no requests from servers", req.Method(), mcp.Latest)
 	}
-	id, answer, err := s.client.Do(ctx, &jsonrpc.Outgoing{
-		Method: req.Method,
+	id, answer, err := s.client.Do(ctx, &rpc.Outgoing{
+		Method: req.Method(),
 		Params: paramsOf(req),
 		Via: func(_ context.Context, done func(), _ jsonrpc.ID, msg []byte) error {
 			defer done()
@@ -429,8 +430,8 @@ func (s *session) ask(ctx context.Context, req *jsonrpc.Request) (any, error) {
 }
 
 // cancelRequest ends the request in flight that a notifications/cancelled of the same peer names.
-func cancelRequest(from *jsonrpc.Conn, n *jsonrpc.Request) error {
-	id, err := jsonrpc.ParseID(strictjson.Member(n.Params, "requestId"))
+func cancelRequest(from *rpc.Conn, n *rpc.Request) error {
+	id, err := jsonrpc.ParseID(strictjson.Member(n.Params(), "requestId"))
 	if err != nil {
 		return fmt.Errorf("requestId: %w", err)
 	}
@@ -443,11 +444,11 @@ func cancelledParams(ctx context.Context, id jsonrpc.ID) any {
 }
 
 // paramsOf returns the params of a request for another one.
-func paramsOf(req *jsonrpc.Request) any {
-	if req.Params == nil {
+func paramsOf(req *rpc.Request) any {
+	if req.Params() == nil {
 		return nil
 	}
-	return req.Params
+	return req.Params()
 }
 
 // setMeta returns an object with another value of a member of its _meta.

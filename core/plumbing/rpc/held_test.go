@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"context"
@@ -6,87 +6,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
 )
-
-// ticketReader returns a line and a blank line for each ticket, and then waits for the next.
-type ticketReader struct {
-	ticket, waits atomic.Int64
-	given         int64
-	stop          atomic.Bool
-}
-
-func (r *ticketReader) Read(p []byte) (int, error) {
-	r.waits.Store(r.given) // the reader blocks from here on
-	for r.ticket.Load() == r.given {
-		if r.stop.Load() {
-			return 0, io.EOF
-		}
-		runtime.Gosched()
-	}
-	r.given++
-	return copy(p, "1\n\n"), nil
-}
-
-// A message that is sent while a burst ends is written.
-func TestNothingHeldIsForgotten(t *testing.T) {
-	r := &ticketReader{}
-	l := NewLines(r, io.Discard, LinesOptions{})
-	var received, sent atomic.Int64
-	var both sync.WaitGroup
-	both.Go(func() {
-		for n := int64(1); ; n++ {
-			if _, err := l.Receive(); err != nil {
-				return
-			}
-			received.Store(n)
-			for range n * 7 % 61 {
-				runtime.KeepAlive(n) // a short delay, different each time
-			}
-		}
-	})
-	both.Go(func() {
-		for n := int64(1); ; n++ {
-			for received.Load() < n {
-				if r.stop.Load() {
-					return
-				}
-				runtime.Gosched()
-			}
-			for range n * 13 % 211 {
-				runtime.KeepAlive(n)
-			}
-			if err := l.Send([]byte("2")); err != nil {
-				t.Error(err)
-			}
-			sent.Store(n)
-		}
-	})
-	const rounds = 30_000
-	lost := 0
-	for n := range int64(rounds) {
-		r.ticket.Store(n + 1)
-		for sent.Load() <= n || r.waits.Load() <= n {
-			runtime.Gosched()
-		}
-		l.out.mu.Lock()
-		if len(l.out.waiting) > 0 && !l.out.writing {
-			lost++
-		}
-		l.out.mu.Unlock()
-	}
-	r.stop.Store(true)
-	both.Wait()
-	if lost > 0 {
-		t.Errorf("%d of %d rounds lost a message, want none", lost, rounds)
-	}
-}
 
 // A failed write ends the connection, even if no sender waited for it.
 func TestWriteFailsBehindABurst(t *testing.T) {
@@ -95,7 +22,7 @@ func TestWriteFailsBehindABurst(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			in, w := io.Pipe()
 			gone := errors.New("gone")
-			conn := NewConn(NewLines(in, failingWriter{gone}, LinesOptions{}), Options{Handle: echo, Logger: slog.New(slog.DiscardHandler)})
+			conn := NewConn(jsonrpc.NewLines(in, failingWriter{gone}, jsonrpc.LinesOptions{}), Options{Handle: echo, Logger: slog.New(slog.DiscardHandler)})
 			done := make(chan error, 1)
 			go func() { done <- conn.Run(t.Context()) }()
 			if _, err := io.WriteString(w, input); err != nil {
@@ -140,7 +67,7 @@ func TestLongBurstSendsAnswers(t *testing.T) {
 				in.WriteString(`{"jsonrpc":"2.0","method":"m"` + id + "}\n")
 			}
 			out := &noticing{}
-			conn := NewConn(NewLines(strings.NewReader(in.String()), out, LinesOptions{}), Options{
+			conn := NewConn(jsonrpc.NewLines(strings.NewReader(in.String()), out, jsonrpc.LinesOptions{}), Options{
 				Logger: slog.New(slog.DiscardHandler),
 				Handle: func(context.Context, *Request) (any, error) {
 					time.Sleep(200 * time.Microsecond)
@@ -165,10 +92,10 @@ func TestLongAfterAnswer(t *testing.T) {
 			in, w := io.Pipe()
 			out := &safeBuffer{}
 			pass := make(chan struct{})
-			conn := NewConn(NewLines(in, out, LinesOptions{}), Options{
+			conn := NewConn(jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{}), Options{
 				Logger: slog.New(slog.DiscardHandler),
 				Handle: func(_ context.Context, req *Request) (any, error) {
-					if req.Method == "slow" {
+					if req.Method() == "slow" {
 						req.AfterAnswer(func() { <-pass })
 					}
 					return struct{}{}, nil

@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 // other is a message whose handler shows that the connection continued to read.
@@ -65,7 +67,7 @@ func TestHandOver(t *testing.T) {
 				pass := make(chan struct{})
 				var released bool
 				p := newPeer(t, Options{Handle: func(ctx context.Context, req *Request) (any, error) {
-					if req.Method == "other" {
+					if req.Method() == "other" {
 						others.Add(1)
 						return nil, nil
 					}
@@ -160,7 +162,7 @@ func TestAnswersKeepTheirOrderWhileTheWriterBlocks(t *testing.T) {
 			out := &slowWriter{t: t}
 			var begun []time.Duration
 			start := time.Now()
-			conn := NewConn(NewLines(oneLine{strings.NewReader(input.String())}, out, LinesOptions{}), Options{Handle: func(context.Context, *Request) (any, error) {
+			conn := NewConn(jsonrpc.NewLines(oneLine{strings.NewReader(input.String())}, out, jsonrpc.LinesOptions{}), Options{Handle: func(context.Context, *Request) (any, error) {
 				begun = append(begun, time.Since(start))
 				return strings.Repeat("x", size), nil
 			}})
@@ -264,9 +266,9 @@ func TestAfterAnswer(t *testing.T) {
 		p = newPeer(t, Options{Handle: func(_ context.Context, req *Request) (any, error) {
 			req.AfterAnswer(tell("a"))
 			req.AfterAnswer(tell("b"))
-			switch req.Method {
+			switch req.Method() {
 			case "cancelled":
-				p.conn.Cancel(req.ID)
+				p.conn.Cancel(req.ID())
 			case "error":
 				return nil, errors.New("no")
 			case "panic":

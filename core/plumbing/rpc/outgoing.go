@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"context"
@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 // An Outgoing is an outgoing call with all its options.
 type Outgoing struct {
 	Method string
-	Params any // must encode to an object or an array; nil omits them
+	Params any // encoded by [jsonrpc.AppendRequest]; nil omits them
 
 	// IdleTimeout limits the wait for the answer; [Conn.ResetIdleTimeout] restarts it. MaxTimeout
 	// limits the call as a whole. 0 means no limit. The error is a [*TimeoutError].
@@ -25,10 +25,10 @@ type Outgoing struct {
 	// context ends with that of the call, at a timeout, when Receive gets the answer, and when Do
 	// has returned and done has been called. Via calls done before it returns, or later if it
 	// leaves a goroutine running. If Via is nil, the transport sends the message.
-	Via func(ctx context.Context, done func(), id ID, msg []byte) error
+	Via func(ctx context.Context, done func(), id jsonrpc.ID, msg []byte) error
 
 	// OnID is called with the id before the call is sent. It may be nil.
-	OnID func(ID)
+	OnID func(jsonrpc.ID)
 
 	number int64 // its id; guarded by Conn.mu
 }
@@ -52,7 +52,7 @@ func (e *TimeoutError) Timeout() bool { return true }
 // An AnswerError means that an answer is invalid.
 type AnswerError struct {
 	Method string
-	Err    *Error
+	Err    *jsonrpc.Error
 }
 
 func (e *AnswerError) Error() string { return fmt.Sprintf("invalid answer to %s: %v", e.Method, e.Err) }
@@ -61,22 +61,22 @@ func (e *AnswerError) Error() string { return fmt.Sprintf("invalid answer to %s:
 func (e *AnswerError) Unwrap() error { return e.Err }
 
 // Do sends a request with the options of o and waits for the answer. The result is valid JSON. An
-// error response is returned as an [*Error]. If ctx ends first, Do returns its cause immediately,
-// and the answer is dropped when it arrives; the peer gets no cancellation. While the peer does not
-// read, sending blocks; ctx ends that only for [Lines]. Do returns the id of every request that was
-// sent, even if it also returns an error.
-func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error) {
+// error response is returned as an [*jsonrpc.Error]. If ctx ends first, Do returns its cause
+// immediately, and the answer is dropped when it arrives; the peer gets no cancellation. While the
+// peer does not read, sending blocks; ctx ends that only for [jsonrpc.Lines]. Do returns the id of
+// every request that was sent, even if it also returns an error.
+func (c *Conn) Do(ctx context.Context, o *Outgoing) (jsonrpc.ID, json.RawMessage, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	p := c.addPending(o, stop)
 	if p == nil {
-		stop(ErrClosed)
-		return ID{}, nil, fmt.Errorf("call %s: %w", o.Method, ErrClosed)
+		stop(jsonrpc.ErrClosed)
+		return jsonrpc.ID{}, nil, fmt.Errorf("call %s: %w", o.Method, jsonrpc.ErrClosed)
 	}
 	defer c.leave(p, &p.returned)
-	id := IntID(o.number)
-	msg, err := AppendRequest(make([]byte, 0, 256), id, o.Method, o.Params)
+	id := jsonrpc.IntID(o.number)
+	msg, err := jsonrpc.AppendRequest(make([]byte, 0, 256), id, o.Method, o.Params)
 	if err != nil {
-		return ID{}, nil, err
+		return jsonrpc.ID{}, nil, err
 	}
 	if o.OnID != nil {
 		o.OnID(id)
@@ -85,18 +85,10 @@ func (c *Conn) Do(ctx context.Context, o *Outgoing) (ID, json.RawMessage, error)
 		p.sent = false
 		err = o.Via(ctx, func() { c.leave(p, &p.sent) }, id, msg)
 	} else if err = c.sendCall(ctx, msg); err != nil {
-		id = ID{}
+		id = jsonrpc.ID{}
 	}
-	answer, err := p.wait(ctx, err)
-	switch {
-	case err != nil:
-		return id, nil, err
-	case answer.invalid != nil:
-		return id, nil, &AnswerError{o.Method, answer.invalid}
-	case answer.err != nil:
-		return id, nil, answer.err
-	}
-	return id, answer.result, nil
+	result, err := p.wait(ctx, err)
+	return id, result, err
 }
 
 // sendCall passes a call to the transport, or to the responder of the request that ctx belongs to.
@@ -116,9 +108,9 @@ func (c *Conn) sendWithin(ctx context.Context, msg []byte) error {
 	if c.lines == nil {
 		return c.send(msg)
 	}
-	later, err := c.lines.put(ctx, msg)
+	later, err := c.lines.Put(ctx, msg)
 	if !later && err == nil {
-		c.lines.startWriting()
+		c.lines.StartWriting()
 	}
 	return err
 }
@@ -130,7 +122,7 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 }
 
 func notify(send func([]byte) error, method string, params any) error {
-	msg, err := AppendNotification(nil, method, params)
+	msg, err := jsonrpc.AppendNotification(nil, method, params)
 	if err != nil {
 		return err
 	}
@@ -138,37 +130,6 @@ func notify(send func([]byte) error, method string, params any) error {
 		return fmt.Errorf("send %s: %w", method, err)
 	}
 	return nil
-}
-
-// AppendNotification appends a notification, for callers that send it themselves.
-func AppendNotification(dst []byte, method string, params any) ([]byte, error) {
-	return AppendRequest(dst, ID{}, method, params)
-}
-
-// AppendRequest appends a request, for callers that send it themselves. params is encoded as in
-// [Outgoing].
-func AppendRequest(dst []byte, id ID, method string, params any) ([]byte, error) {
-	dst = append(dst, `{"jsonrpc":"2.0",`...)
-	if !id.IsZero() {
-		dst = append(dst, `"id":`...)
-		dst = append(dst, id.raw...)
-		dst = append(dst, ',')
-	}
-	dst = append(dst, `"method":`...)
-	dst = strictjson.AppendString(dst, method)
-	if params == nil {
-		return append(dst, '}'), nil
-	}
-	dst = append(dst, `,"params":`...)
-	start := len(dst)
-	dst, err := appendJSON(dst, params)
-	if err != nil {
-		return nil, fmt.Errorf("encode the params of %s: %w", method, err)
-	}
-	if first := strictjson.First(dst[start:]); first != '{' && first != '[' {
-		return nil, fmt.Errorf("encode the params of %s: must be an object or an array, got %s", method, strictjson.Describe(dst[start:]))
-	}
-	return append(dst, '}'), nil
 }
 
 // addPending starts a call, which stop ends. It returns nil if the connection has ended.
@@ -180,7 +141,7 @@ func (c *Conn) addPending(o *Outgoing, stop context.CancelCauseFunc) *pending {
 	}
 	c.lastID++
 	o.number = c.lastID
-	p := &pending{o: *o, stop: stop, answer: make(chan message, 1), sent: true}
+	p := &pending{o: *o, stop: stop, answer: make(chan answer, 1), sent: true}
 	if o.MaxTimeout > 0 {
 		p.deadline = time.Now().Add(o.MaxTimeout)
 	}
@@ -209,18 +170,25 @@ func (c *Conn) leave(p *pending, left *bool) {
 	}
 }
 
-// deliver passes a response to the call that waits for it. stop ends the context of the call.
-func (c *Conn) deliver(m message, stop bool) {
-	number, _ := strconv.ParseInt(m.id.raw, 10, 64) // no call has the number 0
+// deliver passes the response with that id to the call that waits for it. f is not nil if the
+// response is invalid. stop ends the context of the call.
+func (c *Conn) deliver(id jsonrpc.ID, m *jsonrpc.Message, f *jsonrpc.MessageError, stop bool) {
+	number, _ := strconv.ParseInt(id.String(), 10, 64) // no call has the number 0
 	c.mu.Lock()
 	p := c.calls[number]
 	delete(c.calls, number)
 	c.mu.Unlock()
 	if p == nil {
-		c.o.Logger.Debug("received a response to an unknown call", "id", m.id.String())
+		c.o.Logger.Debug("received a response to an unknown call", "id", id.String())
 		return
 	}
-	p.answer <- m
+	a := answer{result: m.Result()}
+	if f != nil {
+		a.err = &AnswerError{p.o.Method, f.Err}
+	} else if m.Err() != nil {
+		a.err = m.Err()
+	}
+	p.answer <- a
 	if stop {
 		p.stop(nil)
 	}
@@ -235,22 +203,28 @@ func (c *Conn) ResetIdleTimeout(o *Outgoing) {
 	}
 }
 
-// FailCalls fails all pending and future calls with [ErrClosed].
+// FailCalls fails all pending and future calls with [jsonrpc.ErrClosed].
 func (c *Conn) FailCalls() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
 	for _, p := range c.calls {
-		p.stop(ErrClosed)
+		p.stop(jsonrpc.ErrClosed)
 	}
 	clear(c.calls)
+}
+
+// An answer is the result or the error of a call.
+type answer struct {
+	result json.RawMessage
+	err    error
 }
 
 // A pending call waits for its answer.
 type pending struct {
 	o        Outgoing
 	stop     context.CancelCauseFunc // ends the call
-	answer   chan message            // buffers one message
+	answer   chan answer             // buffers one answer
 	timer    *time.Timer             // calls stop; nil if the call has no timeout
 	deadline time.Time               // zero without MaxTimeout
 
@@ -258,19 +232,19 @@ type pending struct {
 	sent     bool // Via is not running; guarded by Conn.mu
 }
 
-// wait waits for the answer until ctx, the context of the call, ends. sendErr is the error of
-// sending it.
-func (p *pending) wait(ctx context.Context, sendErr error) (message, error) {
+// wait returns the result of the call, or an error if ctx, the context of the call, ends first.
+// sendErr is the error of sending it.
+func (p *pending) wait(ctx context.Context, sendErr error) (json.RawMessage, error) {
 	if sendErr == nil {
 		select {
-		case m := <-p.answer:
-			return m, nil
+		case a := <-p.answer:
+			return a.result, a.err
 		case <-ctx.Done():
 		}
 	}
 	select {
-	case m := <-p.answer:
-		return m, nil
+	case a := <-p.answer:
+		return a.result, a.err
 	default:
 	}
 	err := sendErr
@@ -278,9 +252,9 @@ func (p *pending) wait(ctx context.Context, sendErr error) (message, error) {
 		err = context.Cause(ctx) // more precise than the error of Via
 	}
 	if _, ok := errors.AsType[*TimeoutError](err); ok {
-		return message{}, err
+		return nil, err
 	}
-	return message{}, fmt.Errorf("call %s: %w", p.o.Method, err)
+	return nil, fmt.Errorf("call %s: %w", p.o.Method, err)
 }
 
 // nextTimeout returns the time until the call expires, if its idle timeout starts now; 0 means

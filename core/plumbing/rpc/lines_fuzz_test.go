@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 // The output is JSON-RPC for any input, and a valid request at the end is answered once.
@@ -31,9 +33,9 @@ func FuzzLines(f *testing.F) {
 		}
 		input = append(bytes.Clone(input), "\n"+`{"jsonrpc":"2.0","id":`+id+`,"method":"m"}`...)
 		var out bytes.Buffer
-		conn := NewConn(NewLines(bytes.NewReader(input), &out, LinesOptions{MaxMessage: 600}), Options{
+		conn := NewConn(jsonrpc.NewLines(bytes.NewReader(input), &out, jsonrpc.LinesOptions{MaxMessage: 600}), Options{
 			Handle: func(ctx context.Context, req *Request) (any, error) {
-				switch req.Method {
+				switch req.Method() {
 				case "panic":
 					panic("asked for")
 				case "release":

@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 // steadyWriter takes nearly a second to write 64 KiB.
@@ -30,7 +32,7 @@ func TestSlowPeerGetsEverything(t *testing.T) {
 			fmt.Fprintf(&input, `{"jsonrpc":"2.0","id":%d,"method":"m","params":["%s"]}`+"\n", i, strings.Repeat("x", 20_000))
 		}
 		out := &steadyWriter{}
-		conn := NewConn(NewLines(strings.NewReader(input.String()), out, LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
+		conn := NewConn(jsonrpc.NewLines(strings.NewReader(input.String()), out, jsonrpc.LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
 			req.Release()
 			return echo(ctx, req)
 		}})
@@ -48,7 +50,7 @@ func TestPeerThatDoesNotReadIsNotReadFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, requests := io.Pipe()
 		fromConn, out := io.Pipe() // not read yet
-		conn := NewConn(NewLines(in, out, LinesOptions{}), Options{Logger: slog.New(slog.DiscardHandler), Handle: func(ctx context.Context, req *Request) (any, error) {
+		conn := NewConn(jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{}), Options{Logger: slog.New(slog.DiscardHandler), Handle: func(ctx context.Context, req *Request) (any, error) {
 			req.Release()
 			return echo(ctx, req)
 		}})
@@ -90,9 +92,9 @@ func TestCallsCrossOnUnbufferedStreams(t *testing.T) {
 		inB, outA := io.Pipe()
 		var conns [2]*Conn
 		ready := make(chan struct{}) // closed when both handlers are about to call
-		for i, lines := range []*Lines{NewLines(inA, outA, LinesOptions{}), NewLines(inB, outB, LinesOptions{})} {
+		for i, lines := range []*jsonrpc.Lines{jsonrpc.NewLines(inA, outA, jsonrpc.LinesOptions{}), jsonrpc.NewLines(inB, outB, jsonrpc.LinesOptions{})} {
 			conns[i] = NewConn(lines, Options{Logger: slog.New(slog.DiscardHandler), Handle: func(ctx context.Context, req *Request) (any, error) {
-				if req.Method == "leaf" {
+				if req.Method() == "leaf" {
 					req.Release()
 					return struct{}{}, nil
 				}
@@ -121,7 +123,7 @@ func TestCallsCrossOnUnbufferedStreams(t *testing.T) {
 // After a burst of concurrent requests, only a few of their goroutines remain.
 func TestBurstLeavesFewGoroutines(t *testing.T) {
 	before := runtime.NumGoroutine()
-	ours, theirs := Pipe()
+	ours, theirs := jsonrpc.Pipe()
 	all := make(chan struct{})
 	conn := NewConn(theirs, Options{Logger: slog.New(slog.DiscardHandler), Handle: func(_ context.Context, req *Request) (any, error) {
 		req.Release()

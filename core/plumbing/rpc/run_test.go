@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 func TestRequestsInFlightFinishAfterEOF(t *testing.T) {
@@ -36,8 +38,8 @@ func TestGraceEnds(t *testing.T) {
 				cause = context.Cause(ctx)
 				return nil, cause
 			}}, Dialect{}, `{"jsonrpc":"2.0","id":1,"method":"m"}`)
-			if d := time.Since(start); d != test.want || !errors.Is(cause, ErrClosed) {
-				t.Errorf("grace %v: it ended after %v by %v; want %v by %v", test.grace, d, cause, test.want, ErrClosed)
+			if d := time.Since(start); d != test.want || !errors.Is(cause, jsonrpc.ErrClosed) {
+				t.Errorf("grace %v: it ended after %v by %v; want %v by %v", test.grace, d, cause, test.want, jsonrpc.ErrClosed)
 			}
 			equal(t, got, `1 error -32603`)
 		})
@@ -102,7 +104,7 @@ func TestContextEndsDuringTheGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, Options{Handle: sleepy})
 		p.send(sleep("1", 60))
-		p.wire.(*pipe).out.close()
+		closeInput(p.wire)
 		time.AfterFunc(time.Second, p.stop)
 		start := time.Now()
 		p.expect(`1 error -32603`)
@@ -130,7 +132,7 @@ func TestCallsDuringTheGrace(t *testing.T) {
 				p.send(`{"jsonrpc":"2.0","id":1,"result":null}`)
 				p.expect(`7 {}`)
 			} else {
-				p.wire.(*pipe).out.close()
+				closeInput(p.wire)
 				p.expect(`7 error -32603`)
 			}
 			if err := <-p.done; err != nil || time.Since(start) != 0 {
@@ -152,8 +154,8 @@ func TestWriteErrorCancelsRequests(t *testing.T) {
 		broken := errors.New("broken pipe")
 		var cause error
 		more, requests := io.Pipe()
-		conn := NewConn(NewLines(more, failingWriter{broken}, LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
-			if req.Method == "wait" {
+		conn := NewConn(jsonrpc.NewLines(more, failingWriter{broken}, jsonrpc.LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
+			if req.Method() == "wait" {
 				req.Release()
 				<-ctx.Done()
 				cause = context.Cause(ctx)
@@ -167,25 +169,28 @@ func TestWriteErrorCancelsRequests(t *testing.T) {
 		if err := <-done; !errors.Is(err, broken) || time.Since(start) != 0 {
 			t.Errorf("Run: %v after %v; want %v at once", err, time.Since(start), broken)
 		}
-		if !errors.Is(cause, ErrClosed) {
-			t.Errorf("the cause: got %v, want %v", cause, ErrClosed)
+		if !errors.Is(cause, jsonrpc.ErrClosed) {
+			t.Errorf("the cause: got %v, want %v", cause, jsonrpc.ErrClosed)
 		}
-		if err := conn.Call(t.Context(), "m", nil, nil); !errors.Is(err, ErrClosed) {
-			t.Errorf("Call: got %v, want %v", err, ErrClosed)
+		if err := conn.Call(t.Context(), "m", nil, nil); !errors.Is(err, jsonrpc.ErrClosed) {
+			t.Errorf("Call: got %v, want %v", err, jsonrpc.ErrClosed)
 		}
 	})
 }
 
 // stuckPipe is a writer that blocks until it is closed.
-type stuckPipe struct{ stuckWriter }
+type stuckPipe struct {
+	closed chan struct{}
+	once   sync.Once
+}
 
 func (w *stuckPipe) Write([]byte) (int, error) {
-	<-w.letGo
+	<-w.closed
 	return 0, io.ErrClosedPipe
 }
 
 func (w *stuckPipe) Close() error {
-	w.unstick()
+	w.once.Do(func() { close(w.closed) })
 	return nil
 }
 
@@ -195,8 +200,8 @@ func TestWriterThatBlocksDoesNotHoldRun(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
 			in, requests := io.Pipe()
-			w := &stuckPipe{stuckWriter{letGo: make(chan struct{})}}
-			conn := NewConn(NewLines(in, w, LinesOptions{}), Options{Logger: slog.New(slog.DiscardHandler), Handle: func(ctx context.Context, req *Request) (any, error) {
+			w := &stuckPipe{closed: make(chan struct{})}
+			conn := NewConn(jsonrpc.NewLines(in, w, jsonrpc.LinesOptions{}), Options{Logger: slog.New(slog.DiscardHandler), Handle: func(ctx context.Context, req *Request) (any, error) {
 				if release {
 					req.Release()
 				}
@@ -219,7 +224,7 @@ func TestRunFlushesBeforeItReturns(t *testing.T) {
 		out := &slowWriter{t: t}
 		in := strings.Repeat(`{"jsonrpc":"2.0","method":"tell"}`+"\n", 20)
 		var conn *Conn
-		conn = NewConn(NewLines(strings.NewReader(in), out, LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
+		conn = NewConn(jsonrpc.NewLines(strings.NewReader(in), out, jsonrpc.LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
 			req.Release()
 			return nil, conn.Notify(ctx, "told", nil)
 		}})
@@ -238,7 +243,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 	for range 20 {
 		in, requests := io.Pipe()
 		answers, out := io.Pipe()
-		conn := NewConn(NewLines(in, out, LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
+		conn := NewConn(jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
 			req.Release()
 			return echo(ctx, req)
 		}})

@@ -1,8 +1,12 @@
-package jsonrpc
+// Package burst writes the messages of a connection. While a peer's requests arrive in a burst, it
+// holds the answers back and writes them together. Package jsonrpc decides when a burst begins, and
+// package rpc ends it early if a handler takes long.
+package burst
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -14,19 +18,23 @@ const (
 	maxWaiting = 1 << 20  // bytes; above this, senders wait for the writer
 	maxHeld    = 32 << 10 // bytes; from this on, a separate goroutine writes them
 	maxKept    = 64 << 10 // bytes; larger buffers are not reused
-	maxWritten = 64 << 10 // bytes in one write, which close uses to detect progress
+	maxWritten = 64 << 10 // bytes in one write, which Close uses to detect progress
 )
 
-// A lineWriter writes messages, one per line, for several senders. A sender writes its message
-// itself unless a write is in progress.
-type lineWriter struct {
-	w       io.Writer
-	onError func(error) // called with the error of the first failed write; may be nil
+// ErrClosed is returned for messages after [Writer.Close].
+var ErrClosed = errors.New("the connection is closed")
+
+// A Writer writes messages, one per line, for several senders. A sender writes its message itself
+// unless a write is in progress.
+type Writer struct {
+	W       io.Writer
+	OnError func(error) // called with the error of the first failed write; may be nil
+
 	burst   atomic.Bool // more messages have been received and are about to be answered
 	full    atomic.Bool // waiting exceeds maxWaiting
-	holding atomic.Bool // waiting messages are held back until endBurst
+	holding atomic.Bool // waiting messages are held back until EndBurst
 
-	heldBefore bool // the value of holding at the last endOldBurst
+	heldBefore bool // the value of holding at the last EndOldBurst
 
 	mu      sync.Mutex
 	flushed chan struct{} // closed when waiting may have room, or writing has ended; may be nil
@@ -38,18 +46,18 @@ type lineWriter struct {
 	err     error
 }
 
-// send queues a message, and writes it unless another goroutine does so.
-func (l *lineWriter) send(msg []byte) error {
-	if later, err := l.put(context.Background(), msg); later || err != nil {
+// Send queues a message, and writes it unless another goroutine does so.
+func (l *Writer) Send(msg []byte) error {
+	if later, err := l.Put(context.Background(), msg); later || err != nil {
 		return err
 	}
-	return l.push()
+	return l.Push()
 }
 
-// put queues a message. later reports that another goroutine will write it, now or at the end of a
-// burst; otherwise the caller must call push or startWriting. While the queue is full, put waits,
+// Put queues a message. later reports that another goroutine will write it, now or at the end of a
+// burst; otherwise the caller must call Push or StartWriting. While the queue is full, Put waits,
 // until ctx ends.
-func (l *lineWriter) put(ctx context.Context, msg []byte) (later bool, err error) {
+func (l *Writer) Put(ctx context.Context, msg []byte) (later bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.awaitRoom(ctx); err != nil {
@@ -72,9 +80,9 @@ func (l *lineWriter) put(ctx context.Context, msg []byte) (later bool, err error
 }
 
 // shouldHold reports whether waiting messages should be written together with later ones. It sets
-// holding and then reads burst; Receive clears burst and then reads holding. So at least one of
+// holding and then reads burst; EndBurst clears burst and then reads holding. So at least one of
 // them sees the change of the other. mu is held.
-func (l *lineWriter) shouldHold() bool {
+func (l *Writer) shouldHold() bool {
 	if len(l.waiting) >= maxHeld || !l.burst.Load() {
 		return false
 	}
@@ -82,9 +90,9 @@ func (l *lineWriter) shouldHold() bool {
 	return l.burst.Load()
 }
 
-// push writes the waiting messages, unless another goroutine does or they are held back. It leaves
+// Push writes the waiting messages, unless another goroutine does or they are held back. It leaves
 // maxHeld bytes or more to a new goroutine.
-func (l *lineWriter) push() error {
+func (l *Writer) Push() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -104,30 +112,38 @@ func (l *lineWriter) push() error {
 	return l.err
 }
 
-// endBurst writes the messages that are held back, on another goroutine.
-func (l *lineWriter) endBurst() {
-	l.burst.Store(false)
-	l.startWriting()
-}
+// SetBurst sets whether more messages have been received, so that their answers can be written
+// together.
+func (l *Writer) SetBurst(more bool) { l.burst.Store(more) }
 
-// endOldBurst calls endBurst if messages were already held back at its last call.
-func (l *lineWriter) endOldBurst() {
-	was := l.heldBefore
-	l.heldBefore = l.holding.Load()
-	if was && l.heldBefore {
-		l.endBurst()
+// EndBurst writes the messages that are held back, on another goroutine, and holds no more back
+// until the next SetBurst.
+func (l *Writer) EndBurst() {
+	l.burst.Store(false)
+	if l.holding.Load() {
+		l.StartWriting()
 	}
 }
 
-// startWriting starts a goroutine that writes the waiting messages, unless a write is in progress.
-func (l *lineWriter) startWriting() {
+// EndOldBurst calls EndBurst if messages were already held back at its last call. One goroutine at
+// a time may call it.
+func (l *Writer) EndOldBurst() {
+	was := l.heldBefore
+	l.heldBefore = l.holding.Load()
+	if was && l.heldBefore {
+		l.EndBurst()
+	}
+}
+
+// StartWriting starts a goroutine that writes the waiting messages, unless a write is in progress.
+func (l *Writer) StartWriting() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.startWritingLocked()
 }
 
-// startWritingLocked is startWriting for callers that hold mu.
-func (l *lineWriter) startWritingLocked() {
+// startWritingLocked is StartWriting for callers that hold mu.
+func (l *Writer) startWritingLocked() {
 	if !l.writing && len(l.waiting) > 0 && l.err == nil {
 		l.writing = true
 		go l.flushAll()
@@ -143,7 +159,7 @@ func replaceNewlines(msg []byte) {
 }
 
 // flush writes the waiting messages. mu is held, but not during writes.
-func (l *lineWriter) flush() {
+func (l *Writer) flush() {
 	out := l.waiting
 	l.waiting, l.spare = l.spare[:0], nil
 	l.full.Store(false)
@@ -152,13 +168,13 @@ func (l *lineWriter) flush() {
 		piece := rest[:min(len(rest), maxWritten)]
 		rest = rest[len(piece):]
 		l.mu.Unlock()
-		n, err := l.w.Write(piece)
+		n, err := l.W.Write(piece)
 		l.mu.Lock()
 		l.written += int64(n)
 		if err != nil && l.err == nil {
 			l.err = fmt.Errorf("write a message: %w", err)
-			if l.onError != nil {
-				l.onError(l.err)
+			if l.OnError != nil {
+				l.OnError(l.err)
 			}
 		}
 	}
@@ -169,7 +185,7 @@ func (l *lineWriter) flush() {
 }
 
 // wakeAll wakes goroutines that wait for nextFlush. mu is held.
-func (l *lineWriter) wakeAll() {
+func (l *Writer) wakeAll() {
 	if l.flushed != nil {
 		close(l.flushed)
 		l.flushed = nil
@@ -177,16 +193,25 @@ func (l *lineWriter) wakeAll() {
 }
 
 // nextFlush returns a channel that is closed at the end of the next flush. mu is held.
-func (l *lineWriter) nextFlush() <-chan struct{} {
+func (l *Writer) nextFlush() <-chan struct{} {
 	if l.flushed == nil {
 		l.flushed = make(chan struct{})
 	}
 	return l.flushed
 }
 
+// AwaitRoom waits until the queue has room.
+func (l *Writer) AwaitRoom() {
+	if l.full.Load() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		_ = l.awaitRoom(context.Background()) // never fails without a deadline
+	}
+}
+
 // awaitRoom waits until the queue has room, or returns an error if ctx ends. mu is held, but not
 // while it waits.
-func (l *lineWriter) awaitRoom(ctx context.Context) (err error) {
+func (l *Writer) awaitRoom(ctx context.Context) (err error) {
 	for len(l.waiting) > maxWaiting && l.err == nil && !l.closing && err == nil {
 		flushed := l.nextFlush()
 		l.mu.Unlock()
@@ -201,7 +226,7 @@ func (l *lineWriter) awaitRoom(ctx context.Context) (err error) {
 }
 
 // flushAll writes until no message waits. The caller has set writing, which flushAll clears.
-func (l *lineWriter) flushAll() {
+func (l *Writer) flushAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.waiting) > 0 && l.err == nil {
@@ -210,9 +235,9 @@ func (l *lineWriter) flushAll() {
 	l.writing = false
 }
 
-// close refuses further messages and waits until the others are written. It fails if no byte is
+// Close refuses further messages and waits until the others are written. It fails if no byte is
 // written for timeout.
-func (l *lineWriter) close(timeout time.Duration) error {
+func (l *Writer) Close(timeout time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closing = true

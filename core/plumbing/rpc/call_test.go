@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"context"
@@ -10,12 +10,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 func TestCallsInBothDirections(t *testing.T) {
 	answer := func(who string) Options {
 		return Options{Handle: func(_ context.Context, req *Request) (any, error) {
-			return map[string]string{who: req.Method}, nil
+			return map[string]string{who: req.Method()}, nil
 		}}
 	}
 	left, right := link(t, answer("left"), answer("right"))
@@ -54,7 +56,7 @@ func TestHandlersMayCallBack(t *testing.T) {
 	down := func(conn **Conn) Options {
 		return Options{Handle: func(ctx context.Context, req *Request) (any, error) {
 			var n []int
-			if err := json.Unmarshal(req.Params, &n); err != nil {
+			if err := json.Unmarshal(req.Params(), &n); err != nil {
 				return nil, err
 			}
 			if n[0] == 0 {
@@ -82,14 +84,14 @@ func TestHandlersMayCallBack(t *testing.T) {
 
 func TestCallReturnsTheErrorOfThePeer(t *testing.T) {
 	left, _ := link(t, Options{}, Options{Handle: func(context.Context, *Request) (any, error) {
-		return nil, &Error{Code: 7, Message: "no luck", Data: json.RawMessage(`{"a":1}`)}
+		return nil, &jsonrpc.Error{Code: 7, Message: "no luck", Data: json.RawMessage(`{"a":1}`)}
 	}})
 	err := left.Call(t.Context(), "m", nil, nil)
-	var e *Error
+	var e *jsonrpc.Error
 	if !errors.As(err, &e) || e.Code != 7 || e.Message != "no luck" || string(e.Data) != `{"a":1}` {
 		t.Errorf(`got %#v; want an *Error with code 7, message "no luck" and data {"a":1}`, err)
 	}
-	for target, want := range map[error]bool{Code(7): true, Code(8): false, &Error{Code: 7}: true} {
+	for target, want := range map[error]bool{jsonrpc.Code(7): true, jsonrpc.Code(8): false, &jsonrpc.Error{Code: 7}: true} {
 		if got := errors.Is(err, target); got != want {
 			t.Errorf("errors.Is(%v, %v) = %t, want %t", err, target, got, want)
 		}
@@ -98,8 +100,8 @@ func TestCallReturnsTheErrorOfThePeer(t *testing.T) {
 
 func TestCallWithoutHandlerIsMethodNotFound(t *testing.T) {
 	left, _ := link(t, Options{}, Options{})
-	if err := left.Call(t.Context(), "m", nil, nil); !errors.Is(err, MethodNotFound) {
-		t.Errorf("Call without a handler = %v, want %v", err, MethodNotFound)
+	if err := left.Call(t.Context(), "m", nil, nil); !errors.Is(err, jsonrpc.MethodNotFound) {
+		t.Errorf("Call without a handler = %v, want %v", err, jsonrpc.MethodNotFound)
 	}
 }
 
@@ -128,14 +130,14 @@ func TestCallOnAClosedConnection(t *testing.T) {
 		go func() { waiting <- p.conn.Call(t.Context(), "m", nil, nil) }()
 		p.expect(`1 "m" `)
 		p.end()
-		if err := <-waiting; !errors.Is(err, ErrClosed) {
-			t.Errorf("a call that waited ends with %v, want %v", err, ErrClosed)
+		if err := <-waiting; !errors.Is(err, jsonrpc.ErrClosed) {
+			t.Errorf("a call that waited ends with %v, want %v", err, jsonrpc.ErrClosed)
 		}
-		if err := p.conn.Call(t.Context(), "m", nil, nil); !errors.Is(err, ErrClosed) {
-			t.Errorf("a later call: got %v, want %v", err, ErrClosed)
+		if err := p.conn.Call(t.Context(), "m", nil, nil); !errors.Is(err, jsonrpc.ErrClosed) {
+			t.Errorf("a later call: got %v, want %v", err, jsonrpc.ErrClosed)
 		}
-		if err := p.conn.Notify(t.Context(), "m", nil); !errors.Is(err, ErrClosed) {
-			t.Errorf("a later notification: got %v, want %v", err, ErrClosed)
+		if err := p.conn.Notify(t.Context(), "m", nil); !errors.Is(err, jsonrpc.ErrClosed) {
+			t.Errorf("a later notification: got %v, want %v", err, jsonrpc.ErrClosed)
 		}
 	})
 }
@@ -244,10 +246,10 @@ func TestNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
 		p := newPeer(t, Options{Handle: func(_ context.Context, req *Request) (any, error) {
-			if !req.IsNotification() || req.InBatch() || req.ID.String() != "" {
-				t.Errorf("%s: notification %t, in a batch %t, id %q; want a notification outside a batch without an id", req.Method, req.IsNotification(), req.InBatch(), req.ID)
+			if !req.IsNotification() || req.InBatch() || req.ID().String() != "" {
+				t.Errorf("%s: notification %t, in a batch %t, id %q; want a notification outside a batch without an id", req.Method(), req.IsNotification(), req.InBatch(), req.ID())
 			}
-			got = append(got, req.Method+string(req.Params))
+			got = append(got, req.Method()+string(req.Params()))
 			return "dropped", errors.New("dropped too")
 		}})
 		for i := range 3 {

@@ -1,20 +1,22 @@
-package jsonrpc
+package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
 
+	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
 // serve handles a message other than a response on the goroutine that has the turn: it calls the
 // handler and sends the answer. It returns the buffer of the answer for reuse.
-func (c *Conn) serve(r *Request, f *MessageError, buf []byte) []byte {
+func (c *Conn) serve(r *Request, f *jsonrpc.MessageError, buf []byte) []byte {
 	if f == nil {
 		f = c.register(r)
-		if c.o.Ordered != nil && !c.o.Ordered[r.Method] && !r.IsNotification() {
+		if c.o.Ordered != nil && !c.o.Ordered[r.Method()] && !r.IsNotification() {
 			r.concurrent.Store(true)
 		}
 	}
@@ -30,7 +32,7 @@ func (c *Conn) serve(r *Request, f *MessageError, buf []byte) []byte {
 }
 
 // register adds a request to those in flight, or returns an error if the request is refused.
-func (c *Conn) register(r *Request) *MessageError {
+func (c *Conn) register(r *Request) *jsonrpc.MessageError {
 	if !r.IsNotification() && !c.o.UnrelatedPeers {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -38,17 +40,17 @@ func (c *Conn) register(r *Request) *MessageError {
 		if c.single != nil {
 			count++
 		}
-		if count > 0 && c.lookup(r.ID) != nil {
-			return &MessageError{Err: Errorf(InvalidRequest, "the id %s is in use by a request that has not been answered yet", r.ID)}
+		if count > 0 && c.lookup(r.ID()) != nil {
+			return &jsonrpc.MessageError{Err: jsonrpc.Errorf(jsonrpc.InvalidRequest, "the id %s is in use by a request that has not been answered yet", r.ID())}
 		}
 		if count >= c.o.MaxInFlight {
-			err := Errorf(InternalError, "too many requests in flight (limit %d); wait for an answer before the next request", c.o.MaxInFlight)
-			return &MessageError{ID: r.ID, Err: err}
+			err := jsonrpc.Errorf(jsonrpc.InternalError, "too many requests in flight (limit %d); wait for an answer before the next request", c.o.MaxInFlight)
+			return &jsonrpc.MessageError{ID: r.ID(), Err: err}
 		}
 		if c.single == nil {
 			c.single = r
 		} else {
-			c.inflight[r.ID.key()] = r
+			c.inflight[r.ID().Key()] = r
 		}
 	}
 	c.running.Add(1)
@@ -56,9 +58,9 @@ func (c *Conn) register(r *Request) *MessageError {
 }
 
 // lookup returns the request in flight with that id, or nil. mu is held.
-func (c *Conn) lookup(id ID) *Request {
-	key := id.key()
-	if c.single != nil && c.single.ID.key() == key {
+func (c *Conn) lookup(id jsonrpc.ID) *Request {
+	key := id.Key()
+	if c.single != nil && c.single.ID().Key() == key {
 		return c.single
 	}
 	return c.inflight[key]
@@ -77,18 +79,16 @@ func (c *Conn) invoke(r *Request, buf []byte) (reply []byte) {
 	c.protect(r, func() {
 		result, err := c.o.Handle((*requestContext)(r), r)
 		if err == nil && !r.IsNotification() {
-			if reply, err = appendJSON(appendResultStart(buf, r.ID), result); err != nil {
-				c.o.Logger.Error("encode result", "method", r.Method, "error", err)
-				err = fmt.Errorf("encode the result of %s: %w", r.Method, err)
+			if reply, err = jsonrpc.AppendResult(buf, r.ID(), result); err != nil {
+				c.o.Logger.Error("encode result", "method", r.Method(), "error", err)
+				err = fmt.Errorf("encode the result of %s: %w", r.Method(), err)
 			}
 		}
 		if err != nil || r.IsNotification() {
 			reply = c.replyError(buf, r, err)
-		} else {
-			reply = append(reply, '}')
 		}
 	}, func(exits bool) {
-		reply = c.replyError(nil, r, Errorf(InternalError, "internal error in %s", r.Method))
+		reply = c.replyError(nil, r, jsonrpc.Errorf(jsonrpc.InternalError, "internal error in %s", r.Method()))
 		if exits {
 			c.finish(r, reply)
 		}
@@ -105,7 +105,7 @@ func (c *Conn) protect(r *Request, f func(), failed func(exits bool)) {
 			return
 		}
 		p := recover()
-		c.o.Logger.Error("handler panicked", "method", r.Method, "id", r.ID.String(), "panic", p, "stack", string(debug.Stack()))
+		c.o.Logger.Error("handler panicked", "method", r.Method(), "id", r.ID().String(), "panic", p, "stack", string(debug.Stack()))
 		failed(p == nil)
 		if p == nil {
 			r.Release()
@@ -119,17 +119,16 @@ func (c *Conn) protect(r *Request, f func(), failed func(exits bool)) {
 func (c *Conn) replyError(dst []byte, r *Request, err error) []byte {
 	if r.IsNotification() {
 		if err != nil {
-			c.o.Logger.Warn("received an invalid notification", "method", r.Method, "error", err)
+			c.o.Logger.Warn("received an invalid notification", "method", r.Method(), "error", err)
 		}
 		return dst
 	}
 	r.failure = err
-	e := asError(err)
-	if e.Data != nil && strictjson.Check(e.Data) != nil {
-		c.o.Logger.Error("the data of an error is not valid JSON", "method", r.Method, "error", err)
-		e = &Error{Code: e.Code, Message: e.Message}
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Data != nil && strictjson.Check(e.Data) != nil {
+		c.o.Logger.Error("the data of an error is not valid JSON", "method", r.Method(), "error", err)
+		err = &jsonrpc.Error{Code: e.Code, Message: e.Message}
 	}
-	return appendError(dst, r.ID, e, false)
+	return jsonrpc.AppendError(dst, r.ID(), err)
 }
 
 // finish removes a request from those in flight and sends its answer, if any.
@@ -145,7 +144,7 @@ func (c *Conn) finish(r *Request, reply []byte) {
 	if c.single == r {
 		c.single = nil
 	} else if answered && !c.o.UnrelatedPeers {
-		delete(c.inflight, r.ID.key())
+		delete(c.inflight, r.ID().Key())
 	}
 	if r.cancelled {
 		reply = nil
@@ -177,10 +176,10 @@ func (c *Conn) answer(r *Request, reply []byte) {
 		}
 	default:
 		// Once the answer is queued, the next message may be read while it is written.
-		later, err := c.lines.put(context.Background(), reply)
+		later, err := c.lines.Put(context.Background(), reply)
 		if !later && err == nil {
 			r.allowConcurrent()
-			err = c.lines.push()
+			err = c.lines.Push()
 		}
 		if err != nil {
 			c.failSend(err)
@@ -256,7 +255,7 @@ func (x *requestContext) Done() <-chan struct{} { return x.observe().Done() }
 func (x *requestContext) Err() error { return x.observe().Err() }
 
 // String prevents package fmt from printing the fields of the request.
-func (x *requestContext) String() string { return "jsonrpc.Request(" + x.Method + ")" }
+func (x *requestContext) String() string { return "rpc.Request(" + x.Method() + ")" }
 
 func (x *requestContext) Deadline() (time.Time, bool) { return x.base().Deadline() }
 

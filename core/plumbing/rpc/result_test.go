@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"bytes"
@@ -11,13 +11,15 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 // rawTalk is talk, but returns the output unchanged.
 func rawTalk(t testing.TB, handle func(context.Context, *Request) (any, error), input string) string {
 	t.Helper()
 	var out bytes.Buffer
-	conn := NewConn(NewLines(strings.NewReader(input), &out, LinesOptions{}), Options{Handle: handle, Logger: slog.New(slog.DiscardHandler)})
+	conn := NewConn(jsonrpc.NewLines(strings.NewReader(input), &out, jsonrpc.LinesOptions{}), Options{Handle: handle, Logger: slog.New(slog.DiscardHandler)})
 	if err := conn.Run(t.Context()); err != nil {
 		t.Errorf("Run: %v", err)
 	}
@@ -89,7 +91,7 @@ func TestHandlersThatDoNotReturn(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var log bytes.Buffer
 					p := newPeer(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Handle: func(ctx context.Context, req *Request) (any, error) {
-						if req.Method == "end" {
+						if req.Method() == "end" {
 							if release {
 								req.Release()
 							}
@@ -111,17 +113,6 @@ func TestHandlersThatDoNotReturn(t *testing.T) {
 					p.end()
 				})
 			})
-		}
-	}
-}
-
-func TestErrorCodesHaveNames(t *testing.T) {
-	for code, want := range map[Code]string{
-		ParseError: "parse error", InvalidRequest: "invalid request", MethodNotFound: "method not found",
-		InvalidParams: "invalid params", InternalError: "internal error", 5: "error 5",
-	} {
-		if code.Error() != want {
-			t.Errorf("code = %q, want %q (int(code): %v)", code.Error(), want, int(code))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"sync"
@@ -22,7 +22,7 @@ import (
 //   - the request may run concurrently, and keeps the turn for longer than maxTurn.
 //
 // A request that must be handled in order keeps the turn until its handler returns. If that takes
-// long, the answers that Lines holds back are sent meanwhile.
+// long, the answers that [jsonrpc.Lines] holds back are sent meanwhile.
 
 // The states of the turn of a request.
 const (
@@ -63,7 +63,7 @@ func (r *Request) allowConcurrent() {
 func (c *Conn) passTurn(r *Request) {
 	c.mu.Lock()
 	if c.single == r {
-		c.inflight[r.ID.key()], c.single = r, nil
+		c.inflight[r.ID().Key()], c.single = r, nil
 	}
 	c.mu.Unlock()
 	select {
@@ -128,7 +128,7 @@ func (t *turnTimer) check() {
 		return
 	}
 	if t.conn.lines != nil {
-		t.conn.lines.endOldBurst()
+		t.conn.lines.EndOldBurst()
 	}
 	r := t.latest.Load()
 	if r == t.seen {
@@ -137,7 +137,7 @@ func (t *turnTimer) check() {
 		case r.concurrent.Load():
 			r.Release()
 		case t.conn.lines != nil:
-			t.conn.lines.endBurst()
+			t.conn.lines.EndBurst()
 		}
 		t.running.Store(false)
 		// A request that began before running was false relies on the timer.

@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"bytes"
@@ -10,21 +10,23 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
+	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
 // echo answers with the params, and refuses methods that begin with "no".
 func echo(_ context.Context, req *Request) (any, error) {
-	if strings.HasPrefix(req.Method, "no") {
-		return nil, Errorf(MethodNotFound, "no method %q", req.Method)
+	if strings.HasPrefix(req.Method(), "no") {
+		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "no method %q", req.Method())
 	}
-	if req.Params == nil {
+	if req.Params() == nil {
 		return struct{}{}, nil
 	}
-	return req.Params, nil
+	return req.Params(), nil
 }
 
 // talk runs a connection over input, one message per line, and returns the gist of each line of
@@ -38,7 +40,7 @@ func talk(t testing.TB, o Options, d Dialect, input string) []string {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	conn := NewConn(NewLines(strings.NewReader(input), &out, LinesOptions{}), o)
+	conn := NewConn(jsonrpc.NewLines(strings.NewReader(input), &out, jsonrpc.LinesOptions{}), o)
 	conn.SetDialect(d)
 	if err := conn.Run(t.Context()); err != nil {
 		t.Errorf("Run: %v", err)
@@ -87,7 +89,7 @@ func gist(t testing.TB, line []byte) string {
 	case m["result"] != nil && m["error"] == nil:
 		return fmt.Sprintf("%s %s", id, m["result"])
 	case m["error"] != nil && m["result"] == nil:
-		var e Error
+		var e jsonrpc.Error
 		if err := json.Unmarshal(m["error"], &e); err != nil || e.Message == "" {
 			t.Fatalf("an error object without a message, %v: %s", err, line)
 		}
@@ -97,11 +99,43 @@ func gist(t testing.TB, line []byte) string {
 	return ""
 }
 
+// newHalfPipe is jsonrpc.Pipe, whose first end can be closed in one direction with closeInput.
+func newHalfPipe() (ours jsonrpc.Transport, theirs *halfPipe) {
+	ours, far := jsonrpc.Pipe()
+	return ours, &halfPipe{Transport: far}
+}
+
+// A halfPipe is an end of a pipe that counts the messages it sends.
+type halfPipe struct {
+	jsonrpc.Transport
+	sent atomic.Int64
+}
+
+const endOfInput = "\x04"
+
+// closeInput ends the input of the other end, which may still send.
+func closeInput(ours jsonrpc.Transport) { _ = ours.Send([]byte(endOfInput)) }
+
+func (p *halfPipe) Send(msg []byte) error {
+	p.sent.Add(1)
+	return p.Transport.Send(msg)
+}
+
+func (p *halfPipe) Receive() ([]byte, error) {
+	raw, err := p.Transport.Receive()
+	if string(raw) == endOfInput {
+		return nil, io.EOF
+	}
+	return raw, err
+}
+
 // A peer is the other end of a connection. The test sends and receives its messages.
 type peer struct {
 	t    testing.TB
 	conn *Conn
-	wire Transport
+	wire jsonrpc.Transport
+	far  *halfPipe // the connection's end of wire
+	got  int64     // messages that expect has received
 	stop context.CancelFunc
 	done chan error // receives the error of Run
 }
@@ -115,9 +149,9 @@ func newPeer(t testing.TB, o Options) *peer {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	ours, theirs := Pipe()
+	ours, theirs := newHalfPipe()
 	ctx, stop := context.WithCancel(t.Context())
-	p := &peer{t, NewConn(theirs, o), ours, stop, make(chan error, 1)}
+	p := &peer{t, NewConn(theirs, o), ours, theirs, 0, stop, make(chan error, 1)}
 	go func() { p.done <- p.conn.Run(ctx) }()
 	return p
 }
@@ -139,6 +173,7 @@ func (p *peer) expect(want ...string) {
 		if err != nil {
 			p.t.Fatalf("waiting for %s: %v", w, err)
 		}
+		p.got++
 		if got := gist(p.t, line); got != w {
 			p.t.Fatalf("got %s, want %s", got, w)
 		}
@@ -149,18 +184,16 @@ func (p *peer) expect(want ...string) {
 func (p *peer) expectNothing() {
 	p.t.Helper()
 	synctest.Wait()
-	q := p.wire.(*pipe).in
-	q.L.Lock()
-	defer q.L.Unlock()
-	if len(q.msgs) > 0 {
-		p.t.Fatalf("unexpected message: q.msgs = %+v, want it empty (q.msgs[0]: %s)", q.msgs, q.msgs[0])
+	if p.far.sent.Load() > p.got {
+		msg, _ := p.wire.Receive()
+		p.t.Fatalf("got the message %s, want none", msg)
 	}
 }
 
 // end closes the peer's side. It checks that no further message arrives and that Run returns nil.
 func (p *peer) end() {
 	p.t.Helper()
-	p.wire.(*pipe).out.close()
+	closeInput(p.wire)
 	if err := <-p.done; err != nil {
 		p.t.Errorf("Run: %v", err)
 	}
@@ -174,7 +207,7 @@ func (p *peer) end() {
 func link(t testing.TB, a, b Options) (*Conn, *Conn) {
 	quiet := slog.New(slog.DiscardHandler)
 	a.Logger, b.Logger = quiet, quiet
-	one, other := Pipe()
+	one, other := jsonrpc.Pipe()
 	left, right := NewConn(one, a), NewConn(other, b)
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -200,7 +233,7 @@ func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
 func serveUntil(t testing.TB, input string, w io.Writer, d Dialect) error {
 	t.Helper()
 	more, _ := io.Pipe()
-	conn := NewConn(NewLines(&closing{io.MultiReader(strings.NewReader(input), more), more}, w, LinesOptions{}),
+	conn := NewConn(jsonrpc.NewLines(&closing{io.MultiReader(strings.NewReader(input), more), more}, w, jsonrpc.LinesOptions{}),
 		Options{Handle: echo, Logger: slog.New(slog.DiscardHandler)})
 	conn.SetDialect(d)
 	return conn.Run(t.Context())

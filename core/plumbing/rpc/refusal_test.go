@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 func TestInvalidMessages(t *testing.T) {
@@ -96,7 +98,7 @@ func TestInvalidNotificationsAndResponsesAreNotAnswered(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":""}}`,
 		`{"jsonrpc":"2.0","id":null,"error":3}`,
 		`{"jsonrpc":"2.0","id":1,"id":2,"result":1}`,
-		`{"id":1,"result":["` + strings.Repeat("x", DefaultMaxMessage) + `"]}`,
+		`{"id":1,"result":["` + strings.Repeat("x", jsonrpc.DefaultMaxMessage) + `"]}`,
 	} {
 		if got := talk(t, Options{}, Dialect{Batches: true}, in); got != nil {
 			t.Errorf("%.80s: got %q, want nil", in, got)
@@ -116,14 +118,14 @@ func TestHandlerErrors(t *testing.T) {
 		want string
 	}{
 		{errors.New("oh"), `{"code":-32603,"message":"oh"}`},
-		{Errorf(InvalidParams, "a <b>"), `{"code":-32602,"message":"a <b>"}`},
-		{fmt.Errorf("wrapped: %w", Errorf(InvalidParams, "a")), `{"code":-32602,"message":"a"}`},
-		{MethodNotFound, `{"code":-32601,"message":"method not found"}`},
-		{fmt.Errorf("no x: %w", InvalidParams), `{"code":-32602,"message":"no x: invalid params"}`},
-		{&Error{Code: 5, Message: "\xff\n", Data: []byte(`{"a": 1}`)}, `{"code":5,"message":"\ufffd\n","data":{"a": 1}}`},
-		{&Error{Code: 5, Message: "m", Data: []byte("[1,\n2]")}, `{"code":5,"message":"m","data":[1, 2]}`},
-		{&Error{Code: 5, Message: "m", Data: []byte(`{`)}, `{"code":5,"message":"m"}`},
-		{(*Error)(nil), `{"code":-32603,"message":"internal error in m"}`},
+		{jsonrpc.Errorf(jsonrpc.InvalidParams, "a <b>"), `{"code":-32602,"message":"a <b>"}`},
+		{fmt.Errorf("wrapped: %w", jsonrpc.Errorf(jsonrpc.InvalidParams, "a")), `{"code":-32602,"message":"a"}`},
+		{jsonrpc.MethodNotFound, `{"code":-32601,"message":"method not found"}`},
+		{fmt.Errorf("no x: %w", jsonrpc.InvalidParams), `{"code":-32602,"message":"no x: invalid params"}`},
+		{&jsonrpc.Error{Code: 5, Message: "\xff\n", Data: []byte(`{"a": 1}`)}, `{"code":5,"message":"\ufffd\n","data":{"a": 1}}`},
+		{&jsonrpc.Error{Code: 5, Message: "m", Data: []byte("[1,\n2]")}, `{"code":5,"message":"m","data":[1, 2]}`},
+		{&jsonrpc.Error{Code: 5, Message: "m", Data: []byte(`{`)}, `{"code":5,"message":"m"}`},
+		{(*jsonrpc.Error)(nil), `{"code":-32603,"message":"internal error in m"}`},
 	}
 	for _, test := range tests {
 		got := rawTalk(t, func(context.Context, *Request) (any, error) { return nil, test.err }, `{"jsonrpc":"2.0","id":1,"method":"m"}`)

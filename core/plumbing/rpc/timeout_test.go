@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 // The timeout of a call includes the time of Via.
@@ -14,16 +16,16 @@ func TestCallViaTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := NewConn(nowhere{}, Options{})
 		conn.Open(t.Context())
-		sent := func(_ context.Context, done func(), _ ID, _ []byte) error {
+		sent := func(_ context.Context, done func(), _ jsonrpc.ID, _ []byte) error {
 			done()
 			return nil
 		}
-		wait := func(ctx context.Context, done func(), _ ID, _ []byte) error {
+		wait := func(ctx context.Context, done func(), _ jsonrpc.ID, _ []byte) error {
 			defer done()
 			<-ctx.Done()
 			return context.Cause(ctx)
 		}
-		slowly := func(ID) { time.Sleep(2 * time.Second) }
+		slowly := func(jsonrpc.ID) { time.Sleep(2 * time.Second) }
 		for name, o := range map[string]*Outgoing{
 			"since it was sent": {Method: "m", Via: sent, IdleTimeout: time.Second},
 			"in all":            {Method: "m", Via: sent, MaxTimeout: time.Second},
@@ -41,8 +43,8 @@ func TestCallViaTimesOut(t *testing.T) {
 		}()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, _, err := conn.Do(ctx, &Outgoing{Method: "m", Via: wait, OnID: slowly}); !errors.Is(err, ErrClosed) {
-			t.Errorf("abandoned before it is sent: got %v, want %v", err, ErrClosed)
+		if _, _, err := conn.Do(ctx, &Outgoing{Method: "m", Via: wait, OnID: slowly}); !errors.Is(err, jsonrpc.ErrClosed) {
+			t.Errorf("abandoned before it is sent: got %v, want %v", err, jsonrpc.ErrClosed)
 		}
 		skipGrace := make(chan struct{})
 		close(skipGrace)

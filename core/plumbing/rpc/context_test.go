@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 // The end of a request's context is visible to contexts derived before and after it, and to callers
@@ -19,9 +21,9 @@ func TestEndOfTheContext(t *testing.T) {
 		end   func(p *peer, pass chan struct{})
 		cause error
 	}{
-		{"cancelled", func(p *peer, _ chan struct{}) { p.conn.Cancel(IntID(1)) }, ErrCancelled},
+		{"cancelled", func(p *peer, _ chan struct{}) { p.conn.Cancel(jsonrpc.IntID(1)) }, ErrCancelled},
 		{"handled", func(_ *peer, pass chan struct{}) { pass <- struct{}{} }, context.Canceled},
-		{"closed", func(p *peer, _ chan struct{}) { p.stop(); time.Sleep(5500 * time.Millisecond) }, ErrClosed},
+		{"closed", func(p *peer, _ chan struct{}) { p.stop(); time.Sleep(5500 * time.Millisecond) }, jsonrpc.ErrClosed},
 	}
 	none := func() {}
 	looks := map[string]func(context.Context) (context.Context, context.CancelFunc){
@@ -114,7 +116,7 @@ func TestContextsAreReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept context.Context
 		p := newPeer(t, Options{Handle: func(ctx context.Context, req *Request) (any, error) {
-			if req.Method == "look" {
+			if req.Method() == "look" {
 				_ = ctx.Err()
 			}
 			kept = ctx
@@ -127,7 +129,7 @@ func TestContextsAreReleased(t *testing.T) {
 			if kept.Err() == nil {
 				t.Errorf("the context of %s has not ended: Err() = nil, want an error", method)
 			}
-			if got := kept.Value(requestKey{}).(*Request).Method; got != method {
+			if got := kept.Value(requestKey{}).(*Request).Method(); got != method {
 				t.Errorf("the context of %s has the request %s", method, got)
 			}
 		}
@@ -137,14 +139,14 @@ func TestContextsAreReleased(t *testing.T) {
 
 // Err, Cancel, Release and the end of the handler run concurrently, for the race detector.
 func TestContextRaces(t *testing.T) {
-	ours, theirs := Pipe()
+	ours, theirs := newHalfPipe()
 	var conn *Conn
 	var left sync.WaitGroup
 	conn = NewConn(theirs, Options{Handle: func(ctx context.Context, req *Request) (any, error) {
 		for _, f := range []func(){
 			req.allowConcurrent,
 			req.Release,
-			func() { conn.Cancel(req.ID) },
+			func() { conn.Cancel(req.ID()) },
 			func() { <-ctx.Done() },
 			func() { _ = ctx.Err() },
 			func() { _ = context.Cause(ctx); ctx.Value(key{}) },
@@ -161,7 +163,7 @@ func TestContextRaces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ours.(*pipe).out.close()
+	closeInput(ours)
 	if err := <-done; err != nil {
 		t.Error(err)
 	}

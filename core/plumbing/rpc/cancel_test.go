@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"bytes"
@@ -11,7 +11,18 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+
+	"github.com/petrock/petrock/core/jsonrpc"
 )
+
+func parseID(t testing.TB, raw string) jsonrpc.ID {
+	t.Helper()
+	id, err := jsonrpc.ParseID([]byte(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
 
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -27,19 +38,19 @@ func TestCancel(t *testing.T) {
 		} {
 			p.send(`{"jsonrpc":"2.0","id":` + test.id + `,"method":"m"}`)
 			synctest.Wait()
-			for _, other := range []ID{{}, IntID(2), {`"1"`}, {`12345678901234567891`}, {`"b"`}} {
+			for _, other := range []jsonrpc.ID{{}, jsonrpc.IntID(2), parseID(t, `"1"`), parseID(t, `12345678901234567891`), parseID(t, `"b"`)} {
 				if p.conn.Cancel(other) {
 					t.Errorf("Cancel(%s) = true, want false: the id in flight is %s", other, test.id)
 				}
 			}
-			if !p.conn.Cancel(ID{test.cancel}) {
+			if !p.conn.Cancel(parseID(t, test.cancel)) {
 				t.Fatalf("Cancel(%s) = false, want true: the id in flight is %s", test.cancel, test.id)
 			}
 			if err := <-causes; !errors.Is(err, ErrCancelled) {
 				t.Errorf("%s: the cause is %v, want %v", test.id, err, ErrCancelled)
 			}
 			p.expectNothing()
-			if p.conn.Cancel(ID{test.id}) {
+			if p.conn.Cancel(parseID(t, test.id)) {
 				t.Errorf("Cancel(%s) = true, want false after the request has been cancelled", test.id)
 			}
 		}
@@ -53,7 +64,7 @@ func TestRequestThatKeepsTheTurnIsInFlight(t *testing.T) {
 		stubborn := make(chan struct{})
 		var log bytes.Buffer
 		p := newPeer(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Handle: func(ctx context.Context, req *Request) (any, error) {
-			if req.Method == "stubborn" {
+			if req.Method() == "stubborn" {
 				<-stubborn
 			}
 			<-ctx.Done()
@@ -61,10 +72,10 @@ func TestRequestThatKeepsTheTurnIsInFlight(t *testing.T) {
 		}})
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
 		synctest.Wait()
-		if p.conn.Cancel(IntID(2)) {
+		if p.conn.Cancel(jsonrpc.IntID(2)) {
 			t.Error("Cancel(2) = true, want false: there is no such request")
 		}
-		if !p.conn.Cancel(IntID(1)) {
+		if !p.conn.Cancel(jsonrpc.IntID(1)) {
 			t.Error("Cancel(1) = false, want true: the request is in flight")
 		}
 		p.expectNothing()
@@ -82,7 +93,7 @@ func TestRequestThatKeepsTheTurnIsInFlight(t *testing.T) {
 func TestContextEndsWithTheHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept context.Context
-		ours, theirs := Pipe()
+		ours, theirs := jsonrpc.Pipe()
 		conn := NewConn(theirs, Options{Handle: func(ctx context.Context, req *Request) (any, error) {
 			kept = ctx
 			return ctx.Value(key{}), ctx.Err()
@@ -106,7 +117,7 @@ func TestContextEndsWithTheHandler(t *testing.T) {
 
 // A request has one answer if it was not cancelled, and none if it was.
 func TestCancelRacesWithTheAnswer(t *testing.T) {
-	ours, theirs := Pipe()
+	ours, theirs := newHalfPipe()
 	var begun atomic.Int64
 	conn := NewConn(theirs, Options{Handle: func(_ context.Context, req *Request) (any, error) {
 		req.Release()
@@ -121,12 +132,12 @@ func TestCancelRacesWithTheAnswer(t *testing.T) {
 		if err := ours.Send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"m"}`, i)); err != nil {
 			t.Fatal(err)
 		}
-		for !cancelled[IntID(int64(i)).String()] && begun.Load() <= int64(i) {
-			cancelled[IntID(int64(i)).String()] = conn.Cancel(IntID(int64(i)))
+		for !cancelled[jsonrpc.IntID(int64(i)).String()] && begun.Load() <= int64(i) {
+			cancelled[jsonrpc.IntID(int64(i)).String()] = conn.Cancel(jsonrpc.IntID(int64(i)))
 			runtime.Gosched()
 		}
 	}
-	ours.(*pipe).out.close()
+	closeInput(ours)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}

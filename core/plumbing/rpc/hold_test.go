@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 // linkStreams runs two connections with the same handler over unbuffered streams, until stop is
@@ -19,8 +21,8 @@ func linkStreams(t testing.TB, handle func(context.Context, *Request) (any, erro
 	inLeft, outRight := io.Pipe()
 	inRight, outLeft := io.Pipe()
 	o := Options{Handle: handle, Logger: slog.New(slog.DiscardHandler)}
-	left = NewConn(NewLines(inLeft, outLeft, LinesOptions{}), o)
-	right = NewConn(NewLines(inRight, outRight, LinesOptions{}), o)
+	left = NewConn(jsonrpc.NewLines(inLeft, outLeft, jsonrpc.LinesOptions{}), o)
+	right = NewConn(jsonrpc.NewLines(inRight, outRight, jsonrpc.LinesOptions{}), o)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = left.Run(ctx) })
@@ -69,8 +71,8 @@ func TestNothingIsHeldForLong(t *testing.T) {
 				out := &safeBuffer{}
 				in, requests := io.Pipe()
 				pass := make(chan struct{})
-				conn := NewConn(NewLines(in, out, LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
-					switch req.Method {
+				conn := NewConn(jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
+					switch req.Method() {
 					case "release":
 						req.Release()
 						<-pass
@@ -118,7 +120,7 @@ func TestLongBurstIsWrittenMeanwhile(t *testing.T) {
 			fmt.Fprintf(&input, `{"jsonrpc":"2.0","id":%d,"method":"m"}`+"\n", i)
 		}
 		served := 0
-		conn := NewConn(NewLines(strings.NewReader(input.String()), out, LinesOptions{}), Options{Handle: func(context.Context, *Request) (any, error) {
+		conn := NewConn(jsonrpc.NewLines(strings.NewReader(input.String()), out, jsonrpc.LinesOptions{}), Options{Handle: func(context.Context, *Request) (any, error) {
 			if served++; served == n {
 				synctest.Wait()
 				if len(out.String()) < n/2*10_000 {
@@ -131,19 +133,4 @@ func TestLongBurstIsWrittenMeanwhile(t *testing.T) {
 			t.Errorf("Run: %v, %d answers; want no error and %d answers", err, len(gists(t, out.String())), n)
 		}
 	})
-}
-
-// Close sends the messages that a burst held back.
-func TestCloseInTheMidstOfABurst(t *testing.T) {
-	var out bytes.Buffer
-	l := NewLines(strings.NewReader("1\n2\n"), &out, LinesOptions{})
-	if _, err := l.Receive(); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Send([]byte(`"held"`)); err != nil || out.Len() > 0 {
-		t.Errorf("Send: %v, output %q; want no error and no output", err, out.String())
-	}
-	if err := l.Close(); err != nil || out.String() != "\"held\"\n" {
-		t.Errorf(`Close: %v, output %q; want no error and "held" with a newline`, err, out.String())
-	}
 }

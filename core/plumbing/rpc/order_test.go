@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 // gate is a handler that blocks each request until the test lets it pass.
@@ -23,7 +25,7 @@ func (g *gate) handle(_ context.Context, req *Request) (any, error) {
 		req.Release() // further calls do nothing
 	}
 	g.mu.Lock()
-	g.begun = append(g.begun, req.Method)
+	g.begun = append(g.begun, req.Method())
 	g.mu.Unlock()
 	<-g.pass
 	return struct{}{}, nil
@@ -89,7 +91,7 @@ func TestNotificationsKeepTheirOrder(t *testing.T) {
 	var got []string
 	done := make(chan struct{})
 	left, _ := link(t, Options{}, Options{Handle: func(_ context.Context, req *Request) (any, error) {
-		if got = append(got, string(req.Params)); len(got) == n {
+		if got = append(got, string(req.Params())); len(got) == n {
 			close(done)
 		}
 		return nil, nil
@@ -109,7 +111,7 @@ func TestNotificationsKeepTheirOrder(t *testing.T) {
 
 // countingTransport checks that one goroutine at a time receives.
 type countingTransport struct {
-	Transport
+	jsonrpc.Transport
 	receiving atomic.Int32
 	twice     atomic.Bool
 }
@@ -129,7 +131,7 @@ func TestLateReleaseMakesNoSecondReader(t *testing.T) {
 		"Call":    func(conn *Conn, ctx context.Context, _ *Request) { _ = conn.Call(ctx, "back", nil, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			ours, theirs := Pipe()
+			ours, theirs := jsonrpc.Pipe()
 			counting := &countingTransport{Transport: theirs}
 			var conn *Conn
 			var wg sync.WaitGroup

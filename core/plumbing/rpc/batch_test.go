@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 func TestBatches(t *testing.T) {
@@ -48,6 +50,7 @@ func TestBatches(t *testing.T) {
 }
 
 func TestBatchIsNotTooLong(t *testing.T) {
+	const maxBatch = 1000
 	list := func(n int) string { return "[" + strings.Repeat("1,", n-1) + "1]" }
 	got := talk(t, Options{}, Dialect{Batches: true}, list(maxBatch)+"\n"+list(maxBatch+1)+"\n"+list(500_000))
 	if len(got) != 3 {
@@ -63,7 +66,7 @@ func TestBatchIsNotTooLong(t *testing.T) {
 func sleepy(ctx context.Context, req *Request) (any, error) {
 	req.Release()
 	var n time.Duration
-	if _, err := fmt.Sscanf(string(req.Params), "[%d]", &n); err != nil {
+	if _, err := fmt.Sscanf(string(req.Params()), "[%d]", &n); err != nil {
 		return nil, err
 	}
 	select {
@@ -99,14 +102,14 @@ func TestBatchOmitsCancelledRequests(t *testing.T) {
 		p.conn.SetDialect(Dialect{Batches: true})
 		p.send(`[` + sleep("1", 3) + `,` + sleep(`"x"`, 1) + `,` + sleep("3", 2) + `]`)
 		synctest.Wait()
-		if !p.conn.Cancel(IntID(3)) {
+		if !p.conn.Cancel(jsonrpc.IntID(3)) {
 			t.Error("Cancel(3) = false, want true: the call in the batch is in flight")
 		}
 		p.expect(`[1 [3]; "x" [1]]`)
 		p.send(`[` + sleep("1", 3) + `,` + sleep("2", 3) + `]`)
 		synctest.Wait()
-		p.conn.Cancel(IntID(1))
-		p.conn.Cancel(IntID(2))
+		p.conn.Cancel(jsonrpc.IntID(1))
+		p.conn.Cancel(jsonrpc.IntID(2))
 		p.expectNothing()
 		p.end()
 	})
@@ -152,9 +155,9 @@ func TestBatchWhoseHandlerCallsBack(t *testing.T) {
 		var p *peer
 		p = newPeer(t, Options{Handle: func(ctx context.Context, req *Request) (any, error) {
 			if !req.InBatch() {
-				t.Errorf("InBatch() of %s = false, want true", req.Method)
+				t.Errorf("InBatch() of %s = false, want true", req.Method())
 			}
-			if req.Method == "back" {
+			if req.Method() == "back" {
 				var n int
 				if err := p.conn.Call(ctx, "you", nil, &n); err != nil {
 					return nil, err
@@ -179,8 +182,8 @@ func TestBatchWhoseHandlerCallsBack(t *testing.T) {
 // A handler that appends to its params must not overwrite those of the next request.
 func TestBatchElementsDoNotShareMemory(t *testing.T) {
 	handle := func(_ context.Context, req *Request) (any, error) {
-		own := string(req.Params)
-		_ = append(req.Params, strings.Repeat("x", 51)...)
+		own := string(req.Params())
+		_ = append(req.Params(), strings.Repeat("x", 51)...)
 		return []string{own}, nil
 	}
 	in := `[{"jsonrpc":"2.0","id":1,"method":"m","params":[1]},{"jsonrpc":"2.0","id":2,"method":"m","params":[2]}]`
@@ -197,7 +200,7 @@ func TestBatchWhoseAnswerCannotBeSent(t *testing.T) {
 }
 
 // slowTransport takes a second to send.
-type slowTransport struct{ Transport }
+type slowTransport struct{ jsonrpc.Transport }
 
 func (s slowTransport) Send(msg []byte) error {
 	time.Sleep(time.Second)
@@ -207,7 +210,7 @@ func (s slowTransport) Send(msg []byte) error {
 // A batch is answered as a whole, even if the connection begins to end before it is complete.
 func TestBatchAtTheEndOfTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ours, theirs := Pipe()
+		ours, theirs := jsonrpc.Pipe()
 		conn := NewConn(slowTransport{theirs}, Options{Handle: func(context.Context, *Request) (any, error) {
 			time.Sleep(time.Second)
 			return struct{}{}, nil

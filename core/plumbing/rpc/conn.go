@@ -1,65 +1,45 @@
-// Package jsonrpc implements JSON-RPC 2.0 over any transport. Both peers can send requests. The
-// first section lists what a server with tools may use; the rest of the package is plumbing.
+// Package rpc runs one end of a JSON-RPC connection. It is plumbing for petrock's own protocols,
+// clients and transports; servers and programs that call servers do not need it.
 //
-// # For servers
+// # Connections
 //
-// A handler of a server fails a request with a code of its choice by returning an [*Error], which
-// [Errorf] makes:
-//
-//	return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "no city %q", name)
-//
-// [Code] has the codes of JSON-RPC. If a server does not use standard input and output, it needs a
-// [Transport]: [NewLines] makes one of a reader and a writer, and [Pipe] connects two peers in one
-// process.
-//
-// # Plumbing
-//
-// The other names are for petrock's own protocols, transports, clients and proxies.
+// A [Conn] reads messages from a transport, matches answers to calls, runs handlers and answers
+// invalid messages. Both peers can send requests:
 //
 //	lines := jsonrpc.NewLines(os.Stdin, os.Stdout, jsonrpc.LinesOptions{})
-//	conn := jsonrpc.NewConn(lines, jsonrpc.Options{
-//		Handle: func(ctx context.Context, req *jsonrpc.Request) (any, error) {
-//			return map[string]string{"you called": req.Method}, nil
+//	conn := rpc.NewConn(lines, rpc.Options{
+//		Handle: func(ctx context.Context, req *rpc.Request) (any, error) {
+//			return map[string]string{"you called": req.Method()}, nil
 //		},
 //	})
 //	err := conn.Run(ctx)
 //
-// A [Transport] carries messages as opaque bytes. A [Conn] matches answers to calls, runs handlers
-// and answers invalid messages.
+// [Conn.Do] calls the peer. Over HTTP, each message arrives separately and has its own response:
+// [Conn.Receive] handles such a message and sends the answer to a [Responder].
+//
+// # Scheduling
 //
 // The goroutine that reads a request also serves it, as long as the handler is quick. See [Request]
 // for the order of requests, and for handlers that take long.
 //
-// Over HTTP, each message arrives separately and has its own response. [Conn.Receive] handles such
-// a [Message] and sends the answer to a [Responder]. A proxy parses messages with [Message.Parse]
-// and forwards them, with [Message.WithID] if it needs its own ids.
+// # Decisions
+//
+// In addition to those of package jsonrpc:
+//
+//   - A request that reuses the id of a request in flight is refused. The error has no id.
+//   - An error for an unknown id is sent without an id, or with a null id if [Dialect] requires it.
+//   - An array of messages is a batch if [Dialect] allows it, else an [jsonrpc.InvalidRequest]. The
+//     messages of a batch are answered separately, unless the batch is refused as a whole.
+//   - Messages that are recognized as responses or notifications are never answered, even if they
+//     are invalid. Other data that is too large or not valid JSON is answered.
+//   - A request beyond [Options].MaxInFlight is refused with an [jsonrpc.InternalError].
+//     Notifications and responses are not limited.
+//   - An invalid response fails the call that waits for it.
 //
 // In the source, conn.go has the life of a connection. receive.go and serve.go follow a request
 // from the transport to its answer, turn.go decides which goroutine does it, and outgoing.go has
-// calls to the peer. message.go parses and encodes, and lines.go and linewriter.go are a transport.
-//
-// # Decisions
-//
-// Where JSON-RPC leaves a choice, or a peer breaks its rules:
-//
-//   - An id is a string or an integer, and is echoed byte for byte. Any other id is an
-//     [InvalidRequest].
-//   - A request that reuses the id of a request in flight is refused. The error has no id.
-//   - An error for an unknown id is sent without an id, or with a null id if [Dialect] requires it.
-//   - Keys are case-sensitive: "ID" is not "id". Unknown keys are ignored.
-//   - A duplicate key anywhere in a message is an [InvalidRequest], as is nesting beyond
-//     [strictjson.MaxDepth]. Invalid UTF-8 is a [ParseError].
-//   - params may be an object or an array; null counts as absent.
-//   - An array of messages is a batch if [Dialect] allows it, else an [InvalidRequest]. A batch is
-//     refused as a whole if it is not valid JSON, nested too deeply, or longer than 1000 messages.
-//     Otherwise each message is answered separately.
-//   - Messages that are recognized as responses or notifications are never answered, even if they
-//     are invalid. Data that is too large or not valid JSON is answered unless it looks like a
-//     response.
-//   - A request beyond [Options].MaxInFlight is refused with an [InternalError]. Notifications and
-//     responses are not limited.
-//   - An invalid response fails the call that waits for it.
-package jsonrpc
+// calls to the peer.
+package rpc
 
 import (
 	"cmp"
@@ -72,17 +52,20 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/petrock/petrock/core/internal/burst"
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
-// A Handler handles a request or a notification. Its result is encoded as JSON. A [json.RawMessage]
-// is checked and sent unchanged, and an [Appender] encodes itself. See [Request] for how handlers
-// are called.
+// A Handler handles a request or a notification. Its result is encoded by [jsonrpc.AppendResult]. A
+// [*jsonrpc.Error] is sent unchanged; a [jsonrpc.Code] is sent as an error with that code, and any
+// other error as a [jsonrpc.InternalError]. See [Request] for how handlers are called.
 type Handler func(ctx context.Context, req *Request) (any, error)
 
 // Options configure a [Conn].
 type Options struct {
 	// Handle handles incoming requests and notifications. nil refuses every request with
-	// [MethodNotFound].
+	// [jsonrpc.MethodNotFound].
 	Handle Handler
 
 	// Ordered are the methods whose requests are handled before the next message is read. Requests
@@ -108,7 +91,7 @@ type Options struct {
 	// OnInvalid is called with data from the transport that is neither a valid message nor the
 	// answer to a call. It replaces the error response to the peer. raw is nil if the data was too
 	// large, and must not be kept. If OnInvalid is nil, the peer gets an error.
-	OnInvalid func(raw []byte, err *Error)
+	OnInvalid func(raw []byte, err *jsonrpc.Error)
 
 	// Logger logs errors that are not sent to the peer (default [slog.Default]).
 	Logger *slog.Logger
@@ -123,8 +106,8 @@ type Dialect struct {
 
 // A Conn is a connection to a peer. Several goroutines may call its methods.
 type Conn struct {
-	transport Transport
-	lines     *lineWriter // of a Lines transport, else nil; it can hold answers back
+	transport jsonrpc.Transport
+	lines     *burst.Writer // of a Lines transport, else nil; it can hold answers back
 	o         Options
 	dialect   atomic.Pointer[Dialect]
 
@@ -142,7 +125,7 @@ type Conn struct {
 	turn    chan struct{} // passes the turn to read to a waiting goroutine
 	waiting atomic.Int32  // goroutines that wait for the turn
 	turns   turnTimer
-	queue   []incoming // the rest of a batch; belongs to the goroutine that has the turn
+	queue   []Request // the rest of a batch; belongs to the goroutine that has the turn
 
 	running  atomic.Int64    // handlers, and batches not yet answered
 	draining atomic.Bool     // drain waits for running to be 0
@@ -157,19 +140,17 @@ type Conn struct {
 	closed   bool // pending calls have failed, and new ones fail
 }
 
+// ErrCancelled is the cause of the context of a request that the peer cancelled.
+var ErrCancelled = errors.New("the peer cancelled the request")
+
 // NewConn returns a connection over t. [Conn.Run] or [Conn.Open] starts it.
-func NewConn(t Transport, o Options) *Conn {
+func NewConn(t jsonrpc.Transport, o Options) *Conn {
 	if o.Handle == nil {
 		o.Handle = func(_ context.Context, req *Request) (any, error) {
-			return nil, Errorf(MethodNotFound, "no method %q", req.Method)
+			return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "no method %q", req.Method())
 		}
 	}
-	if o.MaxInFlight <= 0 {
-		o.MaxInFlight = 10_000
-	}
-	if o.OnShutdown == nil {
-		o.OnShutdown = func() {}
-	}
+	o.MaxInFlight = cmp.Or(max(o.MaxInFlight, 0), 10_000)
 	o.Grace, o.Logger = cmp.Or(o.Grace, 5*time.Second), cmp.Or(o.Logger, slog.Default())
 	c := &Conn{
 		transport: t,
@@ -183,9 +164,9 @@ func NewConn(t Transport, o Options) *Conn {
 	c.turns.conn = c
 	c.sending, c.failSend = context.WithCancelCause(context.Background())
 	c.busy, c.setIdle = context.WithCancel(context.Background())
-	if l, ok := t.(*Lines); ok {
-		c.lines = l.out
-		c.lines.onError = c.failSend
+	if l, ok := t.(*jsonrpc.Lines); ok {
+		c.lines = l.Writer()
+		c.lines.OnError = c.failSend
 	}
 	c.dialect.Store(&Dialect{})
 	return c
@@ -231,8 +212,10 @@ func (c *Conn) Run(ctx context.Context) error {
 // drain waits for running handlers. After the grace period it ends their contexts and waits for one
 // more second.
 func (c *Conn) drain(skipGrace <-chan struct{}) {
-	defer c.cancel(ErrClosed)
-	c.o.OnShutdown()
+	defer c.cancel(jsonrpc.ErrClosed)
+	if c.o.OnShutdown != nil {
+		c.o.OnShutdown()
+	}
 	c.draining.Store(true)
 	if c.running.Load() == 0 {
 		c.setIdle()
@@ -244,7 +227,7 @@ func (c *Conn) drain(skipGrace <-chan struct{}) {
 	case <-skipGrace:
 	case <-c.sending.Done():
 	}
-	c.cancel(ErrClosed)
+	c.cancel(jsonrpc.ErrClosed)
 	select {
 	case <-c.busy.Done():
 	case <-time.After(time.Second):
@@ -255,7 +238,7 @@ func (c *Conn) drain(skipGrace <-chan struct{}) {
 		}
 		c.mu.Unlock()
 		for _, r := range left {
-			c.o.Logger.Warn("request still running at the end of the connection", "method", r.Method, "id", r.ID.String())
+			c.o.Logger.Warn("request still running at the end of the connection", "method", r.Method(), "id", r.ID().String())
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package jsonrpc
+package rpc
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
 )
 
 // A call waits until its timeout, which ResetIdleTimeout extends.
@@ -61,21 +63,21 @@ func TestCallVia(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := NewConn(nowhere{}, Options{})
 		conn.Open(t.Context())
-		answer := func(id ID) *Message {
-			m := new(Message)
-			m.Parse([]byte(`{"jsonrpc":"2.0","id":` + id.String() + `,"result":"fine"}`))
-			return m
+		answer := func(id jsonrpc.ID) *Request {
+			r := new(Request)
+			r.Parse([]byte(`{"jsonrpc":"2.0","id":` + id.String() + `,"result":"fine"}`))
+			return r
 		}
-		for name, via := range map[string]func(context.Context, func(), ID, []byte) error{
-			"at once": func(ctx context.Context, done func(), id ID, msg []byte) error {
-				conn.Deliver(answer(id))
+		for name, via := range map[string]func(context.Context, func(), jsonrpc.ID, []byte) error{
+			"at once": func(ctx context.Context, done func(), id jsonrpc.ID, msg []byte) error {
+				conn.Deliver(&answer(id).Message)
 				if ctx.Err() != nil {
 					t.Errorf("the context of the call has ended: %v", ctx.Err())
 				}
 				done()
 				return nil
 			},
-			"later": func(_ context.Context, done func(), id ID, msg []byte) error {
+			"later": func(_ context.Context, done func(), id jsonrpc.ID, msg []byte) error {
 				go func() {
 					time.Sleep(time.Second)
 					conn.Receive(context.Background(), answer(id), nil)
@@ -83,14 +85,14 @@ func TestCallVia(t *testing.T) {
 				done()
 				return nil
 			},
-			"from elsewhere": func(ctx context.Context, done func(), id ID, msg []byte) error {
+			"from elsewhere": func(ctx context.Context, done func(), id jsonrpc.ID, msg []byte) error {
 				defer done()
 				go conn.Receive(context.Background(), answer(id), nil)
 				<-ctx.Done()
 				return ctx.Err()
 			},
-			"before an error": func(_ context.Context, done func(), id ID, msg []byte) error {
-				conn.Deliver(answer(id))
+			"before an error": func(_ context.Context, done func(), id jsonrpc.ID, msg []byte) error {
+				conn.Deliver(&answer(id).Message)
 				done()
 				return errors.New("cut")
 			},
@@ -99,7 +101,7 @@ func TestCallVia(t *testing.T) {
 				t.Errorf(`%s: got %s, %v; want "fine" and no error`, name, raw, err)
 			}
 		}
-		wait := func(ctx context.Context, done func(), _ ID, _ []byte) error {
+		wait := func(ctx context.Context, done func(), _ jsonrpc.ID, _ []byte) error {
 			defer done()
 			<-ctx.Done()
 			return context.Cause(ctx)
@@ -107,7 +109,7 @@ func TestCallVia(t *testing.T) {
 		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait, IdleTimeout: time.Second}); err == nil || err.Error() != "no answer to m within 1s" {
 			t.Errorf(`too late: %v; want the error "no answer to m within 1s"`, err)
 		}
-		fail := func(_ context.Context, done func(), _ ID, _ []byte) error {
+		fail := func(_ context.Context, done func(), _ jsonrpc.ID, _ []byte) error {
 			done()
 			return errors.New("no way")
 		}
@@ -118,11 +120,11 @@ func TestCallVia(t *testing.T) {
 			time.Sleep(time.Second)
 			conn.FailCalls()
 		}()
-		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait}); !errors.Is(err, ErrClosed) {
-			t.Errorf("abandoned: got %v, want %v", err, ErrClosed)
+		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait}); !errors.Is(err, jsonrpc.ErrClosed) {
+			t.Errorf("abandoned: got %v, want %v", err, jsonrpc.ErrClosed)
 		}
-		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait}); !errors.Is(err, ErrClosed) {
-			t.Errorf("after that: got %v, want %v", err, ErrClosed)
+		if _, _, err := conn.Do(t.Context(), &Outgoing{Method: "m", Via: wait}); !errors.Is(err, jsonrpc.ErrClosed) {
+			t.Errorf("after that: got %v, want %v", err, jsonrpc.ErrClosed)
 		}
 		skipGrace := make(chan struct{})
 		close(skipGrace)
@@ -133,14 +135,14 @@ func TestCallVia(t *testing.T) {
 
 type nowhere struct{}
 
-func (nowhere) Send([]byte) error        { return ErrClosed }
-func (nowhere) Receive() ([]byte, error) { return nil, ErrClosed }
+func (nowhere) Send([]byte) error        { return jsonrpc.ErrClosed }
+func (nowhere) Receive() ([]byte, error) { return nil, jsonrpc.ErrClosed }
 func (nowhere) Close() error             { return nil }
 
 // Invalid data goes to OnInvalid and not to the peer. An invalid answer fails its call.
 func TestStray(t *testing.T) {
 	var strays []string
-	got := talk(t, Options{OnInvalid: func(raw []byte, err *Error) { strays = append(strays, string(raw)) }}, Dialect{}, `Listening on port 80
+	got := talk(t, Options{OnInvalid: func(raw []byte, err *jsonrpc.Error) { strays = append(strays, string(raw)) }}, Dialect{}, `Listening on port 80
 {"jsonrpc":"2.0","id":1,"method":"m"}
 [INFO] ready
 {"jsonrpc":"1.0","id":2,"method":"m"}
