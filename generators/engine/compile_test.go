@@ -204,7 +204,7 @@ func TestRepair(t *testing.T) {
 			before := b.snapshot()
 			_, err = b.Undo(t.Context(), "", engine.Options{}) // would break it again
 			if err == nil {
-				t.Error("undo of the repair: got no error, want one: the project would not compile")
+				t.Error("undo of the repair: got no error, want one: the change would not compile")
 			}
 			if names := differing(before, b.snapshot()); len(names) > 0 {
 				t.Errorf("the refused undo of the repair has changed %q, want nothing changed", names)

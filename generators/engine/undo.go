@@ -77,7 +77,7 @@ func (r reversal) explain(refusal *Refusal) {
 	refusal.Operations = r.laterWith(func(f journal.Record) bool {
 		return !f.Derived && slices.ContainsFunc(refusal.Diagnostics, func(d typecheck.Diagnostic) bool { return d.File == f.Path })
 	})
-	refusal.Reason = fmt.Sprintf("%s %s (%s): %s", r.action, r.target.ID, r.target.Title, strings.Replace(refusal.Reason, "the change", "the project", 1))
+	refusal.Reason = fmt.Sprintf("%s %s (%s): %s", r.action, r.target.ID, r.target.Title, refusal.Reason)
 	if len(refusal.Operations) > 0 {
 		refusal.Remedy = "Nothing was changed. Undo the operations that depend on it first: " + strings.Join(refusal.Operations, ", ") + "."
 	}

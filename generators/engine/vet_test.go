@@ -52,7 +52,7 @@ func TestVet(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = b.Undo(t.Context(), "", engine.Options{})
-	b.checkError(err, "(edit money/fix.go): the project would fail go vet:\n  money/fix.go:5:2: vet: unreachable code\n")
+	b.checkError(err, "(edit money/fix.go): the change would fail go vet:\n  money/fix.go:5:2: vet: unreachable code\n")
 	// A package that did not compile can be repaired in spite of findings in its other files.
 	b.write("money/broken.go", "package money\n\nfunc broken() { gone() }\n")
 	if _, err := b.edit(`[{"path":"money/broken.go","text":"package money\n\nfunc broken() {}\n"}]`, engine.Options{}); err != nil {
