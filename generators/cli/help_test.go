@@ -15,7 +15,7 @@ func TestHelp(t *testing.T) {
 	list := runMain(t, "help")
 	for _, page := range docs.Pages() {
 		if !strings.Contains(list, page.Topic+" ") || !strings.Contains(list, " "+page.Title+"\n") {
-			t.Errorf(`petrock help does not list %s: %s; want list containing page.Topic+" " and list containing " "+page.Title+"\n"`, page.Topic, page.Title)
+			t.Errorf("petrock help prints %q, want a line with the topic %q and the title %q", list, page.Topic, page.Title)
 		}
 		if printed := runMain(t, "help", page.Topic); printed != page.Text {
 			t.Errorf("petrock help %s prints %q, want %q", page.Topic, printed, page.Text)

@@ -155,14 +155,14 @@ type BuildInput struct {
 
 // BuildOutput is the output of build.
 type BuildOutput struct {
-	OK          bool                   `json:"ok"`                             // Whether the server builds, or with no_compile types are correct, and all derived files are up to date
-	Program     string                 `json:"program"`                        // Path of the server, if it was built; run it with the argument mcp
-	Derived     []engine.FileChange    `json:"derived,omitempty"`              // Derived files that were updated
-	Refused     []typecheck.Diagnostic `json:"refused,omitempty"`              // Errors in packages whose derived files could not be updated
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"`          // Other compiler errors; with no_compile, also in tests
-	Warnings    []typecheck.Diagnostic `json:"warnings,omitempty"`             // Warnings, starting with code that makes replay non-deterministic
-	ToolsList   *engine.Size           `json:"toolsList"`                      // Size of the tool list
-	LeftOut     string                 `json:"leftOut,omitempty" short:"note"` // What the short form leaves out
+	OK          bool                   `json:"ok"`                    // Whether the server builds, or with no_compile types are correct, and all derived files are up to date
+	Program     string                 `json:"program"`               // Path of the server, if it was built; run it with the argument mcp
+	Derived     []engine.FileChange    `json:"derived,omitempty"`     // Derived files that were updated
+	Refused     []typecheck.Diagnostic `json:"refused,omitempty"`     // Errors in packages whose derived files could not be updated
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Other compiler errors; with no_compile, also in tests
+	Warnings    []typecheck.Diagnostic `json:"warnings,omitempty"`    // Warnings, starting with code that makes replay non-deterministic
+	ToolsList   *engine.Size           `json:"toolsList"`             // Size of the tool list
+	engine.Omission
 }
 
 // Short returns the short form of the build.

@@ -20,21 +20,21 @@ type ProjectStatusInput struct{ Common }
 
 // ProjectStatusOutput is the output of project_status.
 type ProjectStatusOutput struct {
-	OK          bool                   `json:"ok"`                             // Whether the project compiles, and petrock.sum and contract.json can be read
-	Name        string                 `json:"name"`                           // Name of the project and of its server
-	Module      string                 `json:"module"`                         // Path of the Go module
-	Root        string                 `json:"root"`                           // Folder of the project
-	Petrock     string                 `json:"petrock"`                        // Version of petrock that created the project
-	Packages    []string               `json:"packages,omitempty" short:"-"`   // Import paths of the packages outside of core and generators
-	Components  []string               `json:"components,omitempty"`           // Kinds and names of the components
-	Parts       []engine.PartStatus    `json:"parts,omitempty"`                // Petrock's optional code: present, or archived in generators/parts
-	Stale       []string               `json:"stale,omitempty"`                // Derived files that are out of date
-	Refused     []string               `json:"refused,omitempty"`              // Errors that prevent deriving
-	Impure      []string               `json:"impure,omitempty"`               // Commands that use the clock, randomness or I/O in Apply
-	Builds      bool                   `json:"builds"`                         // Whether all packages and tests compile
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"`          // Compiler errors
-	PetrockCode *PetrockCode           `json:"vendored,omitempty"`             // Whether core and generators match petrock.sum
-	LeftOut     string                 `json:"leftOut,omitempty" short:"note"` // What the short form leaves out
+	OK          bool                   `json:"ok"`                    // Whether the project compiles, and petrock.sum and contract.json can be read
+	Name        string                 `json:"name"`                  // Name of the project and of its server
+	Module      string                 `json:"module"`                // Path of the Go module
+	Root        string                 `json:"root"`                  // Folder of the project
+	Petrock     string                 `json:"petrock"`               // Version of petrock that created the project
+	Packages    []string               `json:"packages,omitempty"`    // Import paths of the packages outside of core and generators
+	Components  []string               `json:"components,omitempty"`  // Kinds and names of the components
+	Parts       []engine.PartStatus    `json:"parts,omitempty"`       // Petrock's optional code: present, or archived in generators/parts
+	Stale       []string               `json:"stale,omitempty"`       // Derived files that are out of date
+	Refused     []string               `json:"refused,omitempty"`     // Errors that prevent deriving
+	Impure      []string               `json:"impure,omitempty"`      // Commands that use the clock, randomness or I/O in Apply
+	Builds      bool                   `json:"builds"`                // Whether all packages and tests compile
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compiler errors
+	PetrockCode *PetrockCode           `json:"vendored,omitempty"`    // Whether core and generators match petrock.sum
+	engine.Omission
 
 	sync string // the call that updates derived files
 }
@@ -43,20 +43,23 @@ type ProjectStatusOutput struct {
 //
 //petrock:ignore
 func (s ProjectStatusOutput) Short(limit int) any {
+	s.Packages = nil
 	s.Parts = slices.DeleteFunc(slices.Clone(s.Parts), func(p engine.PartStatus) bool { return !p.Present })
-	if s.PetrockCode != nil && s.PetrockCode.Problem == "" {
-		s.PetrockCode = nil
+	if code := s.PetrockCode; code != nil {
+		if s.PetrockCode = nil; code.Problem != "" {
+			s.PetrockCode = &PetrockCode{Pristine: code.Pristine, Problem: code.Problem}
+		}
 	}
-	return engine.Shorten(s, limit)
+	return engine.Shorten(&s, limit)
 }
 
 // PetrockCode describes how the folders with petrock's code differ from petrock.sum.
 type PetrockCode struct {
-	Pristine     bool   `json:"pristine"`                    // Whether they match
-	Problem      string `json:"problem,omitempty"`           // How they differ, or why they could not be compared, with the remedy
-	Error        string `json:"error,omitempty" short:"-"`   // Why they could not be compared
-	Version      string `json:"version,omitempty" short:"-"` // Version of petrock in generators; empty if unknown
-	engine.Drift `short:"-"`
+	Pristine bool   `json:"pristine"`          // Whether they match
+	Problem  string `json:"problem,omitempty"` // How they differ, or why they could not be compared, with the remedy
+	Error    string `json:"error,omitempty"`   // Why they could not be compared
+	Version  string `json:"version,omitempty"` // Version of petrock in generators; empty if unknown
+	engine.Drift
 }
 
 func comparePetrockCode(e *engine.Engine) *PetrockCode {

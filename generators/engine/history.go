@@ -21,9 +21,11 @@ type History struct {
 // An Operation is one operation of a history.
 type Operation struct {
 	journal.Operation
-	UndoneBy string           `json:"undoneBy,omitempty"`        // Id of the operation that undid it
-	Files    []journal.Record `json:"files,omitempty" short:"-"` // The changed files, sorted by path
+	UndoneBy string           `json:"undoneBy,omitempty"` // Id of the operation that undid it
+	Files    []journal.Record `json:"files,omitempty"`    // The changed files, sorted by path
 }
+
+func (o *Operation) omitDetails() { o.Files = nil }
 
 // History returns the recorded operations in this clone of the project.
 func (e *Engine) History(ctx context.Context) (*History, error) {
@@ -86,10 +88,15 @@ func undoneBy(history []journal.Operation) map[string]string {
 	return undone
 }
 
-// baseTitle returns the title of an operation, or of the one that it undoes or redoes.
-func baseTitle(title string) string {
-	for strings.HasPrefix(title, actionUndo+" ") || strings.HasPrefix(title, actionRedo+" ") {
-		title = title[len(actionUndo)+1:] // both have four letters
+// original returns the index of the operation that the one at an index undoes or redoes, directly or
+// through others. It is at itself if that neither undoes nor redoes one in the history.
+func original(history []journal.Operation, at int) int {
+	for history[at].Undoes != "" {
+		target := slices.IndexFunc(history, func(op journal.Operation) bool { return op.ID == history[at].Undoes })
+		if target < 0 {
+			break
+		}
+		at = target
 	}
-	return title
+	return at
 }

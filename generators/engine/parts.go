@@ -16,12 +16,14 @@ import (
 
 // A PartChange is a part that an operation adds or removes.
 type PartChange struct {
-	Name    string         `json:"name"`                        // Name of the part
-	Action  journal.Action `json:"action"`                      // create or delete
-	Folders []string       `json:"folders"`                     // Folders of its code
-	Files   int            `json:"files"`                       // Number of its files
-	Modules []string       `json:"modules,omitempty" short:"-"` // Modules that it adds to go.mod or removes from it
+	Name    string         `json:"name"`              // Name of the part
+	Action  journal.Action `json:"action"`            // create or delete
+	Folders []string       `json:"folders"`           // Folders of its code
+	Files   int            `json:"files"`             // Number of its files
+	Modules []string       `json:"modules,omitempty"` // Modules that it adds to go.mod or removes from it
 }
+
+func (c *PartChange) omitDetails() { c.Modules = nil }
 
 // String describes the change in one line.
 func (c PartChange) String() string {

@@ -69,6 +69,7 @@ type plan struct {
 
 	title      string                 // of the operation, such as generate tool greet
 	undoes     string                 // id of the operation that it reverts; empty if none
+	reverted   string                 // title of the operation that it undoes or redoes
 	kind, name string                 // the component that is generated, changed or destroyed
 	dir        string                 // folder of the component and of the trial's test; empty for other plans
 	next       []string               // next steps, one sentence each

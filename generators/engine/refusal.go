@@ -42,17 +42,17 @@ func FaultOf(err error) *Fault {
 
 // A Refusal explains why a change was refused. Nothing was changed.
 type Refusal struct {
-	Reason      string                 `json:"reason"`                         // One sentence
-	Conflicts   []string               `json:"conflicts,omitempty"`            // Conflicts with the project
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"`          // Compile errors, with positions in the planned files
-	Declares    string                 `json:"declares,omitempty"`             // Declarations in the file with the caller's body, without function bodies
-	Failures    []Failure              `json:"failures,omitempty"`             // Failed examples
-	Tests       []trial.TestFailure    `json:"tests,omitempty"`                // Failed tests
-	Printed     string                 `json:"printed,omitempty"`              // Output of the function
-	Files       []FileChange           `json:"files,omitempty"`                // Edited files, with diffs
-	Operations  []string               `json:"operations,omitempty"`           // Ids of conflicting operations
-	LeftOut     string                 `json:"leftOut,omitempty" short:"note"` // What the short form leaves out
-	Remedy      string                 `json:"wayOut,omitempty" short:"whole"` // Remedy
+	Reason      string                 `json:"reason"`                // One sentence
+	Conflicts   []string               `json:"conflicts,omitempty"`   // Conflicts with the project
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compile errors, with positions in the planned files
+	Declares    string                 `json:"declares,omitempty"`    // Declarations in the file with the caller's body, without function bodies
+	Failures    []Failure              `json:"failures,omitempty"`    // Failed examples
+	Tests       []trial.TestFailure    `json:"tests,omitempty"`       // Failed tests
+	Printed     string                 `json:"printed,omitempty"`     // Output of the function
+	Files       []FileChange           `json:"files,omitempty"`       // Edited files, with diffs
+	Operations  []string               `json:"operations,omitempty"`  // Ids of conflicting operations
+	Omission
+	Remedy string `json:"wayOut,omitempty"` // Remedy
 
 	cause cause
 }
@@ -188,6 +188,7 @@ func (f *Fault) Short(limit int) any {
 		return s
 	}
 	s.Refusal = Shorten(f.Refusal, limit)
+	s.Refusal.Remedy = f.Refusal.Remedy // whole
 	if slices.ContainsFunc(f.Refusal.Files, func(f FileChange) bool { return f.Diff != "" }) {
 		s.Refusal.LeftOut = cmp.Or(s.Refusal.LeftOut, "Left out: diffs. Set detail to get everything.")
 	}

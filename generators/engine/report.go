@@ -44,12 +44,9 @@ func (e *Engine) report(ctx context.Context, c *verified) error {
 // newResult returns the part of a result that depends only on the change. Lists are never nil.
 func newResult(p *plan, files []journal.Change) *Result {
 	r := &Result{
-		Action: p.action, DryRun: p.DryRun, Undoes: p.undoes, Kind: p.kind, Name: p.name,
+		Action: p.action, DryRun: p.DryRun, Undoes: p.undoes, Reverted: p.reverted, Kind: p.kind, Name: p.name,
 		Files: []FileChange{}, Components: []derive.Component{}, Next: append([]string{}, p.next...), Diagnostics: []typecheck.Diagnostic{},
 		Refused: []typecheck.Diagnostic{}, Warnings: []typecheck.Diagnostic{}, Notices: p.notices, Parts: p.parts,
-	}
-	if p.undoes != "" {
-		r.Reverted = baseTitle(p.title)
 	}
 	for _, f := range files {
 		if !p.belongsToPart(f.Path) {

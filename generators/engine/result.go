@@ -14,31 +14,33 @@ import (
 
 // A Result describes an operation, or a dry run of one.
 type Result struct {
-	OK          bool                   `json:"ok"`                             // False if refused is not empty; for a check also if files are stale or replay is non-deterministic
-	DryRun      bool                   `json:"dryRun,omitempty"`               // True for a dry run: no file of the project was changed
-	Action      string                 `json:"action"`                         // generate, change, edit, destroy, undo, redo, sync, add or remove
-	Kind        string                 `json:"kind,omitempty"`                 // Kind of the component
-	Name        string                 `json:"name,omitempty"`                 // Name of the component, as clients see it; for edit, the files
-	Operation   string                 `json:"operation,omitempty"`            // Id for undo
-	Undoes      string                 `json:"undoes,omitempty"`               // Id of the operation that was undone; of the undo that was redone
-	Reverted    string                 `json:"reverted,omitempty"`             // What was undone or redone, such as generate tool greet
-	Plan        string                 `json:"plan,omitempty"`                 // Id of the saved plan, for apply
-	Notices     []string               `json:"notices,omitempty"`              // Side effects, such as a feature that is created for a command
-	Files       []FileChange           `json:"files,omitempty"`                // Changed files, without those of parts
-	Parts       []PartChange           `json:"parts,omitempty"`                // Parts that were added or removed
-	Components  []derive.Component     `json:"components,omitempty" short:"-"` // Definitions of new components
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"`          // Errors that the project had before
-	Refused     []typecheck.Diagnostic `json:"refused,omitempty"`              // Errors that prevented an update
+	OK          bool                   `json:"ok"`                    // False if refused is not empty; for a check also if files are stale or replay is non-deterministic
+	DryRun      bool                   `json:"dryRun,omitempty"`      // True for a dry run: no file of the project was changed
+	Action      string                 `json:"action"`                // generate, change, edit, destroy, undo, redo, sync, add or remove
+	Kind        string                 `json:"kind,omitempty"`        // Kind of the component
+	Name        string                 `json:"name,omitempty"`        // Name of the component, as clients see it; for edit, the files
+	Operation   string                 `json:"operation,omitempty"`   // Id for undo
+	Undoes      string                 `json:"undoes,omitempty"`      // Id of the operation that was undone; of the undo that was redone
+	Reverted    string                 `json:"reverted,omitempty"`    // What was undone or redone, such as generate tool greet
+	Plan        string                 `json:"plan,omitempty"`        // Id of the saved plan, for apply
+	Notices     []string               `json:"notices,omitempty"`     // Side effects, such as a feature that is created for a command
+	Files       []FileChange           `json:"files,omitempty"`       // Changed files, without those of parts
+	Parts       []PartChange           `json:"parts,omitempty"`       // Parts that were added or removed
+	Components  []derive.Component     `json:"components,omitempty"`  // Definitions of new components
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Errors that the project had before
+	Refused     []typecheck.Diagnostic `json:"refused,omitempty"`     // Errors that prevented an update
 	Warnings    []typecheck.Diagnostic `json:"warnings,omitempty"`
-	Impure      []typecheck.Diagnostic `json:"impure,omitempty"`               // Code that makes replaying the event log non-deterministic
-	ToolsList   *Size                  `json:"toolsList,omitempty" short:"-"`  // Size of tools/list
-	Trial       *Trial                 `json:"trial,omitempty"`                // Result of the examples
-	Tests       *TestResult            `json:"tests,omitempty"`                // Result of the tests of changed packages
-	Stored      *StoredEvents          `json:"stored,omitempty"`               // The look at stored events, if there are some or it was not possible
-	Recovered   string                 `json:"recovered,omitempty"`            // Recovery of an interrupted operation
-	Next        []string               `json:"next,omitempty"`                 // Next steps
-	LeftOut     string                 `json:"leftOut,omitempty" short:"note"` // What the short form leaves out
+	Impure      []typecheck.Diagnostic `json:"impure,omitempty"`    // Code that makes replaying the event log non-deterministic
+	ToolsList   *Size                  `json:"toolsList,omitempty"` // Size of tools/list
+	Trial       *Trial                 `json:"trial,omitempty"`     // Result of the examples
+	Tests       *TestResult            `json:"tests,omitempty"`     // Result of the tests of changed packages
+	Stored      *StoredEvents          `json:"stored,omitempty"`    // The look at stored events, if there are some or it was not possible
+	Recovered   string                 `json:"recovered,omitempty"` // Recovery of an interrupted operation
+	Next        []string               `json:"next,omitempty"`      // Next steps
+	Omission
 }
+
+func (r *Result) omitDetails() { r.Components, r.ToolsList = nil, nil }
 
 // String formats the result as text, without diffs.
 func (r *Result) String() string {
@@ -126,13 +128,15 @@ func (r *Result) Impurities() string {
 
 // A FileChange is the change to one file.
 type FileChange struct {
-	Path    string         `json:"path"`                       // From the project's root
-	Action  journal.Action `json:"action"`                     // create, update or delete
-	Derived bool           `json:"derived,omitempty"`          // Whether petrock computed it; undo computes it again
-	Before  string         `json:"before,omitempty" short:"-"` // SHA-256 of the old text
-	After   string         `json:"after,omitempty" short:"-"`  // SHA-256 of the new text
-	Diff    string         `json:"diff,omitempty" short:"-"`   // The change as a unified diff
+	Path    string         `json:"path"`              // From the project's root
+	Action  journal.Action `json:"action"`            // create, update or delete
+	Derived bool           `json:"derived,omitempty"` // Whether petrock computed it; undo computes it again
+	Before  string         `json:"before,omitempty"`  // SHA-256 of the old text
+	After   string         `json:"after,omitempty"`   // SHA-256 of the new text
+	Diff    string         `json:"diff,omitempty"`    // The change as a unified diff
 }
+
+func (f *FileChange) omitDetails() { f.Before, f.After, f.Diff = "", "", "" }
 
 // String formats the change as text, without the diff. Go files that petrock computed are derived;
 // others, such as go.mod, also contain what you write.

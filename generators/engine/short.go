@@ -15,22 +15,22 @@ import (
 // If limit is 0, lists and texts are complete.
 type Shortener interface{ Short(limit int) any }
 
-// Shorten returns a copy of a result for [Shortener]. The tag short of a field decides what happens
-// to it:
-//
-//	short:"-"      it is left out
-//	short:"whole"  it stays as it is
-//	short:"note"   it describes the entries of lists that are left out, for a field of the result
-func Shorten[T any](result T, limit int) T {
-	c := &cutter{limit: limit}
-	short := reflect.ValueOf(&result).Elem()
-	c.cut(short, "")
-	for field, value := range reflect.Indirect(short).Fields() {
-		if field.Tag.Get("short") == "note" && len(c.leftOut) > 0 {
-			value.SetString(fmt.Sprintf("Left out: %s. Set detail to get everything.", strings.Join(c.leftOut, ", ")))
-		}
+// An Omission is the part of a result that describes what its short form leaves out.
+type Omission struct {
+	LeftOut string `json:"leftOut,omitempty"` // What the short form leaves out
+}
+
+func (o *Omission) setLeftOut(text string) { o.LeftOut = text }
+
+// Shorten returns a copy of a result for [Shortener], with shorter lists and texts, and without
+// details. An [Omission] in it describes the entries of lists that are left out.
+func Shorten[T any](result *T, limit int) *T {
+	c, short := &cutter{limit: limit}, *result
+	c.cut(reflect.ValueOf(&short).Elem(), "")
+	if o, ok := any(&short).(interface{ setLeftOut(string) }); ok && len(c.leftOut) > 0 {
+		o.setLeftOut(fmt.Sprintf("Left out: %s. Set detail to get everything.", strings.Join(c.leftOut, ", ")))
 	}
-	return result
+	return &short
 }
 
 // A cutter shortens a value, and notes the entries of lists that it leaves out.
@@ -75,21 +75,20 @@ func (c *cutter) cut(v reflect.Value, name string) {
 }
 
 func (c *cutter) cutStruct(v reflect.Value) {
-	if d, ok := v.Addr().Interface().(*typecheck.Diagnostic); ok {
-		if d.File != "" {
-			d.Package = "" // the file names it
+	switch s := v.Addr().Interface().(type) {
+	case interface{ omitDetails() }:
+		s.omitDetails()
+	case *typecheck.Diagnostic:
+		if s.File != "" {
+			s.Package = "" // the file names it
 		}
-		if len(d.Lines) > c.maxText() {
-			d.Lines = "" // the message has the position
+		if len(s.Lines) > c.maxText() {
+			s.Lines = "" // the message has the position
 		}
 	}
 	for field, value := range v.Fields() {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		switch {
-		case field.Tag.Get("short") == "-":
-			value.SetZero()
-		case field.Tag.Get("short") == "whole":
-		case field.IsExported():
+		if field.IsExported() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			c.cut(value, name)
 		}
 	}

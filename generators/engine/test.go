@@ -25,17 +25,17 @@ type TestOptions struct {
 
 // A TestResult is the result of tests.
 type TestResult struct {
-	OK          bool                   `json:"ok"`                             // Whether all tests passed
-	Packages    int                    `json:"packages"`                       // Number of packages with tests
-	Passed      int                    `json:"passed"`                         // Number of tests that passed; a test with subtests counts as its subtests
-	Failed      int                    `json:"failed"`                         // Number of tests that failed
-	Skipped     int                    `json:"skipped"`                        // Number of tests that were skipped
-	Failures    []trial.TestFailure    `json:"failures"`                       // Tests that failed
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"`          // Errors of packages that do not compile, or of go vet
-	Older       bool                   `json:"older,omitempty"`                // Whether all of these failures and errors existed before the change
-	NotRun      []string               `json:"notRun,omitempty"`               // Packages whose tests did not run, or not to their end
-	Why         string                 `json:"why,omitempty"`                  // Why not
-	LeftOut     string                 `json:"leftOut,omitempty" short:"note"` // What the short form leaves out
+	OK          bool                   `json:"ok"`                    // Whether all tests passed
+	Packages    int                    `json:"packages"`              // Number of packages with tests
+	Passed      int                    `json:"passed"`                // Number of tests that passed; a test with subtests counts as its subtests
+	Failed      int                    `json:"failed"`                // Number of tests that failed
+	Skipped     int                    `json:"skipped"`               // Number of tests that were skipped
+	Failures    []trial.TestFailure    `json:"failures"`              // Tests that failed
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Errors of packages that do not compile, or of go vet
+	Older       bool                   `json:"older,omitempty"`       // Whether all of these failures and errors existed before the change
+	NotRun      []string               `json:"notRun,omitempty"`      // Packages whose tests did not run, or not to their end
+	Why         string                 `json:"why,omitempty"`         // Why not
+	Omission
 }
 
 // Test runs tests of the project as it is on disk. The tests are the user's own code: they are not

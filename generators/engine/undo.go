@@ -40,7 +40,8 @@ func (e *Engine) revert(ctx context.Context, o Options, find func([]journal.Oper
 		if err != nil {
 			return err
 		}
-		if r.target = r.history[at]; r.target.Action == actionUndo {
+		r.target, r.title = r.history[at], r.history[original(r.history, at)].Title
+		if r.target.Action == actionUndo {
 			r.action = actionRedo
 		}
 		undone := undoneBy(r.history)
@@ -66,6 +67,7 @@ type reversal struct {
 	action  string // undo, or redo if the target is itself an undo
 	history []journal.Operation
 	target  journal.Operation   // the operation to revert
+	title   string              // of the operation that is undone or redone
 	later   []journal.Operation // later operations that are not undone
 }
 
@@ -89,20 +91,18 @@ func (e *Engine) afterRevert(history []journal.Operation) string {
 		next = fmt.Sprintf("%s would now undo %s, %s.", e.Call("undo"), history[at].ID, history[at].Title)
 	}
 	if at, err := e.findRedo(history, ""); err == nil {
-		if undone, err := e.findOperation(history, history[at].Undoes); err == nil {
-			next += fmt.Sprintf(" %s would redo %s.", e.Call("redo"), history[undone].Title)
-		}
+		next += fmt.Sprintf(" %s would redo %s.", e.Call("redo"), history[original(history, at)].Title)
 	}
 	return next
 }
 
 // findUndo returns the index of the operation to undo.
 func (e *Engine) findUndo(history []journal.Operation, id string) (int, error) {
-	at := lastNotUndone(history)
-	switch {
-	case id != "":
+	if id != "" {
 		return e.findOperation(history, id)
-	case at < 0:
+	}
+	at := lastNotUndone(history)
+	if at < 0 {
 		return 0, &Refusal{Reason: "nothing to undo in this clone of the project: no operation is left"}
 	}
 	return at, nil
@@ -114,11 +114,8 @@ func (e *Engine) findUndo(history []journal.Operation, id string) (int, error) {
 func lastNotUndone(history []journal.Operation) int {
 	undone := undoneBy(history)
 	for at := range slices.Backward(history) {
-		for at >= 0 && history[at].Undoes != "" { // find the operation that was undone or redone
-			target := history[at].Undoes
-			at = slices.IndexFunc(history, func(op journal.Operation) bool { return op.ID == target })
-		}
-		if at >= 0 && history[at].Title != actionSync && undone[history[at].ID] == "" {
+		at = original(history, at)
+		if op := history[at]; op.Undoes == "" && op.Title != actionSync && undone[op.ID] == "" {
 			return at
 		}
 	}
@@ -151,7 +148,7 @@ func (e *Engine) findRedo(history []journal.Operation, id string) (int, error) {
 			return 0, &Refusal{
 				Reason:     fmt.Sprintf("nothing to redo: %s (%s) followed the last undo", since.ID, since.Title),
 				Operations: []string{op.ID},
-				Remedy:     fmt.Sprintf("Nothing was changed. To redo %s anyway: %s.", baseTitle(op.Title), e.Call("redo", "operation", op.ID)),
+				Remedy:     fmt.Sprintf("Nothing was changed. To redo %s anyway: %s.", history[original(history, at)].Title, e.Call("redo", "operation", op.ID)),
 			}
 		}
 	}
@@ -170,8 +167,8 @@ func (e *Engine) findOperation(history []journal.Operation, id string) (int, err
 // planRevert plans to restore the files of an operation. It refuses files that were edited, or
 // changed by a later operation.
 func (e *Engine) planRevert(ctx context.Context, j *journal.Journal, p *plan, r reversal) error {
-	p.action, p.undoes = r.action, r.target.ID
-	p.title = p.action + " " + baseTitle(r.target.Title)
+	p.action, p.undoes, p.reverted = r.action, r.target.ID, r.title
+	p.title = r.action + " " + r.title
 	what := fmt.Sprintf("%s (%s)", r.target.ID, r.target.Title)
 	later := r.laterWith(func(later journal.Record) bool { // that have changed the same user files
 		return slices.ContainsFunc(r.target.Files, func(f journal.Record) bool { return isRestored(f) && f.Path == later.Path })

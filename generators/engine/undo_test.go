@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -134,6 +135,41 @@ func TestUndoAndRedo(t *testing.T) {
 	}
 	ok(undo(""), "Undid "+second+", generate note b (") // redone after c was generated
 	ok(undo(""), "Undid "+third+", generate note c (")
+}
+
+// Titles and results name the operation that is undone or redone, however often it was.
+func TestUndoOfARedo(t *testing.T) {
+	b := openNotes(t)
+	last := b.note("a")
+	for _, step := range []struct {
+		do   func(context.Context, string, engine.Options) (*engine.Result, error)
+		next string
+	}{
+		{b.Undo, "petrock undo has nothing more to undo. petrock redo would redo generate note a."},
+		{b.Redo, "petrock undo would now undo " + last + ", generate note a."},
+		{b.Undo, "petrock undo has nothing more to undo. petrock redo would redo generate note a."},
+		{b.Redo, "petrock undo would now undo " + last + ", generate note a."},
+	} {
+		result, err := step.do(t.Context(), last, engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last = result.Operation; result.Reverted != "generate note a" || strings.Join(result.Next, " ") != step.next {
+			t.Errorf("%s returned %q, next %q, want %q, next %q", result.Action, result.Reverted, result.Next, "generate note a", step.next)
+		}
+	}
+	history, err := b.History(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, op := range history.Operations {
+		got = append(got, op.Title)
+	}
+	want := []string{"sync", "generate note a", "undo generate note a", "redo generate note a", "undo generate note a", "redo generate note a"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the titles are %q, want %q", got, want)
+	}
 }
 
 // In a random sequence, undo and redo behave like those of an editor, with ids for exceptions.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 )
@@ -127,5 +128,40 @@ func BenchmarkPipe(b *testing.B) {
 				fromConn.Close()
 			})
 		}
+	}
+}
+
+// Sixty-four requests at a time, whose handlers wait for a millisecond. A handler that calls Done of
+// its context passes the turn at once, another one when the timer notices it.
+func BenchmarkWaiting(b *testing.B) {
+	const n = 64
+	var in strings.Builder
+	for i := range n {
+		fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":%d,"method":"m"}`+"\n", i)
+	}
+	for _, way := range []struct {
+		name string
+		wait func(ctx context.Context)
+	}{
+		{"done", func(ctx context.Context) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Millisecond):
+			}
+		}},
+		{"sleep", func(context.Context) { time.Sleep(time.Millisecond) }},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			for b.Loop() {
+				conn := NewConn(jsonrpc.NewLines(strings.NewReader(in.String()), io.Discard, jsonrpc.LinesOptions{}), Options{Handle: func(ctx context.Context, req *Request) (any, error) {
+					req.allowConcurrent()
+					way.wait(ctx)
+					return nil, nil
+				}})
+				if err := conn.Run(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

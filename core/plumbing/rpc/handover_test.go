@@ -88,7 +88,7 @@ func TestHandOver(t *testing.T) {
 				close(pass)
 				p.expect(`1 {}`)
 				if released != test.later {
-					t.Errorf("Released() = %v, want %v", released, test.later)
+					t.Errorf("the request has passed its turn: %t, want %t", released, test.later)
 				}
 				p.end()
 				if n := others.Load(); n != 1 {

@@ -235,7 +235,9 @@ func (c *liveContext) end() {
 }
 
 // observe returns the cancellable context for a handler that calls Done or Err. The handler may be
-// about to wait, so observe releases the request if it may run concurrently.
+// about to wait, so observe releases the request if it may run concurrently. 64 handlers that wait
+// for a millisecond end after 2 ms this way, and after 80 ms if only turnTimer notices them
+// (BenchmarkWaiting).
 func (x *requestContext) observe() *liveContext {
 	r := (*Request)(x)
 	live := r.live.Load()
