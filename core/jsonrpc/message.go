@@ -317,9 +317,9 @@ func AppendResult(dst []byte, id ID, result any) ([]byte, error) {
 	return append(msg, '}'), nil
 }
 
-// AppendError appends an error response. An [*Error] is sent unchanged; its data must be valid JSON.
-// A [Code] is sent as an Error with that code, and any other error as an [InternalError]. A zero id
-// is omitted; [NullID] writes null.
+// AppendError appends an error response. An [*Error] is sent unchanged; its data must be valid
+// JSON. A [Code] is sent as an Error with that code, and any other error as an [InternalError]. A
+// zero id is omitted; [NullID] writes null.
 func AppendError(dst []byte, id ID, err error) []byte {
 	e := asError(err)
 	dst = append(dst, `{"jsonrpc":"2.0"`...)
