@@ -206,6 +206,15 @@ func (s *session) dial() (*rpc.Conn, error) {
 	return conn, nil
 }
 
+// forget lets the next request dial again. Calls of a connection fail shortly before it has ended.
+func (s *session) forget(server *rpc.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.server == server {
+		s.server = nil
+	}
+}
+
 func hasEnded(c *rpc.Conn) bool {
 	select {
 	case <-c.Done():
@@ -310,6 +319,7 @@ func (s *session) call(ctx context.Context, req *rpc.Request) (json.RawMessage, 
 	case errors.Is(err, jsonrpc.ErrClosed) && s.send != nil:
 		err = fmt.Errorf("%s: the server has ended the connection; start a new session", req.Method())
 	case errors.Is(err, jsonrpc.ErrClosed):
+		s.forget(server)
 		err = fmt.Errorf("%s: the server has ended the connection; retry the request", req.Method())
 	case err == nil && c.isSubscription:
 		result = setMeta(result, metaSubscription, []byte(req.ID().String()))
