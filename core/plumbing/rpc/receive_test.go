@@ -118,6 +118,28 @@ func TestReceive(t *testing.T) {
 	}
 }
 
+// A goroutine that outlives its request still sees the values of the context, such as the caller.
+func TestValuesAfterRequest(t *testing.T) {
+	for _, observes := range []bool{false, true} {
+		var kept context.Context
+		c := rpc.NewConn(&mute{}, rpc.Options{Handle: func(ctx context.Context, _ *rpc.Request) (any, error) {
+			if observes {
+				_ = ctx.Err()
+			}
+			kept = ctx
+			return struct{}{}, nil
+		}})
+		c.Open(context.Background())
+		receive(c, context.WithValue(t.Context(), takenKey{}, "me"), `{"jsonrpc":"2.0","id":1,"method":"m"}`)
+		if got := context.WithoutCancel(kept).Value(takenKey{}); got != "me" {
+			t.Errorf("after a request that calls Err (%t), the value of its context = %v, want me", observes, got)
+		}
+		if kept.Err() == nil || context.Cause(kept) == nil {
+			t.Errorf("after a request that calls Err (%t), Err() = %v, Cause = %v, want errors", observes, kept.Err(), context.Cause(kept))
+		}
+	}
+}
+
 func TestReceiveBatch(t *testing.T) {
 	c, _ := openConn(t, rpc.Options{})
 	c.SetDialect(rpc.Dialect{Batches: true})

@@ -269,13 +269,13 @@ func (x *requestContext) base() context.Context {
 	return x.conn.ctx
 }
 
-// Value asks the cancellable context, if it exists. Package context then recognizes its own type,
-// so it finds the cause and needs no goroutine to propagate cancellation.
+// Value asks the cancellable context, if the request has its own. Package context then recognizes
+// its own type, so it finds the cause and needs no goroutine to propagate cancellation.
 func (x *requestContext) Value(key any) any {
 	if key == (requestKey{}) {
 		return (*Request)(x)
 	}
-	if live := x.live.Load(); live != nil {
+	if live := x.live.Load(); live != nil && live != x.conn.finished {
 		return live.Value(key)
 	}
 	return x.base().Value(key)
