@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
+
 	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/internal/amendments"
-	"time"
 )
 
 // An Admin inspects and repairs an event log. Use it in command-line tools and scripts, not in

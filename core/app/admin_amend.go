@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
+
 	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/internal/amendments"
-	"time"
 )
 
 // An Edit selects events and amends them, for [Admin.PreviewAmend], [Admin.TryAmend] and

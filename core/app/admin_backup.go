@@ -8,11 +8,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"github.com/petrock/petrock/core/app/eventlog"
 	"io"
 	"iter"
 	"runtime"
 	"time"
+
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // WriteBackup writes the events and documents of a view of the store to out, without snapshots, and

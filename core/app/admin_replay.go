@@ -5,12 +5,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"github.com/petrock/petrock/core/app/eventlog"
-	"github.com/petrock/petrock/core/app/internal/amendments"
 	"io"
 	"iter"
 	"maps"
 	"slices"
+
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/amendments"
 )
 
 // A SnapshotCheck is the result of comparing the snapshot of a feature with the log.

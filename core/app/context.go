@@ -5,11 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"github.com/petrock/petrock/core/app/eventlog"
-	"github.com/petrock/petrock/core/strictjson"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // With returns a context for [Do] and [Query]. The contexts of workers, checks, queries and tools

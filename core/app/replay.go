@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/petrock/petrock/core/app/eventlog"
-	"github.com/petrock/petrock/core/app/internal/amendments"
 	"iter"
 	"slices"
 	"time"
+
+	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/amendments"
 )
 
 // A storeReader is an [eventlog.View] that follows the changes of a store.

@@ -6,10 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/petrock/petrock/core/app/eventlog"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // handleWithRetry retries an event until it succeeds or is set aside. Each try is saved first, so

@@ -2,10 +2,11 @@ package app
 
 import (
 	"context"
-	"github.com/petrock/petrock/core/app/eventlog"
 	"log/slog"
 	"testing"
 	"time"
+
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // wide is a state to which an event adds much.

@@ -5,12 +5,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"github.com/petrock/petrock/core/app/eventlog"
 	"io/fs"
 	"iter"
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/petrock/petrock/core/app/eventlog"
 )
 
 // A watchedStore is the store of an app. It turns the errors of a store into an [eventlog.Error],
