@@ -79,7 +79,7 @@ func (j *Journal) begin(op Operation, files []Change) error {
 		if file.Action() == None {
 			continue
 		}
-		// Only user files need to survive a power failure; the rest can be generated again.
+		// Only user files must be on the disk before they are replaced; the rest can be generated again.
 		if err := errors.Join(j.save(file.Before, !file.Derived), j.save(file.After, false)); err != nil {
 			return err
 		}

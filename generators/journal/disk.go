@@ -42,7 +42,7 @@ func (j *Journal) makeFolder(name string, mode fs.FileMode) error {
 }
 
 // writeFile writes a file atomically, and creates its folder. Mode 0 means the default permissions.
-// With sync, the content survives a power failure once writeFile has returned.
+// With sync, the content is on the disk before the file gets its name.
 func (j *Journal) writeFile(name string, data []byte, mode fs.FileMode, sync bool) error {
 	err := j.stage(data, mode, sync)
 	if dir := path.Dir(name); err == nil && dir != "." {

@@ -17,8 +17,8 @@
 // If a file was edited in between, the next Open rolls the operation back instead and leaves that
 // file alone.
 //
-// This holds for killed processes. After a power failure the latest writes may be lost; user files
-// that an operation replaced or removed are in objects.
+// This holds for killed processes. After a power failure the latest writes may be lost. The content
+// of user files is written to the disk, in objects, before an operation replaces or removes them.
 package journal
 
 import (
