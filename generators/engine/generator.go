@@ -54,15 +54,18 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 		}()
 		r.draft, r.err = g.Make(known, input)
 	}()
+	deadline := time.Now().Add(limit)
 	for {
 		select {
 		case answer := <-asked.open:
+			begun := time.Now()
 			answer()
+			deadline = deadline.Add(time.Since(begun))
 		case r := <-done:
 			return r.draft, r.err
 		case <-ctx.Done():
 			return gen.Draft{}, nonUsageError{ctx.Err()}
-		case <-time.After(limit):
+		case <-time.After(time.Until(deadline)):
 			return gen.Draft{}, nonUsageError{fmt.Errorf("run generator %s: timeout after %s; nothing was changed", g.Name, limit)}
 		}
 	}

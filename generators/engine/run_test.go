@@ -29,6 +29,13 @@ func TestGeneratorIsStopped(t *testing.T) {
 		failing("panics", func(gen.Project) { panic("boom") }),
 		failing("crashes", func(gen.Project) { var p *gen.Draft; p.Next = nil }),
 		failing("loops", func(p gen.Project) { p.Feature("posts"); <-forever }),
+		failing("asks", func(p gen.Project) {
+			for {
+				if _, err := p.Function("./features/posts.Feature"); errors.Is(err, context.Canceled) {
+					return
+				}
+			}
+		}),
 		failing("cancels", func(gen.Project) { cancel(); <-forever }),
 	})
 	if err != nil {
@@ -40,6 +47,7 @@ func TestGeneratorIsStopped(t *testing.T) {
 		"panics":  "run generator panics: panic: boom (",
 		"crashes": "run generator crashes: panic: runtime error: invalid memory address or nil pointer dereference (",
 		"loops":   "run generator loops: timeout after 50ms; nothing was changed",
+		"asks":    "run generator asks: timeout after 50ms; nothing was changed",
 		"cancels": "interrupted; this change was not made",
 	} {
 		_, err := e.Generate(ctx, kind, json.RawMessage(`{}`), engine.Options{})
