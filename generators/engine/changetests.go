@@ -183,7 +183,9 @@ func (f typedField) code(data []byte) string {
 	case slices.Contains([]gen.FieldKind{gen.KindInt, gen.KindInt64, gen.KindFloat, gen.KindBool, gen.KindDuration}, kind):
 		return string(data)
 	case kind == gen.KindTime && isA(&moment):
-		return moment.UTC().Format("time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)")
+		t := moment.UTC()
+		return fmt.Sprintf("time.Date(%d, %d, %d, %d, %d, %d, %d, time.UTC)",
+			t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond())
 	case kind == gen.KindBytes && isA(&binary):
 		return fmt.Sprintf("[]byte(%q)", binary)
 	case kind == gen.KindList && isA(&items), kind == gen.KindMap && isA(&entries):

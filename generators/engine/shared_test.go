@@ -128,6 +128,20 @@ func mapShut(old eventlog.Record) (Close, error) { return Close{Reason: old.ID},
 }`, "func mapShut(old eventlog.Record) (Close, error) { return Close{Reason: old.ID}, nil }")
 }
 
+// A default is written into tests as Go, times too.
+func TestChangeWritesDefaults(t *testing.T) {
+	b := openLibrary(t)
+	b.write("features/desk/example_test.go", "package desk\n\nvar example = Acquire{Title: \"x\"}\n")
+	change := engine.Change{Name: "desk/acquire", Fields: []string{"at:time"}, Default: []string{"at=2026-01-02T08:09:05.5Z"}}
+	if _, err := b.Change(t.Context(), change, engine.Options{NoExec: true}); err != nil {
+		t.Fatal(err)
+	}
+	want := `Acquire{Title: "x", At: time.Date(2026, 1, 2, 8, 9, 5, 500000000, time.UTC)}`
+	if text := b.read("features/desk/example_test.go"); !strings.Contains(text, want) {
+		t.Errorf("the test is\n%s\nwant it to contain %s", text, want)
+	}
+}
+
 // A command is only read as another one without a body if that has the fields of all of its
 // versions.
 func TestMapOfVersions(t *testing.T) {
