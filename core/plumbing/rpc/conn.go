@@ -164,7 +164,7 @@ func NewConn(t jsonrpc.Transport, o Options) *Conn {
 	c.turns.conn = c
 	c.sending, c.failSend = context.WithCancelCause(context.Background())
 	c.busy, c.setIdle = context.WithCancel(context.Background())
-	if l, ok := t.(*jsonrpc.Lines); ok {
+	if l, ok := t.(interface{ Writer() *burst.Writer }); ok { // jsonrpc.Lines, or a transport that embeds it
 		c.lines = l.Writer()
 		c.lines.OnError = c.failSend
 	}
