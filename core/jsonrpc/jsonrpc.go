@@ -29,8 +29,8 @@
 //   - A duplicate key anywhere in a message is an [InvalidRequest], as is nesting beyond
 //     [strictjson.MaxDepth]. Invalid UTF-8 is a [ParseError].
 //   - params may be an object or an array; null counts as absent.
-//   - A batch is refused as a whole if it is not valid JSON, nested too deeply, or longer than 1000
-//     messages. Otherwise each of its messages is valid or invalid by itself.
+//   - A batch is refused as a whole if it is empty, not valid JSON, nested too deeply, or longer
+//     than 1000 messages. Otherwise each of its messages is valid or invalid by itself.
 //   - Data that is too large or not valid JSON still counts as a response if it looks like one, so
 //     that the call that waits for it can fail.
 package jsonrpc

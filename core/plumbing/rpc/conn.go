@@ -28,11 +28,11 @@
 //
 //   - A request that reuses the id of a request in flight is refused. The error has no id.
 //   - An error for an unknown id is sent without an id, or with a null id if [Dialect] requires it.
-//   - An array of messages is a batch if [Dialect] allows it, else an [jsonrpc.InvalidRequest]. The
-//     messages of a batch are answered separately, unless the batch is refused as a whole.
+//   - An array of messages is a batch if [Dialect] allows it, else a [jsonrpc.InvalidRequest]. Its
+//     answers are sent together, as an array, unless the batch is refused as a whole.
 //   - Messages that are recognized as responses or notifications are never answered, even if they
 //     are invalid. Other data that is too large or not valid JSON is answered.
-//   - A request beyond [Options].MaxInFlight is refused with an [jsonrpc.InternalError].
+//   - A request beyond [Options].MaxInFlight is refused with a [jsonrpc.InternalError].
 //     Notifications and responses are not limited.
 //   - An invalid response fails the call that waits for it.
 //
