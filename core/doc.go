@@ -7,7 +7,7 @@
 //   - internal/pace: measures which functions are quick
 //   - internal/burst: write the answers to a burst of requests together
 //   - jsonrpc: JSON-RPC 2.0: messages, errors, framing; knows nothing of MCP
-//   - plumbing/rpc: JSON-RPC connections: calls, handlers, scheduling
+//   - plumbing/peer: JSON-RPC connections: calls, handlers, scheduling
 //   - internal/jsonschema: the implementation of schema
 //   - schema: JSON Schema: validation, schemas of Go types
 //   - plumbing/inference: schemas of types in source code

@@ -28,7 +28,7 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -84,7 +84,7 @@ type Options struct {
 type Client struct {
 	o         Options
 	transport Transport
-	conn      *rpc.Conn
+	conn      *peer.Conn
 
 	life  context.Context // ends with Close
 	close func() error    // may be called repeatedly
@@ -163,12 +163,12 @@ func newClient(o Options) *Client {
 // connect connects over t. stream is nil if t sends and receives all messages itself.
 func (c *Client) connect(ctx context.Context, t Transport, stream jsonrpc.Transport) (*Client, error) {
 	c.transport = t
-	c.conn = rpc.NewConn(stream, rpc.Options{Handle: c.handle, Grace: -1, MaxInFlight: maxInFlight, Logger: c.o.Logger, OnInvalid: c.onInvalid})
+	c.conn = peer.NewConn(stream, peer.Options{Handle: c.handle, Grace: -1, MaxInFlight: maxInFlight, Logger: c.o.Logger, OnInvalid: c.onInvalid})
 	err := t.Open(ctx, Link{Client: c, Conn: c.conn, Options: c.o, Life: c.life})
 	if err != nil {
 		err = &ConnectionError{t.Explain(err)}
 	} else {
-		timeout := &rpc.TimeoutError{Method: "the first request", After: c.o.ConnectTimeout}
+		timeout := &peer.TimeoutError{Method: "the first request", After: c.o.ConnectTimeout}
 		ctx, cancel := context.WithTimeoutCause(ctx, c.o.ConnectTimeout, timeout)
 		defer cancel()
 		err = c.wrapError(c.negotiate(ctx))
@@ -200,7 +200,7 @@ func (c *Client) wrapError(err error) error {
 
 // serverError returns the error with which the server answered, or nil.
 func serverError(err error) *jsonrpc.Error {
-	if _, ok := errors.AsType[*rpc.AnswerError](err); ok {
+	if _, ok := errors.AsType[*peer.AnswerError](err); ok {
 		return nil
 	}
 	if errors.Is(err, ErrDenied) {

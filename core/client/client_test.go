@@ -18,7 +18,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcphttp"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -290,7 +290,7 @@ func TestClientCancels(t *testing.T) {
 			}
 		})
 		untilEntered(func(timeout time.Duration) {
-			var late *rpc.TimeoutError
+			var late *peer.TimeoutError
 			if _, err := c.CallTool(t.Context(), "wait", nil, client.WithTimeouts(timeout, 0)); !errors.As(err, &late) || late.After != timeout {
 				t.Errorf("the call ends with %v, want a timeout after %v", err, timeout)
 			}
@@ -561,7 +561,7 @@ func TestClientCannotAnswer(t *testing.T) {
 		}, "no roots\nno disk"},
 	} {
 		ours, theirs := jsonrpc.Pipe()
-		conn := rpc.NewConn(theirs, rpc.Options{Handle: func(_ context.Context, req *rpc.Request) (any, error) {
+		conn := peer.NewConn(theirs, peer.Options{Handle: func(_ context.Context, req *peer.Request) (any, error) {
 			switch req.Method() {
 			case "server/discover":
 				return json.RawMessage(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`), nil
@@ -595,7 +595,7 @@ func TestClientRepeatsDiscover(t *testing.T) {
 	for _, refusals := range []int{1, 2} {
 		ours, theirs := jsonrpc.Pipe()
 		requests := 0
-		conn := rpc.NewConn(theirs, rpc.Options{Handle: func(context.Context, *rpc.Request) (any, error) {
+		conn := peer.NewConn(theirs, peer.Options{Handle: func(context.Context, *peer.Request) (any, error) {
 			if requests++; requests <= refusals {
 				return nil, &jsonrpc.Error{Code: mcp.UnsupportedVersion, Message: "not this one", Data: json.RawMessage(`{"supported":["2026-07-28"]}`)}
 			}

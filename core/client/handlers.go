@@ -9,7 +9,7 @@ import (
 	"github.com/petrock/petrock/core/internal/form"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -154,7 +154,7 @@ func (e handlerError) As(target any) bool {
 	return errors.As(e.error, target)
 }
 
-func (c *Client) handle(ctx context.Context, req *rpc.Request) (any, error) {
+func (c *Client) handle(ctx context.Context, req *peer.Request) (any, error) {
 	if req.IsNotification() {
 		return nil, c.handleNotification(ctx, req)
 	}
@@ -173,7 +173,7 @@ func (c *Client) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	return c.answer(ctx, req.Method(), req.Params())
 }
 
-func (c *Client) handleNotification(ctx context.Context, req *rpc.Request) error {
+func (c *Client) handleNotification(ctx context.Context, req *peer.Request) error {
 	if limit := int64(c.o.MaxNotifications); limit > 0 && c.notifications.Add(1) == limit+1 {
 		c.conn.FailCalls()
 	}
@@ -200,12 +200,12 @@ func (c *Client) handleNotification(ctx context.Context, req *rpc.Request) error
 
 // An inProgress is a request with OnProgress that has been sent.
 type inProgress struct {
-	out      *rpc.Outgoing
+	out      *peer.Outgoing
 	progress func(Progress)
 }
 
 // handleProgress restarts the timeout of a request, and calls its OnProgress function.
-func (c *Client) handleProgress(req *rpc.Request) error {
+func (c *Client) handleProgress(req *peer.Request) error {
 	var p struct {
 		Token jsonrpc.ID `json:"progressToken"`
 		Progress

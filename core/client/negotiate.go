@@ -11,7 +11,7 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -37,7 +37,7 @@ func (c *Client) negotiate(ctx context.Context) error {
 
 // beginSession makes s the session of further requests.
 func (c *Client) beginSession(ctx context.Context, s *session) error {
-	c.conn.SetDialect(rpc.Dialect{Batches: s.Revision == mcp.Revision20250326, NullID: s.Revision < mcp.Revision20251125})
+	c.conn.SetDialect(peer.Dialect{Batches: s.Revision == mcp.Revision20250326, NullID: s.Revision < mcp.Revision20251125})
 	if !s.IsStateless() {
 		if err := c.transport.Notify(ctx, &s.Session, "notifications/initialized", nil); err != nil {
 			c.transport.End(&s.Session)
@@ -132,7 +132,7 @@ func mayBeOldServer(err error) bool {
 	if e := serverError(err); e != nil {
 		return e.Code != mcp.HeaderMismatch && e.Code != mcp.MissingCapability && e.Code != mcp.UnsupportedVersion
 	}
-	_, invalid := errors.AsType[*rpc.AnswerError](err)
+	_, invalid := errors.AsType[*peer.AnswerError](err)
 	return errors.Is(err, ErrRefused) || invalid || errors.Is(err, errInvalidDiscover)
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -171,7 +171,7 @@ func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.Raw
 	}
 	r.client, r.session = c, s
 	via := c.transport.Via(&s.Session, Call{r.method, r.name, r.arguments})
-	out := &rpc.Outgoing{Method: r.method, Params: r, Via: via}
+	out := &peer.Outgoing{Method: r.method, Params: r, Via: via}
 	if r.method != "subscriptions/listen" { // the server answers it when the subscription ends
 		out.IdleTimeout = cmp.Or(r.timeout, c.o.Timeout)
 		out.MaxTimeout = cmp.Or(r.maxTimeout, max(c.o.MaxTimeout, out.IdleTimeout))
@@ -197,7 +197,7 @@ func (c *Client) sendOnce(ctx context.Context, s *session, r *request) (json.Raw
 // cancel sends notifications/cancelled for a request whose context has ended or that has timed out.
 // It does not wait long for a slow server.
 func (c *Client) cancel(ctx context.Context, s *session, r *request, id jsonrpc.ID, err error) {
-	timeout, timedOut := errors.AsType[*rpc.TimeoutError](err)
+	timeout, timedOut := errors.AsType[*peer.TimeoutError](err)
 	if !timedOut && ctx.Err() == nil || s.Revision == "" || c.life.Err() != nil {
 		return
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/plumbing/peer"
 	"github.com/petrock/petrock/core/plumbing/process"
-	"github.com/petrock/petrock/core/plumbing/rpc"
 )
 
 // A Transport sends requests and notifications to a server, for [Connect]. Package clienthttp
@@ -21,7 +21,7 @@ type Transport interface {
 	// Close is called.
 	Open(ctx context.Context, l Link) error
 
-	// Via returns the function that sends a request, see [rpc.Outgoing]. For initialize, the
+	// Via returns the function that sends a request, see [peer.Outgoing]. For initialize, the
 	// function sets s.ID.
 	Via(s *Session, c Call) func(ctx context.Context, done func(), id jsonrpc.ID, msg []byte) error
 
@@ -64,7 +64,7 @@ type Call struct {
 // A Link connects a [Transport] to its client.
 type Link struct {
 	Client  *Client
-	Conn    *rpc.Conn       // handles messages from the server; the transport opens and closes it
+	Conn    *peer.Conn      // handles messages from the server; the transport opens and closes it
 	Options Options         // with defaults applied
 	Life    context.Context // ends when the client is closed
 }

@@ -17,7 +17,7 @@
 // forwards [Message.Raw], or [Message.WithID] if it needs its own ids. [AppendRequest],
 // [AppendNotification], [AppendResult] and [AppendError] encode messages.
 //
-// Package core/plumbing/rpc runs a connection: it matches answers to calls and schedules handlers.
+// Package core/plumbing/peer runs a connection: it matches answers to calls and schedules handlers.
 //
 // # Decisions
 //
@@ -29,7 +29,7 @@
 //   - A duplicate key anywhere in a message is an [InvalidRequest], as is nesting beyond
 //     [strictjson.MaxDepth]. Invalid UTF-8 is a [ParseError].
 //   - params may be an object or an array; null counts as absent.
-//   - A batch is refused as a whole if it is not valid JSON, empty, nested too deeply, or longer
+//   - A batch is refused as a whole if it is empty, not valid JSON, nested too deeply, or longer
 //     than 1000 messages. Otherwise each of its messages is valid or invalid by itself.
 //   - Data that is too large or not valid JSON still counts as a response if it looks like one, so
 //     that the call that waits for it can fail.

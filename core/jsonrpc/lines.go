@@ -52,7 +52,7 @@ func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
 	}
 }
 
-// Writer returns the output, for package rpc, which ends bursts early. Its type is internal; other
+// Writer returns the output, for package peer, which ends bursts early. Its type is internal; other
 // callers use Send.
 func (l *Lines) Writer() *burst.Writer { return &l.out }
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -127,7 +127,7 @@ func (c *Call) askOne(ctx context.Context, q preparedQuestion) (answer json.RawM
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("ask the client %q: %w", q.key, context.Cause(ctx))
 	}
-	id, answer, err := c.via.conn.Do(ctx, &rpc.Outgoing{Method: q.request.Method, Params: q.request.Params})
+	id, answer, err := c.via.conn.Do(ctx, &peer.Outgoing{Method: q.request.Method, Params: q.request.Params})
 	refusal, refused := errors.AsType[*jsonrpc.Error](err)
 	switch {
 	case ctx.Err() != nil && !id.IsZero():

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/auth"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 )
 
 // stateCall returns the digest of a call of a tool with these params.
@@ -20,7 +20,7 @@ func stateCall(t testing.TB, params string) []byte {
 
 func stateCallOf(t testing.TB, ctx context.Context, params string) []byte {
 	t.Helper()
-	req := new(rpc.Request)
+	req := new(peer.Request)
 	req.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}`))
 	digest, err := callDigest(&Call{ctx: ctx, Method: "tools/call", req: req})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 	"github.com/petrock/petrock/core/plumbing/transport"
 	"github.com/petrock/petrock/core/stdfd"
 	"github.com/petrock/petrock/core/strictjson"
@@ -84,7 +84,7 @@ func (s *Server) methodTable() map[string]*method {
 // returns an error only if the transport failed. Call it once for each client; several calls may
 // run at the same time.
 func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
-	session := s.newSession(t, rpc.Options{Grace: s.o.Grace})
+	session := s.newSession(t, peer.Options{Grace: s.o.Grace})
 	s.watch(session.changes)
 	defer s.unwatch(session.changes)
 	return session.conn.Run(ctx)
@@ -121,20 +121,20 @@ func (s *Server) ServeStdio(ctx context.Context, out *os.File) error {
 // changes; it must not block, and several goroutines may call it. The caller must close the
 // session. Its client is remote: see [Resource].
 func (s *Server) NewSession(send func(msg []byte) error) *Session {
-	return s.openSession(sender(send), rpc.Options{})
+	return s.openSession(sender(send), peer.Options{})
 }
 
 // NewStatelessSession is [Server.NewSession] for requests of unrelated clients, such as all HTTP
 // requests of revision 2026-07-28; a transport needs only one. Each request names its revision. The
 // Session of a [Call] is nil, and requests may have equal ids.
 func (s *Server) NewStatelessSession() *Session {
-	session := s.openSession(sender(func([]byte) error { return errors.New("a stateless request has no session") }), rpc.Options{UnrelatedPeers: true})
+	session := s.openSession(sender(func([]byte) error { return errors.New("a stateless request has no session") }), peer.Options{UnrelatedPeers: true})
 	session.stateless = true
 	return session
 }
 
 // openSession returns a session of a remote client, whose messages are passed to Receive.
-func (s *Server) openSession(t jsonrpc.Transport, o rpc.Options) *Session {
+func (s *Server) openSession(t jsonrpc.Transport, o peer.Options) *Session {
 	o.Grace = 24 * time.Hour // the caller of Close ends it
 	session := s.newSession(t, o)
 	session.remote = true
@@ -145,12 +145,12 @@ func (s *Server) openSession(t jsonrpc.Transport, o rpc.Options) *Session {
 
 // newSession returns a session that handles the messages of a connection. The caller sets the other
 // fields, starts the connection, and lets the server watch the changes.
-func (s *Server) newSession(t jsonrpc.Transport, o rpc.Options) *Session {
+func (s *Server) newSession(t jsonrpc.Transport, o peer.Options) *Session {
 	session := &Session{server: s, ending: make(chan struct{})}
 	o.Handle, o.Ordered = session.handle, s.ordered
 	o.OnShutdown, o.Logger = session.end, s.o.Logger
 	session.agreed.Store(&agreement{})
-	session.conn = rpc.NewConn(t, o)
+	session.conn = peer.NewConn(t, o)
 	// While the session is operating, the client is notified about the lists that the server
 	// offered.
 	wants := func(kind string) bool { return session.agreed.Load().declared.Has(kind) }
@@ -171,7 +171,7 @@ func (s *Server) newSession(t jsonrpc.Transport, o rpc.Options) *Session {
 // Receive handles a message, which the caller has parsed, and returns when it has been handled; the
 // answer to a request goes to x. Several goroutines may call it, and messages do not wait for one
 // another. The context of a request has the values of ctx and ends when ctx does.
-func (s *Session) Receive(ctx context.Context, r *rpc.Request, x transport.Exchange) {
+func (s *Session) Receive(ctx context.Context, r *peer.Request, x transport.Exchange) {
 	s.conn.Receive(ctx, r, x)
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/petrock/petrock/core/internal/pace"
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 	"github.com/petrock/petrock/core/plumbing/transport"
 )
 
@@ -101,7 +101,7 @@ type Server struct {
 // create sessions; handlers find theirs in [Call].Session.
 type Session struct {
 	server    *Server
-	conn      *rpc.Conn
+	conn      *peer.Conn
 	state     atomic.Int32
 	level     atomic.Pointer[Level] // nil until the client sets a log level
 	changes   *changes
@@ -157,7 +157,7 @@ type Call struct {
 	method    *method
 	via       *Session           // the session that received the call, in any revision
 	responder transport.Exchange // of the transport; nil over stdio
-	req       *rpc.Request
+	req       *peer.Request
 	ctx       context.Context // of the request; ends when the client cancels it
 	agreed    *agreement      // of the session; nil in the stateless era
 	level     *Level          // the lowest level of log messages for the client; nil sends none

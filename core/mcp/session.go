@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 	"github.com/petrock/petrock/core/plumbing/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -24,7 +24,7 @@ import (
 // For a tools/call, newCall reads the params, check or checkStateless decides whether the session
 // serves the request, serve calls the hook, run calls the method, callTool calls the tool's handler,
 // and render and AppendJSON write the result.
-func (s *Session) handle(ctx context.Context, req *rpc.Request) (any, error) {
+func (s *Session) handle(ctx context.Context, req *peer.Request) (any, error) {
 	if req.IsNotification() {
 		return nil, s.handleNotification(req)
 	}
@@ -123,7 +123,7 @@ func (s *Server) initialize(_ context.Context, c *Call, p *initializeParams) (an
 	declared := s.capabilities()
 	c.Session.agreed.Store(&agreement{info, p.Capabilities, revision, declared})
 	c.Session.state.CompareAndSwap(stateCreated, stateInitializing)
-	c.Session.conn.SetDialect(rpc.Dialect{Batches: revision == Revision20250326, NullID: revision < Revision20251125})
+	c.Session.conn.SetDialect(peer.Dialect{Batches: revision == Revision20250326, NullID: revision < Revision20251125})
 	sent := maps.Clone(declared)
 	if revision < Revision20250326 {
 		delete(sent, "completions") // the revision has the method, but not the capability
@@ -283,7 +283,7 @@ type rendered interface {
 
 // handleNotification handles a notification of the client. It ignores unknown ones, as JSON-RPC
 // requires. An error only goes to the log.
-func (s *Session) handleNotification(req *rpc.Request) error {
+func (s *Session) handleNotification(req *peer.Request) error {
 	switch req.Method() {
 	case "notifications/initialized":
 		if !s.state.CompareAndSwap(stateInitializing, stateOperating) {

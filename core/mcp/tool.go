@@ -179,8 +179,8 @@ func (r *ToolResult) UnmarshalJSON(raw []byte) error {
 
 // An OperatorError is an error whose text is for operators, because it may name hosts, users or
 // files. If a handler returns one, even wrapped, the log gets its text, and remote clients get that
-// of ForClient. Clients on stdio get the whole error. The errors of package app for its event log
-// are OperatorErrors.
+// of ForClient. Clients on stdio get the whole error. The type Error of package eventlog, for the
+// errors of an event log, is an OperatorError.
 type OperatorError interface {
 	error
 	// ForClient returns the text for a remote client. request is [Call.RequestID], with which

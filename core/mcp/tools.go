@@ -32,7 +32,7 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 		return ErrorResult(fmt.Errorf("invalid arguments for %s:\n%w", t.Name, err)), nil
 	}
 	// A quick tool runs on the goroutine that reads, which makes pipelined calls 1.5 to 2 times as
-	// fast in petrock's own benchmark. See turn.go of package rpc for how it works.
+	// fast in petrock's own benchmark. See turn.go of package peer for how it works.
 	c.releaseUnlessQuick(&t.pace)
 	result, err := t.handler(ctx, c.arguments)
 	switch {

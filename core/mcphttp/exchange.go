@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 	"github.com/petrock/petrock/core/plumbing/transport"
 )
 
@@ -25,7 +25,7 @@ type exchange struct {
 	r       *http.Request
 	client  string  // for quotas
 	memory  account // of the message, a large answer and, without a session, of Reserve
-	msg     rpc.Request
+	msg     peer.Request
 	version string   // the header MCP-Protocol-Version
 	session *session // nil for a stateless request
 	scratch *scratch // of a call, from the handler's pool; nil before it starts
@@ -58,7 +58,7 @@ func newScratch() any {
 	return s
 }
 
-// Buffer implements [rpc.Responder]. It is called when a call starts, and starts the timer.
+// Buffer implements [peer.Responder]. It is called when a call starts, and starts the timer.
 func (e *exchange) Buffer() []byte {
 	s := e.h.scratch.Get().(*scratch)
 	s.user.Store(e)
@@ -80,7 +80,7 @@ func (e *exchange) startStream() {
 // errAnswered is returned for a message to the client of a call that has been answered.
 var errAnswered = errors.New("the call has been answered")
 
-// Send implements [rpc.Responder].
+// Send implements [peer.Responder].
 func (e *exchange) Send(msg []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -179,7 +179,7 @@ func (e *exchange) Suspend(retry time.Duration) {
 	e.stream.dismiss()
 }
 
-// Respond implements [rpc.Responder]. Only the first call has an effect.
+// Respond implements [peer.Responder]. Only the first call has an effect.
 func (e *exchange) Respond(msg []byte, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -45,7 +45,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 	"github.com/petrock/petrock/core/plumbing/transport"
 )
 
@@ -136,7 +136,7 @@ func NewHandler(s *mcp.Server, o Options) *Handler {
 
 // A Session handles the messages of a client. Its methods are those of [mcp.Session].
 type Session interface {
-	Receive(ctx context.Context, r *rpc.Request, x transport.Exchange)
+	Receive(ctx context.Context, r *peer.Request, x transport.Exchange)
 	Revision() mcp.Revision // "" until the session is initialized
 	Close(skipGrace <-chan struct{})
 }

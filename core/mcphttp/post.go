@@ -14,7 +14,7 @@ import (
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -195,7 +195,7 @@ func namesRevision(params json.RawMessage) bool {
 const methodListen = "subscriptions/listen"
 
 // serveStateless serves a message of a revision without sessions.
-func (h *Handler) serveStateless(e *exchange, m *rpc.Request) *refusal {
+func (h *Handler) serveStateless(e *exchange, m *peer.Request) *refusal {
 	switch {
 	case m.Method() == methodListen && m.IsRequest():
 		if err := h.streamQuota.take(e.client, 1, 1); err != nil {

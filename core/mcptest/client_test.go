@@ -13,7 +13,7 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 )
 
 type addInput struct {
@@ -150,7 +150,7 @@ func TestCancel(t *testing.T) {
 	if err := client.CallContext(ctx, "tools/call", map[string]any{"name": "wait"}, nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error: got %v, want %v", err, context.DeadlineExceeded)
 	}
-	if cause := <-stopped; !errors.Is(cause, rpc.ErrCancelled) {
-		t.Errorf("the tool was stopped by %v, want %v", cause, rpc.ErrCancelled)
+	if cause := <-stopped; !errors.Is(cause, peer.ErrCancelled) {
+		t.Errorf("the tool was stopped by %v, want %v", cause, peer.ErrCancelled)
 	}
 }

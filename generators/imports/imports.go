@@ -5,15 +5,15 @@
 // strings.ToUpper. A package matches if it has that name and exports all selectors that the file
 // uses; those of other modules match by name. If several match, the order of preference is:
 //
-//  1. packages that other files of the same package import under that name; for an external test,
-//     the package that it tests;
+//  1. packages that other files of the same package, or for a test all other files in its folder,
+//     import under that name; for an external test, first the package that it tests;
 //  2. packages of the standard library;
 //  3. importable packages of the project;
 //  4. packages of other modules that files of the project import under that name.
 //
-// Within a level, packages with fewer path elements come first, then alphabetical order, then newer
-// versions. A few names of the standard library have a fixed order, such as text/template before
-// html/template.
+// Within the levels 1 and 4, packages that more files import come first. Otherwise, packages with
+// fewer path elements come first, then alphabetical order, then newer versions. A few names of the
+// standard library have a fixed order, such as text/template before html/template.
 package imports
 
 import (

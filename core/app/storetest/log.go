@@ -317,7 +317,8 @@ func (s suite) many() {
 	s.count(1490, 10)
 }
 
-// typeView calls f with a view of the second handle. Stores in memory have no index on types.
+// typeView calls f with a view of the second handle. It skips the test if the view is not an
+// [eventlog.TypeView].
 func (s suite) typeView(f func(v eventlog.TypeView)) {
 	s.Helper()
 	err := s.second.View(s.Context(), func(v eventlog.View) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/client/clienthttp"
 	"github.com/petrock/petrock/core/mcp"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 )
 
 // A call that is never answered ends with a timeout.
@@ -23,7 +23,7 @@ func TestSSETimesOut(t *testing.T) {
 	c := dial(t, clienthttp.Server{URL: sseServer(t, newServer(t)), SSE: true}, client.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	var late *rpc.TimeoutError
+	var late *peer.TimeoutError
 	if _, err := c.CallTool(ctx, "waits", nil, client.WithTimeouts(50*time.Millisecond, 0)); !errors.As(err, &late) {
 		t.Errorf("the call ends with %v (%T), want a timeout", err, err)
 	}
@@ -62,7 +62,7 @@ func TestSSEOpens(t *testing.T) {
 		return nil, r.Context().Err()
 	})
 	_, err := clienthttp.Dial(t.Context(), clienthttp.Server{URL: "http://localhost/sse", SSE: true, HTTP: &http.Client{Transport: silent}}, client.Options{ConnectTimeout: 20 * time.Millisecond})
-	var late *rpc.TimeoutError
+	var late *peer.TimeoutError
 	if !errors.As(err, &late) {
 		t.Errorf("a stream that never begins: %v (%T), want a timeout", err, err)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 )
 
 const (
@@ -95,7 +95,7 @@ func (e *eventStream) read(ctx context.Context, body io.Reader) (*jsonrpc.Messag
 		if len(event.data) == 0 || event.name != "message" {
 			continue
 		}
-		m := new(rpc.Request)
+		m := new(peer.Request)
 		m.Parse(event.data)
 		if m.IsResponse() && !e.id.IsZero() && m.ID() == e.id {
 			return &m.Message, nil
@@ -135,7 +135,7 @@ func (h *httpTransport) unreserve(size int) {
 
 // receive handles a message from the server. Requests run concurrently and end with ctx. The error
 // is [errUnanswered].
-func (h *httpTransport) receive(ctx context.Context, m *rpc.Request, size int, out responder) error {
+func (h *httpTransport) receive(ctx context.Context, m *peer.Request, size int, out responder) error {
 	switch {
 	case m.Fault() != nil && !m.IsResponse():
 		h.Options.Logger.Warn("the server sent an invalid message", "error", m.Fault())
@@ -278,7 +278,7 @@ func (e *eventStream) reopen(ctx context.Context, err error) (*http.Response, er
 	}
 }
 
-// A responder posts the answer to a request from the server. It implements [rpc.Responder].
+// A responder posts the answer to a request from the server. It implements [peer.Responder].
 type responder struct {
 	h    *httpTransport
 	post func(ctx context.Context, msg []byte) error
@@ -310,7 +310,7 @@ type sseTransport struct {
 // Open opens the stream and reads the URL for messages.
 func (t *sseTransport) Open(ctx context.Context, l client.Link) error {
 	_ = t.httpTransport.Open(ctx, l)
-	timeout := &rpc.TimeoutError{Method: "the request for a stream", After: l.Options.ConnectTimeout}
+	timeout := &peer.TimeoutError{Method: "the request for a stream", After: l.Options.ConnectTimeout}
 	ctx, cancel := context.WithTimeoutCause(ctx, l.Options.ConnectTimeout, timeout)
 	defer cancel()
 	life, end := context.WithCancel(l.Life)
@@ -353,7 +353,7 @@ func (t *sseTransport) read(ctx context.Context, resp *http.Response, events *ev
 	for {
 		event, err := events.next()
 		if err == nil && len(event.data) > 0 && event.name == "message" {
-			m := new(rpc.Request)
+			m := new(peer.Request)
 			m.Parse(event.data)
 			err = t.receive(ctx, m, len(event.data), responder{h: t.httpTransport, post: t.postOneWay})
 		}

@@ -1,6 +1,6 @@
 // Package burst writes the messages of a connection. While a peer's requests arrive in a burst, it
 // holds the answers back and writes them together. Package jsonrpc decides when a burst begins, and
-// package rpc ends it early if a handler takes long.
+// package peer ends it early if a handler takes long.
 package burst
 
 import (

@@ -1,6 +1,7 @@
-// Package process runs programs as child processes that talk over standard input and output. When a
-// program ends or is stopped, so do its children. It is plumbing for package client and petrock's
-// own commands; servers use os/exec.
+// Package process runs programs as child processes. [Start] starts a program that talks over
+// standard input and output; when it exits or is closed, its children are killed too. [Run] waits
+// for a program and returns its output. The package is plumbing for package client and petrock's
+// own generators and commands; servers use os/exec.
 package process
 
 import (

@@ -8,14 +8,14 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 )
 
 // An Exchange answers a message of mcp.Session.Receive over the transport that the message came
 // from, and describes where it came from. The transport implements it. Several goroutines may use
 // it until Respond has been called.
 type Exchange interface {
-	rpc.Responder
+	peer.Responder
 
 	// CheckRequest compares a request of revision 2026-07-28 with data of the transport, such as
 	// HTTP headers. An error refuses the request before its handler is called.

@@ -33,7 +33,7 @@ import (
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcphttp"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 	"github.com/petrock/petrock/core/plumbing/transport"
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -116,7 +116,7 @@ type session struct {
 	onEnd   func()
 	log     *slog.Logger
 	send    func(msg []byte) error // sends messages that belong to no call; nil without a session
-	client  *rpc.Conn              // only for Receive, Do and Cancel
+	client  *peer.Conn             // only for Receive, Do and Cancel
 	ending  context.Context        // ends when the session begins to end
 	life    context.Context        // of connections to the server
 	endLife context.CancelFunc
@@ -125,14 +125,14 @@ type session struct {
 	revision atomic.Value // an mcp.Revision
 
 	mu        sync.Mutex
-	server    *rpc.Conn // nil before the first message
-	calls     []*call   // in flight, oldest first
+	server    *peer.Conn // nil before the first message
+	calls     []*call    // in flight, oldest first
 	lastToken int64
 }
 
 // A call is a request of the client.
 type call struct {
-	req            *rpc.Request
+	req            *peer.Request
 	serverID       string // the id of the request to the server
 	serverToken    string // the progress token of the request to the server; "" for none
 	token          []byte // the progress token of the client
@@ -145,7 +145,7 @@ func newSession(connect Connect, onEnd func(), log *slog.Logger, send func(msg [
 	s.life, s.endLife = context.WithCancel(context.Background())
 	ending, end := context.WithCancel(context.Background())
 	s.ending = ending
-	s.client = rpc.NewConn(nil, rpc.Options{
+	s.client = peer.NewConn(nil, peer.Options{
 		Handle:         s.handleClient,
 		Grace:          24 * time.Hour, // the caller of Close ends it
 		OnShutdown:     end,
@@ -157,7 +157,7 @@ func newSession(connect Connect, onEnd func(), log *slog.Logger, send func(msg [
 }
 
 // Receive implements [mcphttp.Session].
-func (s *session) Receive(ctx context.Context, r *rpc.Request, x transport.Exchange) {
+func (s *session) Receive(ctx context.Context, r *peer.Request, x transport.Exchange) {
 	s.client.Receive(ctx, r, x)
 }
 
@@ -179,7 +179,7 @@ func (s *session) Close(skipGrace <-chan struct{}) {
 
 // dial returns the connection to the server. If the server has ended it, a session keeps the ended
 // connection, because its state is lost. Requests without a session get a new one.
-func (s *session) dial() (*rpc.Conn, error) {
+func (s *session) dial() (*peer.Conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.life.Err() != nil {
@@ -189,9 +189,9 @@ func (s *session) dial() (*rpc.Conn, error) {
 		return s.server, nil
 	}
 	ours, theirs := jsonrpc.Pipe()
-	var conn *rpc.Conn
-	conn = rpc.NewConn(ours, rpc.Options{
-		Handle: func(ctx context.Context, req *rpc.Request) (any, error) { return s.handleServer(ctx, conn, req) },
+	var conn *peer.Conn
+	conn = peer.NewConn(ours, peer.Options{
+		Handle: func(ctx context.Context, req *peer.Request) (any, error) { return s.handleServer(ctx, conn, req) },
 		Grace:  -1,
 		Logger: s.log,
 	})
@@ -207,7 +207,7 @@ func (s *session) dial() (*rpc.Conn, error) {
 }
 
 // forget lets the next request dial again. Calls of a connection fail shortly before it has ended.
-func (s *session) forget(server *rpc.Conn) {
+func (s *session) forget(server *peer.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.server == server {
@@ -215,7 +215,7 @@ func (s *session) forget(server *rpc.Conn) {
 	}
 }
 
-func hasEnded(c *rpc.Conn) bool {
+func hasEnded(c *peer.Conn) bool {
 	select {
 	case <-c.Done():
 		return true
@@ -225,7 +225,7 @@ func hasEnded(c *rpc.Conn) bool {
 }
 
 // handleClient handles a message of the client.
-func (s *session) handleClient(ctx context.Context, req *rpc.Request) (any, error) {
+func (s *session) handleClient(ctx context.Context, req *peer.Request) (any, error) {
 	switch {
 	case req.IsNotification() && req.Method() == "notifications/cancelled":
 		return nil, cancelRequest(s.client, req)
@@ -250,11 +250,11 @@ func (s *session) initialized(result json.RawMessage) {
 	version, _ := strictjson.Unquote(strictjson.Member(result, "protocolVersion"))
 	revision := mcp.Revision(version)
 	s.revision.Store(revision)
-	s.client.SetDialect(rpc.Dialect{Batches: revision == mcp.Revision20250326, NullID: revision < mcp.Revision20251125})
+	s.client.SetDialect(peer.Dialect{Batches: revision == mcp.Revision20250326, NullID: revision < mcp.Revision20251125})
 }
 
 // callStateless is call for a request without a session.
-func (s *session) callStateless(ctx context.Context, req *rpc.Request) (any, error) {
+func (s *session) callStateless(ctx context.Context, req *peer.Request) (any, error) {
 	err := checkStateless(req)
 	malformed := err != nil
 	var result json.RawMessage
@@ -272,7 +272,7 @@ func (s *session) callStateless(ctx context.Context, req *rpc.Request) (any, err
 // checkStateless checks that a request names its revision, which would otherwise change the state
 // of the shared connection, and that the HTTP headers match the request. Only the server knows the
 // headers that repeat arguments, so they are not checked.
-func checkStateless(req *rpc.Request) error {
+func checkStateless(req *peer.Request) error {
 	key := "name"
 	if req.Method() == "resources/read" {
 		key = "uri"
@@ -293,7 +293,7 @@ func checkStateless(req *rpc.Request) error {
 const metaSubscription = "io.modelcontextprotocol/subscriptionId"
 
 // call forwards a request of the client and returns the result.
-func (s *session) call(ctx context.Context, req *rpc.Request) (json.RawMessage, error) {
+func (s *session) call(ctx context.Context, req *peer.Request) (json.RawMessage, error) {
 	server, err := s.dial()
 	if err != nil {
 		return nil, err
@@ -305,7 +305,7 @@ func (s *session) call(ctx context.Context, req *rpc.Request) (json.RawMessage, 
 	if c.isSubscription {
 		defer context.AfterFunc(s.ending, stop)()
 	}
-	id, result, err := server.Do(until, &rpc.Outgoing{Method: req.Method(), Params: params, OnID: func(id jsonrpc.ID) {
+	id, result, err := server.Do(until, &peer.Outgoing{Method: req.Method(), Params: params, OnID: func(id jsonrpc.ID) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		c.serverID = id.String()
@@ -328,7 +328,7 @@ func (s *session) call(ctx context.Context, req *rpc.Request) (json.RawMessage, 
 }
 
 // begin adds a call to those in flight, and returns the params for the server.
-func (s *session) begin(req *rpc.Request) (c *call, params any) {
+func (s *session) begin(req *peer.Request) (c *call, params any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c = &call{req: req, isSubscription: req.Method() == "subscriptions/listen"}
@@ -352,7 +352,7 @@ func (s *session) end(c *call) {
 }
 
 // handleServer handles a message of the server.
-func (s *session) handleServer(ctx context.Context, server *rpc.Conn, req *rpc.Request) (any, error) {
+func (s *session) handleServer(ctx context.Context, server *peer.Conn, req *peer.Request) (any, error) {
 	switch {
 	case !req.IsNotification():
 		req.Release()
@@ -364,7 +364,7 @@ func (s *session) handleServer(ctx context.Context, server *rpc.Conn, req *rpc.R
 }
 
 // notifyClient forwards a notification of the server, unless it belongs to a call that has ended.
-func (s *session) notifyClient(req *rpc.Request) error {
+func (s *session) notifyClient(req *peer.Request) error {
 	subscription := string(strictjson.Member(strictjson.Member(req.Params(), "_meta"), metaSubscription))
 	token := string(strictjson.Member(req.Params(), "progressToken"))
 	params := paramsOf(req)
@@ -419,11 +419,11 @@ func (s *session) sendToOldest(msg []byte) error {
 }
 
 // ask forwards a request of the server to the client.
-func (s *session) ask(ctx context.Context, req *rpc.Request) (any, error) {
+func (s *session) ask(ctx context.Context, req *peer.Request) (any, error) {
 	if s.send == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: revision %s has no requests from servers", req.Method(), mcp.Latest)
 	}
-	id, answer, err := s.client.Do(ctx, &rpc.Outgoing{
+	id, answer, err := s.client.Do(ctx, &peer.Outgoing{
 		Method: req.Method(),
 		Params: paramsOf(req),
 		Via: func(_ context.Context, done func(), _ jsonrpc.ID, msg []byte) error {
@@ -440,7 +440,7 @@ func (s *session) ask(ctx context.Context, req *rpc.Request) (any, error) {
 }
 
 // cancelRequest ends the request in flight that a notifications/cancelled of the same peer names.
-func cancelRequest(from *rpc.Conn, n *rpc.Request) error {
+func cancelRequest(from *peer.Conn, n *peer.Request) error {
 	id, err := jsonrpc.ParseID(strictjson.Member(n.Params(), "requestId"))
 	if err != nil {
 		return fmt.Errorf("requestId: %w", err)
@@ -454,7 +454,7 @@ func cancelledParams(ctx context.Context, id jsonrpc.ID) any {
 }
 
 // paramsOf returns the params of a request for another one.
-func paramsOf(req *rpc.Request) any {
+func paramsOf(req *peer.Request) any {
 	if req.Params() == nil {
 		return nil
 	}

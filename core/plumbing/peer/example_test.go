@@ -1,4 +1,4 @@
-package rpc_test
+package peer_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 )
 
 // A server that answers requests over a pair of streams.
@@ -18,8 +18,8 @@ this is not JSON
 `)
 	var out strings.Builder
 	lines := jsonrpc.NewLines(in, &out, jsonrpc.LinesOptions{})
-	conn := rpc.NewConn(lines, rpc.Options{
-		Handle: func(ctx context.Context, req *rpc.Request) (any, error) {
+	conn := peer.NewConn(lines, peer.Options{
+		Handle: func(ctx context.Context, req *peer.Request) (any, error) {
 			return map[string]string{"you called": req.Method()}, nil
 		},
 	})
@@ -36,23 +36,23 @@ this is not JSON
 // Two peers in one process: each may call the other.
 func ExampleConn_Do() {
 	here, there := jsonrpc.Pipe()
-	server := rpc.NewConn(there, rpc.Options{
-		Handle: func(_ context.Context, req *rpc.Request) (any, error) {
+	server := peer.NewConn(there, peer.Options{
+		Handle: func(_ context.Context, req *peer.Request) (any, error) {
 			if req.Method() != "double" {
 				return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "no method %q", req.Method())
 			}
 			return []string{string(req.Params()), string(req.Params())}, nil
 		},
 	})
-	client := rpc.NewConn(here, rpc.Options{})
+	client := peer.NewConn(here, peer.Options{})
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	go server.Run(ctx)
 	go client.Run(ctx)
 
-	_, twice, err := client.Do(ctx, &rpc.Outgoing{Method: "double", Params: []int{7}})
+	_, twice, err := client.Do(ctx, &peer.Outgoing{Method: "double", Params: []int{7}})
 	fmt.Println(string(twice), err)
-	_, _, err = client.Do(ctx, &rpc.Outgoing{Method: "triple"})
+	_, _, err = client.Do(ctx, &peer.Outgoing{Method: "triple"})
 	fmt.Println(err)
 	// Output:
 	// ["[7]","[7]"] <nil>

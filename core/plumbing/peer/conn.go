@@ -1,4 +1,4 @@
-// Package rpc runs one end of a JSON-RPC connection. It is plumbing for petrock's own protocols,
+// Package peer runs one end of a JSON-RPC connection. It is plumbing for petrock's own protocols,
 // clients and transports; servers and programs that call servers do not need it.
 //
 // # Connections
@@ -7,8 +7,8 @@
 // invalid messages. Both peers can send requests:
 //
 //	lines := jsonrpc.NewLines(os.Stdin, os.Stdout, jsonrpc.LinesOptions{})
-//	conn := rpc.NewConn(lines, rpc.Options{
-//		Handle: func(ctx context.Context, req *rpc.Request) (any, error) {
+//	conn := peer.NewConn(lines, peer.Options{
+//		Handle: func(ctx context.Context, req *peer.Request) (any, error) {
 //			return map[string]string{"you called": req.Method()}, nil
 //		},
 //	})
@@ -28,18 +28,18 @@
 //
 //   - A request that reuses the id of a request in flight is refused. The error has no id.
 //   - An error for an unknown id is sent without an id, or with a null id if [Dialect] requires it.
-//   - An array of messages is a batch if [Dialect] allows it, else an [jsonrpc.InvalidRequest]. The
-//     messages of a batch are answered separately, unless the batch is refused as a whole.
+//   - An array of messages is a batch if [Dialect] allows it, else a [jsonrpc.InvalidRequest]. Its
+//     answers are sent together, as an array, unless the batch is refused as a whole.
 //   - Messages that are recognized as responses or notifications are never answered, even if they
 //     are invalid. Other data that is too large or not valid JSON is answered.
-//   - A request beyond [Options].MaxInFlight is refused with an [jsonrpc.InternalError].
+//   - A request beyond [Options].MaxInFlight is refused with a [jsonrpc.InternalError].
 //     Notifications and responses are not limited.
 //   - An invalid response fails the call that waits for it.
 //
 // In the source, conn.go has the life of a connection. receive.go and serve.go follow a request
 // from the transport to its answer, turn.go decides which goroutine does it, and outgoing.go has
 // calls to the peer.
-package rpc
+package peer
 
 import (
 	"cmp"

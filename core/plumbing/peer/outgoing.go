@@ -1,4 +1,4 @@
-package rpc
+package peer
 
 import (
 	"context"
@@ -61,7 +61,7 @@ func (e *AnswerError) Error() string { return fmt.Sprintf("invalid answer to %s:
 func (e *AnswerError) Unwrap() error { return e.Err }
 
 // Do sends a request with the options of o and waits for the answer. The result is valid JSON. An
-// error response is returned as an [*jsonrpc.Error]. If ctx ends first, Do returns its cause
+// error response is returned as a [*jsonrpc.Error]. If ctx ends first, Do returns its cause
 // immediately, and the answer is dropped when it arrives; the peer gets no cancellation. While the
 // peer does not read, sending blocks; ctx ends that only for [jsonrpc.Lines]. Do returns the id of
 // every request that was sent, even if it also returns an error.

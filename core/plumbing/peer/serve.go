@@ -1,4 +1,4 @@
-package rpc
+package peer
 
 import (
 	"context"
@@ -257,7 +257,7 @@ func (x *requestContext) Done() <-chan struct{} { return x.observe().Done() }
 func (x *requestContext) Err() error { return x.observe().Err() }
 
 // String prevents package fmt from printing the fields of the request.
-func (x *requestContext) String() string { return "rpc.Request(" + x.Method() + ")" }
+func (x *requestContext) String() string { return "peer.Request(" + x.Method() + ")" }
 
 func (x *requestContext) Deadline() (time.Time, bool) { return x.base().Deadline() }
 

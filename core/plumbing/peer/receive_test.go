@@ -1,4 +1,4 @@
-package rpc_test
+package peer_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/plumbing/rpc"
+	"github.com/petrock/petrock/core/plumbing/peer"
 )
 
 // A recorder is a Responder that records messages.
@@ -50,11 +50,11 @@ func (*mute) Close() error             { return nil }
 type takenKey struct{}
 
 // openConn returns a connection for Receive.
-func openConn(t *testing.T, o rpc.Options) (*rpc.Conn, *mute) {
+func openConn(t *testing.T, o peer.Options) (*peer.Conn, *mute) {
 	t.Helper()
 	m := &mute{}
-	var c *rpc.Conn
-	o.Handle = func(ctx context.Context, req *rpc.Request) (any, error) {
+	var c *peer.Conn
+	o.Handle = func(ctx context.Context, req *peer.Request) (any, error) {
 		switch req.Method() {
 		case "who":
 			return ctx.Value(takenKey{}), nil
@@ -73,25 +73,25 @@ func openConn(t *testing.T, o rpc.Options) (*rpc.Conn, *mute) {
 		}
 		return nil, fmt.Errorf("no %s", req.Method())
 	}
-	c = rpc.NewConn(m, o)
+	c = peer.NewConn(m, o)
 	c.Open(context.Background())
 	return c, m
 }
 
-func parsed(raw []byte) *rpc.Request {
-	r := new(rpc.Request)
+func parsed(raw []byte) *peer.Request {
+	r := new(peer.Request)
 	r.Parse(raw)
 	return r
 }
 
-func receive(c *rpc.Conn, ctx context.Context, raw string) *recorder {
+func receive(c *peer.Conn, ctx context.Context, raw string) *recorder {
 	o := &recorder{}
 	c.Receive(ctx, parsed([]byte(raw)), o)
 	return o
 }
 
 func TestReceive(t *testing.T) {
-	c, m := openConn(t, rpc.Options{})
+	c, m := openConn(t, peer.Options{})
 	ctx := context.WithValue(t.Context(), takenKey{}, "me")
 	for raw, want := range map[string]string{
 		`{"jsonrpc":"2.0","id":1,"method":"who"}`:     `{"jsonrpc":"2.0","id":1,"result":"me"}`,
@@ -122,7 +122,7 @@ func TestReceive(t *testing.T) {
 func TestValuesAfterRequest(t *testing.T) {
 	for _, observes := range []bool{false, true} {
 		var kept context.Context
-		c := rpc.NewConn(&mute{}, rpc.Options{Handle: func(ctx context.Context, _ *rpc.Request) (any, error) {
+		c := peer.NewConn(&mute{}, peer.Options{Handle: func(ctx context.Context, _ *peer.Request) (any, error) {
 			if observes {
 				_ = ctx.Err()
 			}
@@ -141,8 +141,8 @@ func TestValuesAfterRequest(t *testing.T) {
 }
 
 func TestReceiveBatch(t *testing.T) {
-	c, _ := openConn(t, rpc.Options{})
-	c.SetDialect(rpc.Dialect{Batches: true})
+	c, _ := openConn(t, peer.Options{})
+	c.SetDialect(peer.Dialect{Batches: true})
 	o := receive(c, t.Context(), `[{"jsonrpc":"2.0","id":1,"method":"fails"},{"jsonrpc":"2.0","method":"who"},7,{"jsonrpc":"2.0","id":2,"method":"who"}]`)
 	want := `[{"jsonrpc":"2.0","id":1,"error":{"code":-7,"message":"no"}},{"jsonrpc":"2.0","error":{"code":-32600,"message":"a message must be an object, got a number"}},{"jsonrpc":"2.0","id":2,"result":null}]`
 	if o.answer != want || o.err != nil || o.times != 1 {
@@ -155,7 +155,7 @@ func TestReceiveBatch(t *testing.T) {
 
 func TestReceiveMaxInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := openConn(t, rpc.Options{MaxInFlight: 2})
+		c, _ := openConn(t, peer.Options{MaxInFlight: 2})
 		ctx, cancel := context.WithCancel(t.Context())
 		waits := func(id int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"waits"}`, id) }
 		for id := range 2 {
@@ -176,7 +176,7 @@ func TestReceiveMaxInFlight(t *testing.T) {
 // A call goes to the responder of its request, and its answer arrives as a separate message.
 func TestReceiveCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, m := openConn(t, rpc.Options{})
+		c, m := openConn(t, peer.Options{})
 		o := &recorder{}
 		go c.Receive(t.Context(), parsed([]byte(`{"jsonrpc":"2.0","id":1,"method":"calls"}`)), o)
 		synctest.Wait()
@@ -194,22 +194,22 @@ func TestReceiveCall(t *testing.T) {
 // The context of a request ends when the peer cancels it, with the context of Receive, and with the
 // connection.
 func TestReceiveEnds(t *testing.T) {
-	for name, end := range map[string]func(c *rpc.Conn, cancel func()) string{
-		"cancelled": func(c *rpc.Conn, _ func()) string {
+	for name, end := range map[string]func(c *peer.Conn, cancel func()) string{
+		"cancelled": func(c *peer.Conn, _ func()) string {
 			c.Cancel(jsonrpc.IntID(1))
 			return ""
 		},
-		"gone": func(_ *rpc.Conn, cancel func()) string {
+		"gone": func(_ *peer.Conn, cancel func()) string {
 			cancel()
 			return `"message":"context canceled"`
 		},
-		"closed": func(c *rpc.Conn, _ func()) string {
+		"closed": func(c *peer.Conn, _ func()) string {
 			skipGrace := make(chan struct{})
 			close(skipGrace)
 			c.Close(skipGrace)
 			return `"message":"the connection is closed"`
 		},
-		"out of grace": func(c *rpc.Conn, _ func()) string {
+		"out of grace": func(c *peer.Conn, _ func()) string {
 			began := time.Now()
 			c.Close(nil)
 			if took := time.Since(began); took != time.Minute {
@@ -220,7 +220,7 @@ func TestReceiveEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, _ := openConn(t, rpc.Options{Grace: time.Minute})
+				c, _ := openConn(t, peer.Options{Grace: time.Minute})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				o := &recorder{}
@@ -240,7 +240,7 @@ func TestReceiveEnds(t *testing.T) {
 func TestReceiveSameID(t *testing.T) {
 	for unrelated, want := range map[bool]string{false: "in use", true: `"result":null`} {
 		synctest.Test(t, func(t *testing.T) {
-			c, _ := openConn(t, rpc.Options{UnrelatedPeers: unrelated})
+			c, _ := openConn(t, peer.Options{UnrelatedPeers: unrelated})
 			ctx, cancel := context.WithCancel(t.Context())
 			go receive(c, ctx, `{"jsonrpc":"2.0","id":1,"method":"waits"}`)
 			synctest.Wait()
