@@ -245,6 +245,17 @@ func (u *commandUpdate) isMissing(command string) bool {
 	return isRecorded && !recorded.IsGone() && u.was.Commands[command].Versions == nil && u.was.mapped[command] == ""
 }
 
+// mayBeHidden reports whether a command that is missing may be in a package with errors. If the
+// source on disk has the command, its package is known.
+func (u *commandUpdate) mayBeHidden(command string) bool {
+	for _, was := range u.was.packages {
+		if slices.ContainsFunc(was.Components, func(c derive.Component) bool { return c.EventType == command }) {
+			return slices.ContainsFunc(u.now.packages, func(now *derive.Package) bool { return now.Dir == was.Dir && hasProblems(now) })
+		}
+	}
+	return !u.complete
+}
+
 // updateCommands updates the commands of a contract whose recorded events are still readable. It
 // notes as broken those whose recorded or stored events would not be, and those that were removed
 // without a decision about their events.
@@ -257,18 +268,16 @@ func (e *Engine) updateCommands(ctx context.Context, u *commandUpdate) error {
 	if err := e.lookAtChanged(ctx, u); err != nil {
 		return err
 	}
-	if u.complete { // otherwise, a command that is missing may be in a package with errors
-		for _, command := range slices.Sorted(maps.Keys(u.before.Commands)) {
-			if _, exists := u.now.Commands[command]; exists {
-				continue
-			}
-			if err := e.updateRemoved(ctx, u, command, u.before.Commands[command]); err != nil {
-				return err
-			}
+	for _, command := range slices.Sorted(maps.Keys(u.before.Commands)) {
+		if _, exists := u.now.Commands[command]; exists || u.mayBeHidden(command) {
+			continue
 		}
-		if u.isRevert() {
-			e.checkReverted(ctx, u)
+		if err := e.updateRemoved(ctx, u, command, u.before.Commands[command]); err != nil {
+			return err
 		}
+	}
+	if u.isRevert() {
+		e.checkReverted(ctx, u)
 	}
 	return e.noteShared(ctx, u.plan, u.before)
 }
@@ -387,7 +396,7 @@ func (e *Engine) checkReverted(ctx context.Context, u *commandUpdate) {
 			if _, changes := u.now.update(recorded, command); len(changes) > 0 {
 				u.breaks(command, brokenCommand{changes: changes})
 			}
-		case !recorded.IsGone() && !decided.IsGone():
+		case !recorded.IsGone() && !decided.IsGone() && !u.mayBeHidden(command):
 			u.breaks(command, brokenCommand{})
 		case recorded.IsGone() && !decided.IsGone():
 			u.after.Commands[command] = recorded

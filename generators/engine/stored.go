@@ -228,7 +228,7 @@ func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate) error {
 		case isRead || isSkipped(t.Type) && !exists || !u.was.reads(t) && !slices.Contains(u.Accept, t.Type):
 		case exists:
 			u.breaks(t.Type, brokenCommand{isNewer: t.Version > command.Version, unreadable: fmt.Sprintf("version %d of its events is stored, and the source has version %d", t.Version, command.Version)})
-		case u.complete:
+		case !u.mayBeHidden(t.Type):
 			u.breaks(t.Type, brokenCommand{})
 		}
 	}

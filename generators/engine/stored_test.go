@@ -79,6 +79,19 @@ func (b *bench) addMark() *engine.Result {
 	return made
 }
 
+// Errors in another package do not let a command with stored events go.
+func TestRemovedCommandsBesideErrors(t *testing.T) {
+	b := open(t)
+	made := b.addMark()
+	b.store("posts/mark 1 3 24")
+	b.write("tools/broken.go", "// No package clause.\n")
+	const want = "posts/mark: the command was removed (3 events are stored, the first is event 24)"
+	_, err := b.Destroy(t.Context(), "command", "posts/mark", engine.Options{Force: true})
+	b.checkError(err, want)
+	_, err = b.Undo(t.Context(), made.Operation, engine.Options{})
+	b.checkError(err, want)
+}
+
 // A command that the last commit has, or of which events are stored, is not removed without a
 // decision, in whichever way it is removed. Other commands go freely.
 func TestRemovedCommands(t *testing.T) {
