@@ -175,7 +175,7 @@ func (t *registeredType) downgradePayload(p eventlog.Payload, to int) (lower eve
 	for kind := reflect.TypeOf(value); kind != target.kind; kind = reflect.TypeOf(value) {
 		step := slices.IndexFunc(t.older, func(o Older) bool { return o.next == kind && o.downgrade != nil && o.version >= to })
 		if step < 0 {
-			return lower, fmt.Errorf("%v has no method Downgrade that leads to version %d; run  petrock generate version --downgrade", kind, to)
+			return lower, fmt.Errorf("%v has no method Downgrade that leads to version %d; run petrock generate version --downgrade", kind, to)
 		}
 		value = t.older[step].downgrade(value)
 	}

@@ -81,7 +81,7 @@ func (d *Data) open(ctx context.Context, file string) (eventlog.Store, error) {
 // openURL opens the event log in a database.
 func (d *Data) openURL(ctx context.Context, address string, mode eventlog.OpenMode) (eventlog.Store, error) {
 	if d.postgres == nil {
-		return nil, fmt.Errorf("open %s: this program cannot use PostgreSQL; run  petrock add postgres  in its project, and build it again", redacted(address))
+		return nil, fmt.Errorf("open %s: this program cannot use PostgreSQL; run petrock add postgres in its project, and build it again", redacted(address))
 	}
 	store, err := d.postgres(ctx, address, d.program, mode)
 	switch {
