@@ -286,7 +286,7 @@ func TestFailures(t *testing.T) {
 	w.mu.Lock()
 	w.failure = nil
 	w.mu.Unlock()
-	w.change("tools", "refuse\n")
+	w.change("tools", "one\nrefuse\n")
 	for !strings.Contains(receive(t, logged, "log message"), "does not start") { // the failed build may be repeated
 	}
 	call(t, c, "one")
