@@ -24,11 +24,11 @@ import (
 // inFlight is the number of pipelined calls over stdio, and of clients over HTTP.
 const inFlight = 64
 
-// measureHTTP calls every server with 64 clients, in five interleaved slices, and returns calls per
+// measureHTTP calls every server with 64 clients, in ten interleaved slices, and returns calls per
 // second by server. The server processes run through all slices. Before these, each server is called
 // for as long as it is measured: until its heap has its size, the system spends time on new memory.
 func measureHTTP(ctx context.Context, servers []server, era eras.Era, d time.Duration) (map[string]float64, error) {
-	const slices = 5
+	const slices = 10
 	running, clients := map[string]*served{}, map[string][]*caller{}
 	defer func() {
 		for _, p := range running {
