@@ -349,7 +349,7 @@ func TestSettleDuringChanges(t *testing.T) {
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
 	eachRevision(t, func(t *testing.T, revision mcp.Revision) {
-		w := newWorld(t, func(w *world) { w.blocked = make(chan struct{}) })
+		w := newWorld(t, func(w *world) { w.blocked, w.firstAnswer = make(chan struct{}), time.Second })
 		changed, progress := make(chan struct{}, 10), make(chan string, 100)
 		c := w.watch(revision, changed)
 		names := toolNames(t, c)

@@ -184,8 +184,8 @@ type world struct {
 	failure error         // of builds
 	changes chan struct{}
 
-	slowStart time.Duration
-	listed    func() error // called after the features were listed; nil does nothing
+	slowStart, firstAnswer time.Duration
+	listed                 func() error // called after the features were listed; nil does nothing
 }
 
 type lockedBuffer struct {
@@ -208,7 +208,7 @@ func (b *lockedBuffer) String() string {
 func newWorld(t *testing.T, prepare ...func(*world)) *world {
 	t.Helper()
 	t.Parallel()
-	w := &world{t: t, root: t.TempDir(), log: &lockedBuffer{}, changes: make(chan struct{}, 1), slowStart: 10 * time.Second}
+	w := &world{t: t, root: t.TempDir(), log: &lockedBuffer{}, changes: make(chan struct{}, 1), slowStart: 10 * time.Second, firstAnswer: time.Minute}
 	w.write("tools", "one\n")
 	w.write("contract.json", `{"tools":{"one":{"name":"one","inputSchema":{"type":"object"}}}}`)
 	for _, f := range prepare {
@@ -221,7 +221,7 @@ func newWorld(t *testing.T, prepare ...func(*world)) *world {
 		features: w.features,
 		release:  func(program) {},
 		close:    func() error { return nil },
-		patience: 200 * time.Millisecond, firstAnswer: 2 * time.Second, slowStart: w.slowStart,
+		patience: 200 * time.Millisecond, firstAnswer: w.firstAnswer, slowStart: w.slowStart,
 	})
 	t.Cleanup(func() {
 		w.unblock()
