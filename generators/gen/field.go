@@ -177,6 +177,8 @@ func (f Field) checkDistinct(others []Field) error {
 			return fmt.Errorf("field %q: the name of %q differs only in case, which JSON readers may ignore; rename one of them", Shorten(f.String()), Shorten(other.String()))
 		case f.Go == other.Go:
 			return fmt.Errorf("field %q: %q has the same Go name %s; rename one of them", Shorten(f.String()), Shorten(other.String()), f.Go)
+		case f.EnumCode("") != "" && other.EnumCode("") != "" && f.EnumName() == other.EnumName():
+			return fmt.Errorf("field %q: the enum of %q has the same Go name %s; rename one of them", Shorten(f.String()), Shorten(other.String()), f.EnumName())
 		}
 	}
 	return nil

@@ -86,6 +86,7 @@ func TestParseAll(t *testing.T) {
 		"A:string a:int":                      {`field "a:int"`, `"A:string" differs only in case`},
 		"a:string a:string":                   {`two fields are named "a"; rename one`},
 		"a_b:string aB:int":                   {"has the same Go name AB"},
+		"mode:enum(a) modes:[]enum(a)":        {"the enum of", "has the same Go name Mode; rename one of them"},
 		"post_id post-id a:string":            {"'-' is not allowed"},
 		"a:func _:string b:[] b:int c:string": {`"func" is not a type`, `invalid field name "_"`, `"[]" lacks`},
 		strings.Repeat("a ", 101):             {"101 fields, at most 100"},
