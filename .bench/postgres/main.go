@@ -34,12 +34,20 @@ func main() {
 }
 
 // A target is a bound of a figure. As in the other benchmarks, the figure may miss it by 10 %, and a
-// figure that misses it is measured again, up to three times in all, because machines are noisy.
+// figure that misses it is measured twice more, because machines are noisy. Then the median of the
+// three counts.
 type target struct {
 	title   string
 	atLeast bool // or at most
 	bound   float64
 	measure func(context.Context, *bench) (figure float64, detail string, err error)
+}
+
+func (t target) isMetBy(figure float64) bool {
+	if t.atLeast {
+		return figure >= t.bound*0.9
+	}
+	return figure <= t.bound*1.1
 }
 
 func targets() []target {
@@ -84,11 +92,9 @@ func run(ctx context.Context) error {
 	defer b.raw.Close(ctx)
 	missed := 0
 	for _, t := range targets() {
-		met := false
-		for attempt := 1; attempt <= 3 && !met; attempt++ {
-			if met, err = b.try(ctx, t); err != nil {
-				return fmt.Errorf("%s: %w", t.title, err)
-			}
+		met, err := b.meets(ctx, t)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.title, err)
 		}
 		if !met {
 			missed++
@@ -100,25 +106,37 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// try measures the figure of a target, prints it, and returns whether the target is met.
-func (b *bench) try(ctx context.Context, t target) (met bool, err error) {
-	if err := b.reset(ctx); err != nil {
-		return false, err
+// meets measures the figure of a target, prints it, and returns whether the target is met.
+func (b *bench) meets(ctx context.Context, t target) (bool, error) {
+	var figures []float64
+	for {
+		if err := b.reset(ctx); err != nil {
+			return false, err
+		}
+		figure, detail, err := t.measure(ctx, b)
+		if err != nil {
+			return false, err
+		}
+		figures = append(figures, figure)
+		sign := "≤"
+		if t.atLeast {
+			sign = "≥"
+		}
+		fmt.Printf("%-54s %6.2f  %s %-4g  %s\n", t.title, figure, sign, t.bound, detail)
+		if len(figures) == 1 && t.isMetBy(figure) {
+			return true, nil
+		}
+		if len(figures) < 3 {
+			continue
+		}
+		slices.Sort(figures)
+		verdict := "met"
+		if !t.isMetBy(figures[1]) {
+			verdict = "MISSED"
+		}
+		fmt.Printf("%-54s %6.2f  median of three: %s\n", "", figures[1], verdict)
+		return t.isMetBy(figures[1]), nil
 	}
-	figure, detail, err := t.measure(ctx, b)
-	if err != nil {
-		return false, err
-	}
-	sign, verdict := "≤", ""
-	met = figure <= t.bound*1.1
-	if t.atLeast {
-		sign, met = "≥", figure >= t.bound*0.9
-	}
-	if !met {
-		verdict = "  MISSED"
-	}
-	fmt.Printf("%-54s %6.2f  %s %-4g  %s%s\n", t.title, figure, sign, t.bound, detail, verdict)
-	return met, nil
 }
 
 // reset removes both schemas, and creates the table of plain pgx, which is like that of the log.
@@ -353,8 +371,9 @@ func measureFollow(ctx context.Context, b *bench) (float64, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
-	p95 := func(sorted []float64) float64 { return sorted[len(sorted)*95/100] }
-	return p95(took) - p95(floor), fmt.Sprintf("%.2f ms, %.2f ms; medians %.2f ms, %.2f ms; %d events", p95(took), p95(floor), took[len(took)/2], floor[len(floor)/2], len(took)), child.Wait()
+	at := func(sorted []float64, percent int) float64 { return sorted[len(sorted)*percent/100] }
+	detail := fmt.Sprintf("%.2f ms, %.2f ms; medians %.2f, %.2f; p99 %.2f, %.2f; %d events", at(took, 95), at(floor, 95), at(took, 50), at(floor, 50), at(took, 99), at(floor, 99), len(took))
+	return at(took, 95) - at(floor, 95), detail, child.Wait()
 }
 
 // seenTimes says when a process has applied each event of the log, and has read each row of the
@@ -371,7 +390,7 @@ func delays(answered []time.Time, seen map[int64]time.Time) ([]float64, error) {
 		if !ok {
 			return nil, fmt.Errorf("the other process has not seen number %d of %d", i+1, len(answered))
 		}
-		took = append(took, max(0.01, when.Sub(at).Seconds()*1000))
+		took = append(took, max(0, when.Sub(at).Seconds()*1000))
 	}
 	slices.Sort(took)
 	return took, nil
