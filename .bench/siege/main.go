@@ -1,7 +1,8 @@
 // Siege attacks a server, which may open 1,024 files, with 250 hostile connections of each kind,
 // while a friendly client calls it. It exits with 1 if a call of the friendly client fails, if the
 // 99th percentile of its calls is above 250 ms, if the server uses more than 300 MB, or if the
-// server has not released its resources a minute after the attacks.
+// server has not released its resources a minute after the attacks. An attack with a high percentile
+// is repeated twice, because machines are noisy. Then the median of the three counts.
 package main
 
 import (
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -55,16 +57,9 @@ func run(ctx context.Context, duration time.Duration, conns int, only string) er
 		if only != "" && !strings.Contains(","+only+",", ","+attack.name+",") {
 			continue
 		}
-		under, cancel := context.WithTimeout(ctx, duration)
-		ended := s.attack(under, attack, conns)
-		seen := s.callFor(under, duration)
-		cancel()
-		<-ended
-		if ctx.Err() != nil {
+		if err := s.withstands(ctx, attack, duration, conns); ctx.Err() != nil {
 			return ctx.Err()
-		}
-		fmt.Printf("%-34s %v\n", attack.name, seen)
-		if err := seen.fault(); err != nil {
+		} else if err != nil {
 			failed++
 			fmt.Printf("  MISSED: %v\n", err)
 		}
@@ -78,4 +73,35 @@ func run(ctx context.Context, duration time.Duration, conns int, only string) er
 		return fmt.Errorf("%d attacks disturbed the friendly client", failed)
 	}
 	return nil
+}
+
+// withstands attacks the server while the friendly client calls it, prints what the client saw, and
+// returns an error if a limit was exceeded.
+func (s *server) withstands(ctx context.Context, attack attack, duration time.Duration, conns int) error {
+	var percentiles []time.Duration
+	for {
+		under, cancel := context.WithTimeout(ctx, duration)
+		ended := s.attack(under, attack, conns)
+		seen := s.callFor(under, duration)
+		cancel()
+		<-ended
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		fmt.Printf("%-34s %v\n", attack.name, seen)
+		if err := seen.fault(); err != nil {
+			return err
+		}
+		percentiles = append(percentiles, seen.at(99))
+		if len(percentiles) == 1 && percentiles[0] <= maxP99 {
+			return nil
+		}
+		if len(percentiles) == 3 {
+			slices.Sort(percentiles)
+			if median := percentiles[1]; median > maxP99 {
+				return fmt.Errorf("the 99th percentile is %v", median)
+			}
+			return nil
+		}
+	}
 }
