@@ -73,7 +73,7 @@ func groups() []group {
 		}, measureGenerate},
 		{"live", []gate{
 			{title: "stdio: sequential time, petrock dev ÷ direct", figure: "through", peer: "direct", bound: 2.5},
-			{title: "reload − 0.2 s ÷ go build of the server", figure: "reload", peer: "gobuild", bound: 1.5},
+			{title: "reload ÷ go build of the server", figure: "reload", peer: "gobuild", bound: 1.5},
 		}, measureLive},
 	}
 }

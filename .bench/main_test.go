@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +47,43 @@ func TestRatios(t *testing.T) {
 	if got := r.ratios(gate{figure: "pipelined", peer: "gosdk"}); len(got) > 0 {
 		t.Errorf("got %v for a peer that was not measured", got)
 	}
+}
+
+// CONTRIBUTING.md lists the bounds, in the order of the gates, and README.md those of calls per
+// second. A row stands for both eras of HTTP.
+func TestPublishedBounds(t *testing.T) {
+	var all, rates []string
+	for _, g := range groups() {
+		for _, gate := range g.gates {
+			switch {
+			case strings.Contains(gate.title, "2026-07-28"):
+			case gate.atLeast:
+				all = append(all, fmt.Sprintf("≥ %g", gate.bound))
+				if gate.peer != "httpfloor" && g.name != "client" {
+					rates = append(rates, fmt.Sprintf("at least %g ×", gate.bound))
+				}
+			default:
+				all = append(all, fmt.Sprintf("≤ %g", gate.bound))
+			}
+		}
+	}
+	_, section, _ := strings.Cut(read(t, "../.github/CONTRIBUTING.md"), "| ratio | bound |\n")
+	table, _, _ := strings.Cut(section, "\n\n")
+	if got := regexp.MustCompile(`[≥≤] [0-9.]+`).FindAllString(table, -1); !slices.Equal(got, all) {
+		t.Errorf("CONTRIBUTING.md: got the bounds %q, want %q", got, all)
+	}
+	if got := regexp.MustCompile(`at least [0-9.]+ ×`).FindAllString(read(t, "../README.md"), -1); !slices.Equal(got, rates) {
+		t.Errorf("README.md: got the bounds %q, want %q", got, rates)
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func TestUsage(t *testing.T) {
