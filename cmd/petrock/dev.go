@@ -28,10 +28,11 @@ func newDev(env cli.Env) *cobra.Command {
 	})
 	cmd.Long += `
 
-With --http, dev serves streamable HTTP at /mcp until SIGINT or SIGTERM, to any number of clients on this
-machine. An address without a host, such as :8181, means 127.0.0.1:8181; addresses that other machines
-can connect to are refused. Clients must send the token that dev prints, as Authorization: Bearer TOKEN,
-because petrock's tools run code. Set ` + livehttp.TokenVariable + ` to use the same token at each start.`
+With --http, dev serves streamable HTTP at /mcp until SIGINT or SIGTERM, to clients on this machine, with
+at most 50 sessions. An address without a host, such as :8181, means 127.0.0.1:8181; addresses that
+other machines can connect to are refused. Clients must send the token that dev prints, as
+Authorization: Bearer TOKEN, because petrock's tools run code. Set ` + livehttp.TokenVariable + ` to
+use the same token at each start.`
 	cmd.Example += "\n  " + env.Program + " dev --http :8181"
 	cmd.Flags().StringVar(&addr, "http", "", "serve HTTP on `ADDR` instead, such as :8181, which means 127.0.0.1:8181")
 	return cmd

@@ -57,7 +57,7 @@ func newDevServer(o devserver.Options) (*devserver.Tools, error) {
 	}
 	return tools, mcp.AddTool(tools.Server, mcp.Tool{
 		Name:        "new_project",
-		Description: "Creates a project: an MCP server in Go with the tool add. The first project takes half a minute. The other tools then work on it.",
+		Description: "Creates a project: an MCP server in Go with the tool add. The first takes half a minute. The other tools then work on it.",
 		InputSchema: json.RawMessage(newProjectSchema),
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)},
 	}, func(ctx context.Context, in newProjectInput) (*mcp.ToolResult, error) {

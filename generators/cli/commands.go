@@ -411,9 +411,9 @@ func newUndo(env Env) *cobra.Command {
 	return newRevertCommand(env, (*engine.Engine).Undo, &cobra.Command{
 		Use:   "undo [ID]",
 		Short: "Undo an operation",
-		Long: `Undo an operation: the last one that is not undone, or the one with this id (see history). Repeat undo
-to go back step by step; redo goes forward. Undo restores all files of the operation or none, and
-updates derived files.
+		Long: `Undo an operation: the one with this id (see history) or, without an id, the last one that is not
+undone, except a plain sync. Repeat undo to go back step by step; redo goes forward. Undo restores all
+files of the operation or none, and updates derived files.
 
 Undo refuses if a file was edited after the operation, and shows the diff. It also refuses if a later
 operation builds on this one, or if it would make stored events unreadable.`,

@@ -24,12 +24,12 @@ this command.
 
 dev offers the tools, resources and prompts of the project's server, and petrock's tools with the prefix
 petrock_, such as petrock_generate_tool. After each change of a file it regenerates derived files, compiles
-the server and replaces it. Calls that are running finish on the old server. The client keeps its connection,
-and is notified that the lists have changed.
+the server and replaces it. Calls that are running finish on the old server; four old servers are kept.
+The client keeps its connection, and is notified of changed lists.
 
 If the source does not compile, or its server does not start, the last good build runs with --read-only:
-queries answer, commands are refused. Results of petrock's tools include the reason. If the server
-crashes, dev restarts it.
+queries answer, commands are refused. Results of petrock's tools that write, and of
+petrock_project_status, include the reason. If the server crashes, dev restarts it.
 
 On the first start, dev answers while it still compiles. Calls wait until the server is built.
 

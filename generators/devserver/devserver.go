@@ -127,7 +127,7 @@ func (t *Tools) instructions() string {
 - If a call fails, nothing was written. Fix what the diagnostics or the failing example show, and send the whole call again.
 - Results are short. detail: true adds diffs, schemas and whole files.`
 	if t.canCreate {
-		text += ` dir selects a project below the working directory of this server. Default: the project created last, or else the enclosing one.`
+		text += ` dir selects a project below the working directory of this server. Default: the project created last, or else the enclosing one, or else the only one below.`
 	}
 	text += `
 - inspect_component shows the source of a component, and with file any file or folder of the project.

@@ -75,7 +75,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.DestroyComponent),
 		mcp.AddTool(d, mcp.Tool{
 			Name:        "edit",
-			Description: "Edits any files of the project in one operation. Imports and derived files follow. Nothing is written unless it compiles.",
+			Description: "Edits files of the project in one operation. Imports and derived files follow. Nothing is written unless it compiles.",
 			InputSchema: json.RawMessage(inputSchemaTools_Edit),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Edit),
@@ -123,7 +123,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.Test),
 		mcp.AddTool(d, mcp.Tool{
 			Name:        "undo",
-			Description: "Reverts a whole operation, by default the last one that is not undone. It fails if files were edited since.",
+			Description: "Reverts a whole operation, by default the last that is neither undone nor a plain sync. It fails if files were edited since.",
 			InputSchema: json.RawMessage(inputSchemaTools_Undo),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Undo),

@@ -277,8 +277,8 @@ type UndoInput struct {
 	Common
 }
 
-// Undo reverts a whole operation, by default the last one that is not undone. It fails if files
-// were edited since.
+// Undo reverts a whole operation, by default the last that is neither undone nor a plain sync. It
+// fails if files were edited since.
 //
 //petrock:hints closed-world
 func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error) {
@@ -311,8 +311,8 @@ type EditInput struct {
 	Common
 }
 
-// Edit edits any files of the project in one operation. Imports and derived files follow. Nothing
-// is written unless it compiles.
+// Edit edits files of the project in one operation. Imports and derived files follow. Nothing is
+// written unless it compiles.
 //
 //petrock:hints open-world
 func (t *Tools) Edit(ctx context.Context, in EditInput) (*mcp.ToolResult, error) {
