@@ -17,7 +17,7 @@ type WorkerInput struct {
 	Every       string   `json:"every,omitempty"`                   // Interval, such as 5m
 	Description string   `json:"description,omitempty"`             // Such as: Mails new posts.
 	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that return nil, or an error to retry later. In scope: ctx, w; with on also c (the command) and e (its event). app.Do(ctx, Publish{…}) executes a command
-	Examples    []Step   `json:"examples,omitempty"`                // As for a command, with a run of the worker after each call; later advances the clock first, such as 336h
+	Examples    []Step   `json:"examples,omitempty"`                // As for a command; the worker runs after setup and each call; later advances the clock first, such as 336h
 }
 
 // A trigger is a command or an interval that runs a worker.

@@ -58,12 +58,12 @@
 //	func (w *Digest) OnCreate(ctx context.Context, c Create, e app.Event) error
 //	func (w *Digest) Every(ctx context.Context) error
 //
-// If a method returns an error, the event is retried with a growing delay, and finally set aside.
-// Each worker runs in one process at a time. [Now] is the time, and [Due] is when a call of Every
+// If a method for an event returns an error, the event is retried with a growing delay, and finally
+// set aside. Each worker runs in one process at a time. [Now] is the time, and [Due] is when a call of Every
 // was due.
 //
-// Replay is strict. If the data of an event has an unknown field, lacks a field, or has a field of
-// another type, Open returns a [*StuckError]. When the fields of a command change, the command
+// Replay is strict. If the data of an event has an unknown field, lacks a required one, or has a
+// field of another type, Open returns a [*StuckError]. When the fields of a command change, the command
 // therefore gets a new version, and a type with the old fields upgrades old events ([Upgrader]):
 //
 //	type CreateV1 struct{ Name string }
@@ -85,8 +85,8 @@
 // began.
 //
 // While builds are replaced one by one, an older process may read an event that it cannot decode.
-// Its feature is then stale: commands of the feature fail until the process is restarted, and
-// queries answer as of the event before, see [Options].OnStale. The other features keep working. To
+// Its feature is then stale: commands of the feature fail until the event is amended or the process
+// is restarted, and queries answer as of the event before, see [Options].OnStale. The other features keep working. To
 // avoid that, the new build first stores the older version, see [CommandType.Writes].
 //
 // A snapshot is a stored state. With one, startup replays only the events after it. Run takes

@@ -14,7 +14,7 @@ import (
 // A StuckError is the error for an event that cannot be applied. [Open] returns it at startup. In a
 // running process, commands of the event's feature return it until the event is amended or the
 // process is restarted. Queries of the feature return it only if Stopped is set, or if a check or a
-// worker asks.
+// worker runs them.
 type StuckError struct {
 	Record  eventlog.Record
 	Program string  // name of the program, for the log commands

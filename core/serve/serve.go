@@ -57,8 +57,8 @@ type Config struct {
 	// Addr is the default of serve --addr (default 127.0.0.1:8181).
 	Addr string
 
-	// KeysRequired makes serve refuse to start without API keys. Otherwise serve requires keys only
-	// on addresses that other machines can reach.
+	// KeysRequired makes serve refuse to start without API keys. Otherwise it needs keys, another
+	// authentication or --behind-proxy only on addresses that other machines can reach.
 	KeysRequired bool
 }
 

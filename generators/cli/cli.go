@@ -84,7 +84,7 @@ of this code.`,
 			return tools.Server.ServeStdio(cmd.Context(), env.Out)
 		},
 	}
-	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "run no code of the project: no examples, no calls, no project generators")
+	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "run no code of the project: no examples, no tests, no calls, no project generators")
 	cmd.Flags().BoolVar(&o.Limits.NoNet, "no-net", false, noNetUsage)
 	cmd.Flags().StringVar(&o.Prefix, "prefix", "", "prefix for the names of tools and prompts, such as petrock_")
 	cmd.Flags().MarkHidden("prefix")

@@ -3,7 +3,7 @@
 // readable.
 //
 // The record is the committed file contract.json at the project's root. It contains former states
-// of the source, so it cannot be derived from the source. Only recorded operations change it.
+// of the source, so it cannot be derived from the source. Only petrock's operations change it.
 package contract
 
 import (

@@ -1,12 +1,12 @@
 // Package engine changes a project in transactions:
 //
 //	plan    compute the changed files, derived files included; report all conflicts
-//	verify  type-check changed packages and their importers, or compile them; run the examples
+//	verify  type-check changed packages and their importers, or compile them; run examples and tests
 //	apply   write all files or none
 //	record  add the operation to the history, for undo
 //
-// A dry run only plans and verifies. Generators, edit, destroy, undo, sync and saved plans all use
-// Engine.transact. Only new errors block a change, so that users can work in a broken project.
+// A dry run only plans and verifies. Generators, edit, change, destroy, undo, sync, parts and saved
+// plans all use Engine.transact. Only new errors block a change, so that users can work in a broken project.
 package engine
 
 import (

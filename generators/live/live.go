@@ -8,7 +8,7 @@
 //
 // While the source on disk does not compile or its server does not start, the last good build runs
 // with --read-only, so that it writes no events that a mended build cannot read. Results of
-// petrock's tools include the reason.
+// petrock's tools that write, and of project_status, include the reason.
 //
 // The package imports little, so that the first start, with an empty build cache, is quick.
 package live

@@ -1,6 +1,6 @@
 // Petrock is the project's own petrock: it generates and checks components of this project, as a
-// command line and as an MCP server. It imports no other package of the project, so it works while
-// those do not compile. cmd/petrock builds and runs it.
+// command line and as an MCP server. It imports only packages of core and generators, so it works
+// while the others do not compile. cmd/petrock builds and runs it.
 package main
 
 import (

@@ -1,6 +1,6 @@
 // Package trial runs the tests of packages with planned files, without writing them to the project.
-// Examples, which are tests of code that was just written, run confined: each in a process of its
-// own, in an empty temporary folder, with limits on time, memory and output.
+// Examples, which are tests of code that was just written, run confined: in a process of their own,
+// in an empty temporary folder, with limits on time, memory and output.
 //
 // On Linux a supervisor, which is another process of the calling program, starts the test in user,
 // mount, PID and IPC namespaces. Only the temporary folder is writable, and all processes end with

@@ -1,5 +1,5 @@
 // Package jsonfield finds the struct fields that encoding/json decodes and encodes, and their keys.
-// It is plumbing for petrock's own generators; servers do not need it.
+// It is plumbing for other packages of core and petrock's generators; servers do not need it.
 package jsonfield
 
 import (
