@@ -12,6 +12,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -125,5 +126,32 @@ func TestDocumentLinks(t *testing.T) {
 				t.Errorf("%s links to %s: %v", name, target, err)
 			}
 		}
+	}
+}
+
+// CONTRIBUTING.md lists the packages of core that import third-party packages.
+func TestThirdPartyList(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, ".github/CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, ok := strings.Cut(string(text), "only these import third-party packages:")
+	list, _, _ = strings.Cut(list, ".\n")
+	var got, want []string
+	for _, match := range regexp.MustCompile("`([a-z/]+)`").FindAllStringSubmatch(list, -1) {
+		got = append(got, "core/"+match[1])
+	}
+	for _, p := range repository(t) {
+		isThirdParty := func(imported string) bool {
+			first, _, _ := strings.Cut(imported, "/")
+			return strings.Contains(first, ".") && !strings.HasPrefix(imported, module+"/")
+		}
+		if isBelow(p.folder, "core") && slices.ContainsFunc(p.Imports, isThirdParty) {
+			want = append(want, p.folder)
+		}
+	}
+	slices.Sort(got)
+	if !ok || !slices.Equal(got, want) {
+		t.Errorf("CONTRIBUTING.md: got %q, want %q", got, want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/docs"
+	"github.com/petrock/petrock/generators/parts"
 )
 
 // code matches code in Markdown.
@@ -27,6 +28,22 @@ func codeIn(t *testing.T, document, from, to string) (all []string) {
 	}
 	for _, match := range code.FindAllStringSubmatch(part, -1) {
 		all = append(all, match[1])
+	}
+	return all
+}
+
+// firstColumn returns the code in the first column of a document's table.
+func firstColumn(t *testing.T, document, heading string) (all []string) {
+	t.Helper()
+	_, table, ok := strings.Cut(document, heading+"\n|---|")
+	if !ok {
+		t.Fatalf("the document has no table %q, want one", heading)
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	for row := range strings.Lines(table) {
+		for _, match := range code.FindAllStringSubmatch(strings.SplitAfterN(row, "|", 3)[1], -1) {
+			all = append(all, match[1])
+		}
 	}
 	return all
 }
@@ -67,14 +84,7 @@ func TestTrustListsHandedOverCommands(t *testing.T) {
 func TestReadmeNamesCommands(t *testing.T) {
 	readme := readFile(t, "../../README.md")
 	root := installedRoot(t)
-	_, table, _ := strings.Cut(readme, "| command | what it does |\n|---|---|\n")
-	table, _, _ = strings.Cut(table, "\n\n")
-	var named []string
-	for row := range strings.Lines(table) {
-		for _, match := range code.FindAllStringSubmatch(strings.SplitAfterN(row, "|", 3)[1], -1) {
-			named = append(named, match[1])
-		}
-	}
+	named := firstColumn(t, readme, "| command | what it does |")
 	if len(named) < 20 {
 		t.Errorf("README.md names the commands %q, want at least 20", named)
 	}
@@ -89,6 +99,23 @@ func TestReadmeNamesCommands(t *testing.T) {
 			t.Errorf("README.md does not name petrock %s", cmd.Name())
 		}
 	}
+}
+
+// agents.md lists the tools of the installed petrock's dev server.
+func TestAgentsListsTools(t *testing.T) {
+	page, _ := docs.Find("agents")
+	var want []string
+	for _, tool := range serveMCP(t, t.TempDir(), "").Tools() {
+		want = append(want, tool.Name)
+	}
+	_, tools, _ := strings.Cut(page.Text, "\n## Tools\n")
+	compareSets(t, "agents.md", firstColumn(t, tools, "| tool | what it does |"), want)
+}
+
+// generators.md lists the parts.
+func TestGeneratorsListsParts(t *testing.T) {
+	page, _ := docs.Find("generators")
+	compareSets(t, "generators.md", firstColumn(t, page.Text, "| part | what it is | added by |"), parts.Names())
 }
 
 // isFlagOrKind reports whether a word continues an entry of the table: a flag, or a kind of
