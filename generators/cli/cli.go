@@ -68,8 +68,8 @@ separate process before it writes anything.
 
 ` + trialHelp + `
 
-The tool call runs the project's server without these limits. With --no-exec, the dev server runs none
-of this code.`,
+The project's tests run without these limits, and so does its server for the tools call and log. With
+--no-exec, the dev server runs none of this code.`,
 		Example: examples(env, "mcp", "mcp --no-net", "mcp --no-exec"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if terminal.IsTerminal(os.Stdin) {

@@ -161,7 +161,8 @@ command, as generate version does, and of all commands that contain the same typ
 keeps its name in the event log. To deploy changed fields without downtime, use --read-first: see petrock
 help deployment.
 
-` + trialHelp
+Tests run as go test runs them: they are not confined. Stored events are decoded with the new types in a
+process with the limits of examples, see petrock help agents.`
 
 func newChange(env Env) *cobra.Command {
 	var c projectFlags
