@@ -39,6 +39,7 @@
 //   - app/apptest: test features as a client sees them
 //
 // The packages below plumbing are shared with petrock's own generators and commands; the code that
-// you write for a server rarely needs them. A package imports only packages above it in this list. client/clienthttp, auth/token, auth/oauth, app and the packages below app are parts: a
-// project has them once it uses them.
+// you write for a server rarely needs them. A package imports only packages above it in this list.
+// client/clienthttp, auth/token, auth/oauth, app and the packages below app are parts: a project
+// has them once it uses them.
 package core

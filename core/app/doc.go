@@ -59,12 +59,13 @@
 //	func (w *Digest) Every(ctx context.Context) error
 //
 // If a method for an event returns an error, the event is retried with a growing delay, and finally
-// set aside. Each worker runs in one process at a time. [Now] is the time, and [Due] is when a call of Every
-// was due.
+// set aside. Each worker runs in one process at a time. [Now] is the time, and [Due] is when a call
+// of Every was due.
 //
 // Replay is strict. If the data of an event has an unknown field, lacks a required one, or has a
-// field of another type, Open returns a [*StuckError]. When the fields of a command change, the command
-// therefore gets a new version, and a type with the old fields upgrades old events ([Upgrader]):
+// field of another type, Open returns a [*StuckError]. When the fields of a command change, the
+// command therefore gets a new version, and a type with the old fields upgrades old events
+// ([Upgrader]):
 //
 //	type CreateV1 struct{ Name string }
 //
@@ -86,8 +87,9 @@
 //
 // While builds are replaced one by one, an older process may read an event that it cannot decode.
 // Its feature is then stale: commands of the feature fail until the event is amended or the process
-// is restarted, and queries answer as of the event before, see [Options].OnStale. The other features keep working. To
-// avoid that, the new build first stores the older version, see [CommandType.Writes].
+// is restarted, and queries answer as of the event before, see [Options].OnStale. The other
+// features keep working. To avoid that, the new build first stores the older version, see
+// [CommandType.Writes].
 //
 // A snapshot is a stored state. With one, startup replays only the events after it. Run takes
 // snapshots by itself ([App.Snapshot] takes them now). A snapshot is used only by the code that

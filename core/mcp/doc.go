@@ -32,10 +32,10 @@
 // # Calls
 //
 // Each request is a [Call]. Handlers run concurrently. A handler finds its call with [CallFrom],
-// and can report [Progress], log with [Logger] to the server's log and to a client that wants it, and
-// [Ask] the user. Its context ends when the client cancels the request. [Server.Provide] adds values to the
-// contexts of all calls. A [Hook] surrounds every call, for authentication, metrics and rate
-// limits.
+// and can report [Progress], log with [Logger] to the server's log and to a client that wants it,
+// and [Ask] the user. Its context ends when the client cancels the request. [Server.Provide] adds
+// values to the contexts of all calls. A [Hook] surrounds every call, for authentication, metrics
+// and rate limits.
 //
 // # Asking the user
 //

@@ -6,7 +6,8 @@
 //	record  add the operation to the history, for undo
 //
 // A dry run only plans and verifies. Generators, edit, change, destroy, undo, sync, parts and saved
-// plans all use Engine.transact. Only new errors block a change, so that users can work in a broken project.
+// plans all use Engine.transact. Only new errors block a change, so that users can work in a broken
+// project.
 package engine
 
 import (
