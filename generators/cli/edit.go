@@ -161,8 +161,7 @@ command, as generate version does, and of all commands that contain the same typ
 keeps its name in the event log. To deploy changed fields without downtime, use --read-first: see petrock
 help deployment.
 
-Tests run as go test runs them: they are not confined. Stored events are decoded with the new types in a
-process with the limits of examples, see petrock help agents.`
+Tests run as go test runs them, not confined. Stored events are decoded with the limits of examples.`
 
 func newChange(env Env) *cobra.Command {
 	var c projectFlags

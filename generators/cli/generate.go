@@ -39,8 +39,7 @@ petrock saves a plan instead; apply writes it.
 --body sets the code of the component, and --examples its test. Before petrock writes anything, it runs
 the examples in a separate process, and then the other tests of the package and of its importers.
 
-` + trialHelp + ` The
-other tests are not confined.
+` + trialHelp + ` Other tests are not confined.
 
 The project's own generators are additional kinds.`,
 		Example:     examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run", "g feature posts --crud title 'body:string?'"),
