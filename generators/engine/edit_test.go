@@ -143,7 +143,7 @@ func TestEditIsRefused(t *testing.T) {
 		`[{"path":"cmd/hello/wire_gen.go","text":""}]`:                            "edit that, and it follows",
 		`[{"path":"tools/x_gen.go","text":"package tools"}]`:                      "names ending in _gen.go are for derived files",
 		`[{"path":"contract.json","text":"{}"}]`:                                  "contract.json: records what the server promises",
-		`[{"path":"petrock.json","text":"{}"}]`:                                   "it never needs an edit",
+		`[{"path":"petrock.json","text":"{}"}]`:                                   "only its initialisms may change",
 		`[{"path":"petrock.sum","text":""}]`:                                      "it never needs an edit",
 		`[{"path":"go.sum","text":""}]`:                                           "edit go.mod",
 		`[{"path":"go.mod","delete":true}]`:                                       "edit go.mod: a project needs it",
