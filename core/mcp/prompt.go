@@ -20,7 +20,7 @@ type Prompt struct {
 	Arguments []PromptArgument `json:"arguments,omitempty"`
 	Icons     []Icon           `json:"icons,omitempty"`
 	Meta      Meta             `json:"_meta,omitempty"`
-	Scopes    []string         `json:"-"` // that a token must have, as for a [Tool]
+	Scopes    []string         `json:"-"` // that the caller must have, as for a [Tool]
 
 	// InputSchema validates the arguments: the schema of an object whose properties are strings. It
 	// is not sent to clients, but if Arguments is nil, the properties become the arguments. The

@@ -22,7 +22,7 @@ type Resource struct {
 	Icons       []Icon       `json:"icons,omitempty"`
 	Meta        Meta         `json:"_meta,omitempty"`
 	Cache       Cache        `json:"-"` // of the contents; with Scopes it is never public
-	Scopes      []string     `json:"-"` // that a token must have, as for a [Tool]
+	Scopes      []string     `json:"-"` // that the caller must have, as for a [Tool]
 
 	// Local hides the resource from remote clients: only sessions of [Server.Serve], for example
 	// over stdio, can see it. HTTP clients cannot.
@@ -48,7 +48,7 @@ type ResourceTemplate struct {
 	Icons       []Icon       `json:"icons,omitempty"`
 	Meta        Meta         `json:"_meta,omitempty"`
 	Cache       Cache        `json:"-"` // of the contents; with Scopes it is never public
-	Scopes      []string     `json:"-"` // that a token must have, as for a [Tool]
+	Scopes      []string     `json:"-"` // that the caller must have, as for a [Tool]
 	Local       bool         `json:"-"` // hides it from remote clients, as for a [Resource]
 
 	// InputSchema validates the variables: the schema of an object whose properties are strings. It

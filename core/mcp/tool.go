@@ -188,9 +188,9 @@ type OperatorError interface {
 	ForClient(request string) string
 }
 
-// A ScopeError means that the caller's token does not have the scopes that a call needs. A handler
-// may return one too, for scopes that depend on the arguments. Over HTTP, the client gets status
-// 403 and a challenge that names the scopes.
+// A ScopeError means that the caller does not have the scopes that a call needs. A handler may
+// return one too, for scopes that depend on the arguments. Over HTTP, the client gets status 403 and
+// a challenge that names the scopes.
 type ScopeError struct {
 	Needed []string // all scopes of the call
 }
