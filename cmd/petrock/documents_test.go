@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/serve"
 	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/docs"
 	"github.com/petrock/petrock/generators/parts"
@@ -116,6 +118,33 @@ func TestAgentsListsTools(t *testing.T) {
 func TestGeneratorsListsParts(t *testing.T) {
 	page, _ := docs.Find("generators")
 	compareSets(t, "generators.md", firstColumn(t, page.Text, "| part | what it is | added by |"), parts.Names())
+}
+
+// http.md lists the limits of serve, with their defaults.
+func TestHTTPListsLimits(t *testing.T) {
+	help, err := os.Create(filepath.Join(t.TempDir(), "help"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer help.Close()
+	config := serve.Config{Name: "hello", Wire: func() serve.Wiring { return serve.Wiring{} }}
+	if code := serve.Run(t.Context(), config, []string{"serve", "--help"}, help, help); code != 0 {
+		t.Fatalf("hello serve --help: exit code %d, want 0", code)
+	}
+	defaults := map[string]string{}
+	for _, match := range regexp.MustCompile(`(?m)^ +(--\S+) .*\(default (.+)\)$`).FindAllStringSubmatch(readFile(t, help.Name()), -1) {
+		defaults[match[1]] = strings.Replace(match[2], "m0s", "m", 1)
+	}
+	page, _ := docs.Find("http")
+	rows := regexp.MustCompile("(?m)^\\| `(--[a-z-]+)` \\| ([0-9]\\w*)").FindAllStringSubmatch(page.Text, -1)
+	if len(rows) < 15 {
+		t.Errorf("http.md has the limits %q, want at least 15", rows)
+	}
+	for _, row := range rows {
+		if want := defaults[row[1]]; row[2] != want {
+			t.Errorf("http.md: the default of %s is %s, want %s", row[1], row[2], want)
+		}
+	}
 }
 
 // isFlagOrKind reports whether a word continues an entry of the table: a flag, or a kind of
