@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/petrock/petrock/core/serve"
+	coreserve "github.com/petrock/petrock/core/serve"
 	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/docs"
 	"github.com/petrock/petrock/generators/parts"
@@ -127,8 +127,8 @@ func TestHTTPListsLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer help.Close()
-	config := serve.Config{Name: "hello", Wire: func() serve.Wiring { return serve.Wiring{} }}
-	if code := serve.Run(t.Context(), config, []string{"serve", "--help"}, help, help); code != 0 {
+	config := coreserve.Config{Name: "hello", Wire: func() coreserve.Wiring { return coreserve.Wiring{} }}
+	if code := coreserve.Run(t.Context(), config, []string{"serve", "--help"}, help, help); code != 0 {
 		t.Fatalf("hello serve --help: exit code %d, want 0", code)
 	}
 	defaults := map[string]string{}
