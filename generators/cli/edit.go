@@ -132,8 +132,7 @@ packages of the project are tested, except petrock's folders core and generators
 The tests run as go test runs them: they are not confined. A package that exceeds --timeout
 fails. If a package prints more than 1 MiB, all tests are killed.
 
-Exit codes: 0 all tests passed; 1 a test failed, or a package does not compile or pass go vet; 2 usage
-error.`,
+Exit codes: 0 success; 1 a test failed, or a package does not compile or pass go vet; 2 usage error.`,
 		Example: examples(env, "test", "test tools features/...", "test tools --run 'TestAdd$'", "test --json"),
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
