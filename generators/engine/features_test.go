@@ -28,7 +28,7 @@ type bench struct {
 func open(t *testing.T) *bench {
 	t.Helper()
 	t.Setenv("GOWORK", "off")
-	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOFLAGS", "-mod=mod -ldflags=-w") // -w makes linking faster
 	archive, err := txtar.ParseFile("testdata/features.txtar")
 	if err != nil {
 		t.Fatal(err)
