@@ -10,8 +10,9 @@ import (
 )
 
 var (
-	seed = flag.Uint64("seed", 1, "seed of random choices")
-	long = flag.Bool("long", false, "run every case and the long campaigns, instead of a short round chosen by -seed")
+	seed  = flag.Uint64("seed", 1, "seed of random choices")
+	every = flag.Bool("all", false, "also run tests that take long, such as those that compile SQLite, in short rounds chosen by -seed")
+	long  = flag.Bool("long", false, "run all tests with every case, and the long campaigns")
 )
 
 // rounds returns the size of a campaign: short by default, many with -long.
@@ -22,11 +23,14 @@ func rounds(short, many int) int {
 	return short
 }
 
-// needsLong skips a test that takes too long to run every time.
-func needsLong(t *testing.T) {
+// runsAll reports whether tests run that take too long to run every time.
+func runsAll() bool { return *every || *long }
+
+// needsAll skips a test that takes too long to run every time.
+func needsAll(t *testing.T) {
 	t.Helper()
-	if !*long {
-		t.Skip("needs -long")
+	if !runsAll() {
+		t.Skip("needs -all or -long")
 	}
 }
 
