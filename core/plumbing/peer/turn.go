@@ -18,7 +18,7 @@ import (
 //
 //   - the handler calls [Request.Release], for example because it has not been quick so far;
 //   - the request may run concurrently with later ones (see [Options].Ordered), and the handler
-//     calls Done or Err of its context, or [Conn.Do]: it is about to wait;
+//     calls Done of its context, or [Conn.Do]: it is about to wait;
 //   - the request may run concurrently, and keeps the turn for longer than maxTurn.
 //
 // A request that must be handled in order keeps the turn until its handler returns. If that takes
