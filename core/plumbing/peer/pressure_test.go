@@ -155,3 +155,44 @@ func TestBurstLeavesFewGoroutines(t *testing.T) {
 		t.Errorf("Run: %v", err)
 	}
 }
+
+// A handler that notifies a peer that does not read waits only until its request ends.
+func TestNotifyEndsWithTheRequest(t *testing.T) {
+	for name, end := range map[string]func(conn *Conn, stop func()){
+		"cancelled":           func(conn *Conn, _ func()) { conn.Cancel(jsonrpc.IntID(1)) },
+		"the connection ends": func(_ *Conn, stop func()) { stop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in, requests := io.Pipe()
+				fromConn, out := io.Pipe() // never read
+				returned := make(chan struct{})
+				conn := NewConn(jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{}), Options{Grace: time.Second, Logger: slog.New(slog.DiscardHandler), Handle: func(_ context.Context, req *Request) (any, error) {
+					defer close(returned)
+					for req.Notify("n", []string{strings.Repeat("x", 100_000)}) == nil {
+					}
+					return struct{}{}, nil
+				}})
+				ctx, stop := context.WithCancel(t.Context())
+				done := make(chan error, 1)
+				go func() { done <- conn.Run(ctx) }()
+				if _, err := io.WriteString(requests, `{"jsonrpc":"2.0","id":1,"method":"m"}`+"\n"); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				end(conn, stop)
+				time.Sleep(time.Second)
+				synctest.Wait()
+				select {
+				case <-returned:
+				default:
+					t.Error("the handler still waits a second after the end, want it to have returned")
+				}
+				stop()
+				fromConn.Close()
+				requests.Close()
+				<-done
+			})
+		})
+	}
+}
