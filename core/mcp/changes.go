@@ -25,9 +25,10 @@ type changes struct {
 	lists      map[string]bool // kinds of components, such as tools
 	updated    map[string]bool // URIs of resources
 	subscribed map[string]bool // URIs of resources
-	timer      *time.Timer     // nil while there is nothing to send
-	began      time.Time       // when the timer was first set
-	open       bool            // begin has been called, and close has not
+	timer      *time.Timer     // nil while there is nothing to send, and while sending
+	sending    bool
+	began      time.Time // when the timer was first set
+	open       bool      // begin has been called, and close has not
 }
 
 // newChanges returns a collector. It sends nothing before begin.
@@ -40,9 +41,7 @@ func (c *changes) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open = true
-	if len(c.lists)+len(c.updated) > 0 {
-		c.schedule()
-	}
+	c.schedule()
 }
 
 // noteList records that the list of a kind of components has changed.
@@ -84,10 +83,10 @@ func (c *changes) unsubscribe(uri string) bool {
 	return before
 }
 
-// schedule sets the timer that sends the changes. mu is held.
+// schedule sets the timer that sends the changes, if there are any. mu is held.
 func (c *changes) schedule() {
 	switch {
-	case !c.open:
+	case !c.open || c.sending || len(c.lists)+len(c.updated) == 0:
 	case c.timer == nil:
 		c.began = time.Now()
 		c.timer = time.AfterFunc(settleDelay, c.send)
@@ -96,18 +95,20 @@ func (c *changes) schedule() {
 	}
 }
 
-// send notifies the client of the changes so far. It calls notify without holding mu.
+// send notifies the client of the changes so far. It calls notify without holding mu. If the client
+// does not read, further changes wait until notify returns, so they take no further goroutine.
 func (c *changes) send() {
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.timer = nil
+	if !c.open || c.sending {
+		return
+	}
 	lists, updated := slices.Sorted(maps.Keys(c.lists)), slices.Sorted(maps.Keys(c.updated))
 	clear(c.lists)
 	clear(c.updated)
-	c.timer = nil
-	open := c.open
+	c.sending = true
 	c.mu.Unlock()
-	if !open {
-		return
-	}
 	for _, kind := range lists {
 		if c.wants(kind) {
 			c.notify("notifications/"+kind+"/list_changed", "")
@@ -116,6 +117,9 @@ func (c *changes) send() {
 	for _, uri := range updated {
 		c.notify("notifications/resources/updated", uri)
 	}
+	c.mu.Lock()
+	c.sending = false
+	c.schedule()
 }
 
 // close ends notifications. Changes that have not been sent are dropped. A notification that is
