@@ -148,8 +148,9 @@ func (h *logHandler) notifyClient(ctx context.Context, r slog.Record) {
 	}
 	params := logParams{levelOf(r.Level), h.call.via.server.info.Name, dropDuplicates(append(data, '}'))}
 	if !h.call.notify("notifications/message", params) && h.call.Session != nil {
-		// The call has ended, but the session has not.
-		h.call.Session.notify(ctx, "notifications/message", params)
+		// The call has ended, but the session has not. The context has ended too, so the goroutine
+		// that logs does not wait for a client that does not read.
+		h.call.Session.notify(h.call.ctx, "notifications/message", params)
 	}
 }
 
