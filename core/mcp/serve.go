@@ -79,6 +79,21 @@ func (s *Server) methodTable() map[string]*method {
 	}
 }
 
+// withParams returns a method that decodes its params for f. Params that do not fit P fail the
+// request; without params, f gets the zero value.
+func withParams[P any](f func(context.Context, *Call, *P) (any, error)) func(context.Context, *Call) (any, error) {
+	decoder := new(strictjson.Decoder)
+	return func(ctx context.Context, c *Call) (any, error) {
+		p := new(P)
+		if c.Params != nil {
+			if err := decoder.Decode(c.Params, p); err != nil {
+				return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of %s: %v", c.Method, err)
+			}
+		}
+		return f(ctx, c, p)
+	}
+}
+
 // Serve serves the client at the other end of t until the client closes the connection, ctx ends or
 // the transport fails. Calls in flight may finish within the grace period. Serve closes t, and
 // returns an error only if the transport failed. Call it once for each client; several calls may
