@@ -5,7 +5,6 @@ package core_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
 	"os"
@@ -27,50 +26,26 @@ func TestNoInit(t *testing.T) {
 }
 
 // A package variable is a constant that Go cannot declare as one: a regular expression, a table, an
-// error. It gets its value where it is declared.
+// error. It gets its value where it is declared, and no code assigns to it, not even a test.
 func TestNoPackageState(t *testing.T) {
 	for _, p := range repository(t) {
-		for _, message := range packageState(p.fset, p.files, p.tests) {
-			t.Errorf("%s: make it a field or a local variable", message)
-		}
-	}
-}
-
-// packageState finds package variables of the sources that have no value where they are declared,
-// and code, including that of tests, that changes one of them or a variable of another package of
-// this module, or takes its address. It does not follow methods, and copies of maps and slices.
-func packageState(fset *token.FileSet, sources, tests []*ast.File) (found []string) {
-	report := func(pos token.Pos, text string) { found = append(found, fset.Position(pos).String()+": "+text) }
-	for _, file := range sources {
-		for _, decl := range file.Decls {
-			group, ok := decl.(*ast.GenDecl)
-			if !ok || group.Tok != token.VAR {
-				continue
-			}
-			for _, spec := range group.Specs {
-				if spec := spec.(*ast.ValueSpec); len(spec.Values) == 0 && !isEmbed(group.Doc) && !isEmbed(spec.Doc) {
-					report(spec.Pos(), "package variable "+spec.Names[0].Name+" has no value")
+		for _, file := range p.files {
+			for _, decl := range file.Decls {
+				group, ok := decl.(*ast.GenDecl)
+				if !ok || group.Tok != token.VAR {
+					continue
+				}
+				for _, spec := range group.Specs {
+					if spec := spec.(*ast.ValueSpec); len(spec.Values) == 0 && !isEmbed(group.Doc) && !isEmbed(spec.Doc) {
+						t.Errorf("%v: the package variable %s has no value: make it a field or a local variable", p.fset.Position(spec.Pos()), spec.Names[0])
+					}
 				}
 			}
 		}
-	}
-	// Without imports most types are unknown, but each identifier has its declaration.
-	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	config := types.Config{Error: func(error) {}}
-	files := slices.Concat(sources, tests)
-	pkg, _ := config.Check("", fset, files, info)
-	for _, file := range files {
-		for _, operand := range changedOperands(file) {
-			variable, isVariable := info.Uses[operand].(*types.Var)
-			if isVariable && variable.Parent() == pkg.Scope() && !strings.HasSuffix(fset.Position(variable.Pos()).Filename, "_test.go") {
-				report(operand.Pos(), "package variable "+operand.Name+" changes")
-			}
-			if name, ok := info.Uses[operand].(*types.PkgName); ok && strings.HasPrefix(name.Imported().Path(), module) {
-				report(operand.Pos(), "variable of package "+name.Name()+" changes")
-			}
+		for _, variable := range assignedVariables(p.fset, slices.Concat(p.files, p.tests)) {
+			t.Errorf("%v: the package variable %s changes: make it a field or a local variable", p.fset.Position(variable.Pos()), variable)
 		}
 	}
-	return found
 }
 
 // isEmbed reports whether a declaration with this comment is filled by the compiler.
@@ -78,78 +53,50 @@ func isEmbed(doc *ast.CommentGroup) bool {
 	return doc != nil && slices.ContainsFunc(doc.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:embed ") })
 }
 
-// changedOperands returns the identifiers that a file assigns to, wholly or in part, or takes the
-// address of.
-func changedOperands(file *ast.File) (operands []*ast.Ident) {
-	for n := range ast.Preorder(file) {
-		var changed []ast.Expr
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			changed = n.Lhs
-		case *ast.IncDecStmt:
-			changed = []ast.Expr{n.X}
-		case *ast.RangeStmt:
-			changed = []ast.Expr{n.Key, n.Value}
-		case *ast.UnaryExpr:
-			if n.Op == token.AND {
-				changed = []ast.Expr{n.X}
+// assignedVariables returns the package variables of the sources that the files of a package assign
+// to, wholly or in part.
+func assignedVariables(fset *token.FileSet, files []*ast.File) (variables []*ast.Ident) {
+	// Without imports most types are unknown, but each identifier has its declaration.
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	config := types.Config{Error: func(error) {}}
+	pkg, _ := config.Check("", fset, files, info)
+	for _, file := range files {
+		for n := range ast.Preorder(file) {
+			var assigned []ast.Expr
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				assigned = n.Lhs
+			case *ast.IncDecStmt:
+				assigned = []ast.Expr{n.X}
 			}
-		case *ast.CallExpr:
-			if fn, ok := n.Fun.(*ast.Ident); ok && slices.Contains([]string{"clear", "copy", "delete"}, fn.Name) {
-				changed = n.Args[:1]
-			}
-		}
-		for _, e := range changed {
-			if operand := operandOf(e); operand != nil {
-				operands = append(operands, operand)
+			for _, e := range assigned {
+				name := operandOf(e)
+				if v, ok := info.Uses[name].(*types.Var); ok && v.Parent() == pkg.Scope() && !strings.HasSuffix(fset.Position(v.Pos()).Filename, "_test.go") {
+					variables = append(variables, name)
+				}
 			}
 		}
 	}
-	return operands
+	return variables
 }
 
 // operandOf returns the identifier that an expression starts with: x of (*x).f[i]; nil if it starts
 // with another expression.
 func operandOf(e ast.Expr) *ast.Ident {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e
-	case *ast.ParenExpr:
-		return operandOf(e.X)
-	case *ast.StarExpr:
-		return operandOf(e.X)
-	case *ast.IndexExpr:
-		return operandOf(e.X)
-	case *ast.SliceExpr:
-		return operandOf(e.X)
-	case *ast.SelectorExpr:
-		return operandOf(e.X)
-	}
-	return nil
-}
-
-func TestPackageState(t *testing.T) {
-	const declarations = "package p\nimport \"" + module + "/core/mcp\"\nvar limit, names, table = 1, []string{}, map[string]int{}\n"
-	for _, test := range []struct{ source, want string }{
-		{"var count int", "package variable count has no value"},
-		{"//go:embed a.txt\nvar text string", ""},
-		{"var _ error = problem{}", ""},
-		{"func f() { limit++ }", "package variable limit changes"},
-		{"func f() { (names)[0] = limit }", "package variable names changes"},
-		{"func f() { for limit = range 3 {} }", "package variable limit changes"},
-		{"func f() { g(&limit) }", "package variable limit changes"},
-		{"func f() { delete(table, 1) }", "package variable table changes"},
-		{"func f() { mcp.Limit = 1 }", "variable of package mcp changes"},
-		{"func f() { limit := 1; limit++; s := T{names: names}; s.table = table }", ""},
-	} {
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, "p.go", declarations+test.source, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := strings.Join(packageState(fset, []*ast.File{file}, nil), "; ")
-		if _, got, _ = strings.Cut(got, ": "); got != test.want {
-			t.Errorf("packageState(%q) = %q, want %q", test.source, got, test.want)
+	for {
+		switch x := e.(type) {
+		case *ast.Ident:
+			return x
+		case *ast.ParenExpr:
+			e = x.X
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.SelectorExpr:
+			e = x.X
+		default:
+			return nil
 		}
 	}
 }

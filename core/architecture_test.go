@@ -115,33 +115,6 @@ func rowOf(folder string) string {
 
 func isBelow(name, folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
 
-func TestIsAllowed(t *testing.T) {
-	for _, test := range []struct {
-		folder, imported string
-		want             bool
-	}{
-		{"core/mcp", "bufio", true},
-		{"core/mcp", module + "/core/jsonrpc", true},
-		{"core/jsonrpc", module + "/core/mcp", false},
-		{"core/internal/form", module + "/core/internal/jsonschema", true},
-		{"core/app/sqlite", module + "/core/app", false},
-		{"core/app", module + "/core/app/sqlite", false},
-		{"core/app", "modernc.org/sqlite", false},
-		{"core/app/sqlite", "modernc.org/sqlite", true},
-		{"core/stdfd", "C", false},
-		{"core/new", module + "/core/mcp", false},
-		{"generators/engine", module + "/generators/journal", true},
-		{"generators/engine", cobra, false},
-		{"generators/launch", module + "/generators/engine", false},
-		{"skeleton/base/tools", module + "/generators/gen", false},
-		{"new", module + "/core/mcp", false},
-	} {
-		if got := isAllowed(test.folder, test.imported); got != test.want {
-			t.Errorf("isAllowed(%q, %q) = %t, want %t", test.folder, test.imported, got, test.want)
-		}
-	}
-}
-
 // The tests of core pass without the packages above it.
 func TestTestsOfCoreStayInCore(t *testing.T) {
 	for _, p := range repository(t) {

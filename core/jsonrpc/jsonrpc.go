@@ -108,6 +108,16 @@ func asError(err error) *Error {
 	return &Error{Code: cmp.Or(code, InternalError), Message: err.Error()}
 }
 
+// A MessageError describes a message that is invalid or was lost.
+type MessageError struct {
+	ID           ID     // of the message, or zero if unknown
+	Response     bool   // whether the message is a response
+	Notification bool   // whether the message is a notification
+	Err          *Error // the error to send to the peer, unless the message is one of these
+}
+
+func (e *MessageError) Error() string { return e.Err.Message }
+
 // ErrClosed is returned if the connection has ended.
 var ErrClosed = burst.ErrClosed
 

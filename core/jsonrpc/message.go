@@ -135,16 +135,6 @@ func (m *Message) WithID(id ID) []byte {
 	return slices.Concat(m.raw[:start], []byte(id.raw), m.raw[end:])
 }
 
-// A MessageError describes a message that is invalid or was lost.
-type MessageError struct {
-	ID           ID     // of the message, or zero if unknown
-	Response     bool   // whether the message is a response
-	Notification bool   // whether the message is a notification
-	Err          *Error // the error to send to the peer, unless the message is one of these
-}
-
-func (e *MessageError) Error() string { return e.Err.Message }
-
 // parse parses a message that is not a batch.
 func (m *Message) parse(raw []byte) {
 	*m = Message{raw: raw}
