@@ -86,9 +86,7 @@ func (c *Call) checkCanAsk(questions []Question) error {
 // checkOpen returns an error if the call has ended or was cancelled: no client waits for a question
 // then.
 func (c *Call) checkOpen() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended {
+	if c.ended.Load() {
 		return errors.New("the call has ended")
 	}
 	return c.ctx.Err()
@@ -121,8 +119,9 @@ func (c *Call) askInSession(ctx context.Context, questions []preparedQuestion) e
 	return nil
 }
 
-// askOne sends a question and waits for the answer. If ctx ends first, it cancels the question. It
-// does not call user code, because a panic on its goroutine would end the process.
+// askOne sends a question and waits for the answer. If ctx ends first, it cancels the question,
+// without waiting for a client that does not read. It does not call user code, because a panic on
+// its goroutine would end the process.
 func (c *Call) askOne(ctx context.Context, q preparedQuestion) (answer json.RawMessage, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("ask the client %q: %w", q.key, context.Cause(ctx))
@@ -131,7 +130,7 @@ func (c *Call) askOne(ctx context.Context, q preparedQuestion) (answer json.RawM
 	refusal, refused := errors.AsType[*jsonrpc.Error](err)
 	switch {
 	case ctx.Err() != nil && !id.IsZero():
-		_ = c.req.Notify("notifications/cancelled", map[string]any{"requestId": id, "reason": fmt.Sprint(context.Cause(ctx))})
+		_ = c.req.Notify(ctx, "notifications/cancelled", map[string]any{"requestId": id, "reason": fmt.Sprint(context.Cause(ctx))})
 		return nil, fmt.Errorf("ask the client %q: %w", q.key, context.Cause(ctx))
 	case refused:
 		return nil, &RefusedError{q.key, refusal.Code, refusal.Message}

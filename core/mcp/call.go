@@ -351,12 +351,12 @@ func (c *Call) reserve(n int) error {
 // notify sends the client a notification that belongs to the call. It returns false, and sends
 // nothing, if the call has ended or was cancelled.
 func (c *Call) notify(method string, params any) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended || c.ctx.Err() != nil {
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	if c.ended.Load() || c.ctx.Err() != nil {
 		return false
 	}
-	if err := c.req.Notify(method, params); err != nil {
+	if err := c.req.Notify(c.ctx, method, params); err != nil {
 		c.via.server.o.Logger.Debug("notify client", "method", method, "error", err)
 	}
 	return true
@@ -380,9 +380,9 @@ func (c *Call) end() {
 	if c.pace != nil {
 		c.pace.End(c.began, c.req.IsReleased())
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ended = true
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	c.ended.Store(true)
 }
 
 // notify sends a notification and logs an error. A broken connection also ends the context of each

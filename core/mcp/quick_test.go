@@ -1,15 +1,11 @@
 package mcp
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
-	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 )
@@ -62,54 +58,4 @@ func TestQuickToolRemainsQuick(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A goroutine that outlives its call and logs does not wait for a client that does not read.
-func TestLogAfterTheCallDoesNotWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewServer(Implementation{Name: "late", Version: "1"}, Options{Logger: slog.New(slog.DiscardHandler)})
-		returned := make(chan struct{})
-		err := s.AddTool(Tool{Name: "work"}, func(ctx context.Context, _ json.RawMessage) (*ToolResult, error) {
-			go func() {
-				defer close(returned)
-				time.Sleep(time.Second)
-				for range 20 {
-					Logger(ctx).Info(strings.Repeat("x", 100_000))
-				}
-			}()
-			return nil, nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		in, requests := io.Pipe()
-		answers, out := io.Pipe()
-		served := make(chan error, 1)
-		go func() { served <- s.Serve(t.Context(), jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{})) }()
-		lines := bufio.NewScanner(answers)
-		for _, line := range []string{
-			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`,
-			`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
-			`{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"info"}}`,
-			`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"work"}}`,
-		} {
-			if _, err := io.WriteString(requests, line+"\n"); err != nil {
-				t.Fatal(err)
-			}
-			if strings.Contains(line, `"id"`) && !lines.Scan() {
-				t.Fatalf("no answer to %s: %v", line, lines.Err())
-			}
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		select {
-		case <-returned:
-		default:
-			t.Error("a second after the first message, the goroutine still logs; want it to have finished")
-		}
-		answers.Close()
-		requests.Close()
-		<-served
-		<-returned
-	})
 }

@@ -173,9 +173,11 @@ type Call struct {
 
 	dialogue atomic.Pointer[dialogue] // nil until it is needed
 
-	mu    sync.Mutex
-	ended bool
-	meta  Meta // for the _meta of the result
+	sending sync.Mutex // held while a notification waits for the client, and to set ended
+	ended   atomic.Bool
+
+	mu   sync.Mutex
+	meta Meta // for the _meta of the result
 }
 
 // statelessParams are params of the stateless era as JSON: members of _meta, and answers to

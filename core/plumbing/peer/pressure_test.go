@@ -167,9 +167,9 @@ func TestNotifyEndsWithTheRequest(t *testing.T) {
 				in, requests := io.Pipe()
 				fromConn, out := io.Pipe() // never read
 				returned := make(chan struct{})
-				conn := NewConn(jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{}), Options{Grace: time.Second, Logger: slog.New(slog.DiscardHandler), Handle: func(_ context.Context, req *Request) (any, error) {
+				conn := NewConn(jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{}), Options{Grace: time.Second, Logger: slog.New(slog.DiscardHandler), Handle: func(ctx context.Context, req *Request) (any, error) {
 					defer close(returned)
-					for req.Notify("n", []string{strings.Repeat("x", 100_000)}) == nil {
+					for req.Notify(ctx, "n", []string{strings.Repeat("x", 100_000)}) == nil {
 					}
 					return struct{}{}, nil
 				}})

@@ -212,13 +212,13 @@ func (r *Request) InBatch() bool { return r.batch != nil }
 func (r *Request) Responder() Responder { return r.responder }
 
 // Notify sends a notification that belongs to the request. It returns when the transport or the
-// [Responder] has queued it, or when the context of the request ends before the transport has room
-// for it. Do not call it after the request has been answered.
-func (r *Request) Notify(method string, params any) error {
+// [Responder] has queued it, or when ctx ends before the transport has room for it. Do not call it
+// after the request has been answered.
+func (r *Request) Notify(ctx context.Context, method string, params any) error {
 	if r.responder != nil {
 		return notify(r.responder.Send, method, params)
 	}
-	return r.conn.Notify((*requestContext)(r), method, params)
+	return r.conn.Notify(ctx, method, params)
 }
 
 // AfterAnswer registers f to be called after the transport has queued the answer to the request.

@@ -61,7 +61,7 @@ func openConn(t *testing.T, o peer.Options) (*peer.Conn, *mute) {
 		case "fails":
 			return nil, jsonrpc.Errorf(-7, "no")
 		case "tells":
-			err := req.Notify("news", map[string]int{"n": 1})
+			err := req.Notify(ctx, "news", map[string]int{"n": 1})
 			return struct{}{}, errors.Join(err, c.Notify(ctx, "elsewhere", nil))
 		case "calls":
 			var answer json.RawMessage
