@@ -54,7 +54,10 @@ func Ask(ctx context.Context, questions ...Question) error {
 
 // checkCanAsk returns an error if the client cannot be asked these questions in this call.
 func (c *Call) checkCanAsk(questions []Question) error {
-	if err := c.checkOpen(); err != nil {
+	if c.ended.Load() {
+		return errors.New("ask the client: the call has ended")
+	}
+	if err := c.ctx.Err(); err != nil {
 		return fmt.Errorf("ask the client: %w", err)
 	}
 	if c.Revision.stateless() && !c.method.mayAsk {
@@ -81,15 +84,6 @@ func (c *Call) checkCanAsk(questions []Question) error {
 		required[name], _ = strictjson.Marshal(parts) // strings cannot fail
 	}
 	return &CannotAskError{required, c.Revision.stateless()}
-}
-
-// checkOpen returns an error if the call has ended or was cancelled: no client waits for a question
-// then.
-func (c *Call) checkOpen() error {
-	if c.ended.Load() {
-		return errors.New("the call has ended")
-	}
-	return c.ctx.Err()
 }
 
 // A preparedQuestion is a question with its key and the request that the client gets.

@@ -64,12 +64,8 @@ func (s *Server) listen(ctx context.Context, c *Call, p *listenParams) (any, err
 	}
 	// If the server ends first, the client gets a result. If the client cancelled, it expects none.
 	// Expired credentials end the subscription with a result too.
-	select {
-	case <-c.via.ending:
-	default:
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
+	if ctx.Err() != nil && c.via.state.Load() != stateShutdown {
+		return nil, context.Cause(ctx)
 	}
 	if c.responder == nil { // over HTTP, the end of the stream is enough
 		c.req.AfterAnswer(func() {
