@@ -116,6 +116,9 @@ func (e *exchange) readBody() (raw []byte, refused *refusal) {
 		case err != nil:
 			return nil, invalid(http.StatusBadRequest, jsonrpc.ID{}, "read the request body: it is incomplete")
 		case len(raw) == cap(raw):
+			if int64(len(raw)) > size {
+				size = limit // middleware has replaced the body, such as by its decompressed form
+			}
 			larger := min(2*int64(cap(raw)), size+1)
 			more := larger - int64(cap(raw))
 			if err := e.memory.take(more, more); err != nil {
