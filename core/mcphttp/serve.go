@@ -69,9 +69,13 @@ func serve(ctx context.Context, s service, o ServeOptions) error {
 	defer cancel()
 	g.draining.Store(true)
 	o.Logger.Info("stopping", "drain", o.Drain, "grace", o.Grace)
-	time.Sleep(min(o.Drain, o.Grace))
-	o.close()
-	<-failed
+	select {
+	case err := <-failed:
+		o.Logger.Warn("drain period ended early", "error", err)
+	case <-time.After(min(o.Drain, o.Grace)):
+		o.close()
+		<-failed
+	}
 	shutDown(grace, s, server, o)
 	return nil
 }

@@ -229,6 +229,17 @@ func TestDrain(t *testing.T) {
 	})
 }
 
+// If the listener fails in the drain period, the server stops without waiting for its end.
+func TestDrainWithoutListener(t *testing.T) {
+	runWithClock(t, echo{}, ServeOptions{Drain: 3 * time.Second}, func(t *testing.T, listener pipes, stop func() error) {
+		began := time.Now()
+		time.AfterFunc(time.Second, func() { listener.Close() })
+		if err := stop(); err != nil || time.Since(began) != time.Second {
+			t.Errorf("it ended after %v: %v; want 1s and no error", time.Since(began), err)
+		}
+	})
+}
+
 // Idle connections do not delay shutdown.
 func TestEndWithIdle(t *testing.T) {
 	runWithClock(t, echo{}, ServeOptions{}, func(t *testing.T, listener pipes, stop func() error) {
