@@ -2,7 +2,6 @@ package mcphttp
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -182,11 +181,12 @@ func (e *exchange) Suspend(retry time.Duration) {
 // Respond implements [peer.Responder]. Only the first call has an effect.
 func (e *exchange) Respond(msg []byte, err error) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	if e.answered {
+		e.mu.Unlock()
 		return
 	}
-	e.answered = true // Send refuses further messages
+	e.answered = true // no message is added, and no stream is opened any more
+	e.mu.Unlock()
 	if s := e.scratch; s != nil {
 		s.stopped = s.timer.Stop()
 		if cap(msg) <= maxBuffer {
@@ -204,24 +204,23 @@ func (e *exchange) Respond(msg []byte, err error) {
 	}
 }
 
-// writeAnswer writes a response that is not a stream. If the client's memory quota is used up, it
-// writes an error instead of a large response, but one response may exceed the quota. mu is held.
+// writeAnswer writes a response that is not a stream. One large response may exceed the client's
+// memory quota; the next one is lost, and replaced by an error.
 func (e *exchange) writeAnswer(msg []byte, err error) {
-	large := len(msg) > maxUnflushed
-	if large {
-		if err := e.memory.take(int64(len(msg)), 1); err != nil {
-			refused := overLimit(e.msg.ID(), fmt.Errorf("send a response of %d bytes: %w", len(msg), err))
-			// Not 503: proxies may repeat the request, which has been executed.
-			refused.status = http.StatusTooManyRequests
-			e.h.refuse(e.w, e.r, refused)
-			return
+	if len(msg) > maxUnflushed {
+		if limit := e.memory.take(int64(len(msg)), 1); limit == nil {
+			e.w.Header().Set("Content-Length", strconv.Itoa(len(msg)))
+		} else {
+			// The status is 200, because 429 and 503 mean that the request has not been executed.
+			lost := jsonrpc.Errorf(jsonrpc.InternalError, "the request was executed, but its response of %d bytes is lost: %v", len(msg), limit)
+			e.h.log.Warn("response lost", "error", lost.Message, "caller", callerOf(e.r, e.client))
+			msg, err = jsonrpc.AppendError(nil, e.msg.ID(), lost), nil
 		}
-		e.w.Header().Set("Content-Length", strconv.Itoa(len(msg)))
 	}
 	status := e.setStatusHeaders(err)
 	e.w.Header()["Content-Type"] = jsonContentType
 	e.w.WriteHeader(status)
-	if !large {
+	if len(msg) <= maxUnflushed {
 		_, _ = e.w.Write(msg)
 		return
 	}

@@ -254,7 +254,7 @@ func invalid(status int, id jsonrpc.ID, format string, args ...any) *refusal {
 // overLimit returns the refusal for a [*limitError].
 func overLimit(id jsonrpc.ID, err error) *refusal {
 	limit, _ := errors.AsType[*limitError](err)
-	return &refusal{limit.status, id, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err)}
+	return &refusal{limit.status, id, limit.forClient()}
 }
 
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, why *refusal) {

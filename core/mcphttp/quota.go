@@ -96,17 +96,22 @@ func (a *account) close() {
 	}
 }
 
-// A limitError means that the server cannot do more for a client (status 429) or for all (503).
+// A limitError means that the server cannot do more for a client (status 429) or for all (503). Both
+// mean that the request has not been executed: clients and proxies may repeat it.
 type limitError struct {
 	message string
 	status  int
 }
 
 func (q *quota) exceeded(holder string, limit int64, status int) error {
-	return &limitError{fmt.Sprintf("%s has reached its limit of %d %s; retry later", holder, limit, q.unit), status}
+	return &limitError{fmt.Sprintf("%s has reached its limit of %d %s", holder, limit, q.unit), status}
 }
 
 func (e *limitError) Error() string { return e.message }
 
-// Unwrap returns the error as a [*jsonrpc.Error].
-func (e *limitError) Unwrap() error { return jsonrpc.Errorf(jsonrpc.InternalError, "%s", e.message) }
+// Unwrap returns the error for the client.
+func (e *limitError) Unwrap() error { return e.forClient() }
+
+func (e *limitError) forClient() *jsonrpc.Error {
+	return jsonrpc.Errorf(jsonrpc.InternalError, "%s; retry later", e.message)
+}

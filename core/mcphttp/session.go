@@ -34,7 +34,7 @@ func (s *session) release() {
 }
 
 var (
-	errStarting = &limitError{"the server is starting; retry later", http.StatusServiceUnavailable}
+	errStarting = &limitError{"the server is starting", http.StatusServiceUnavailable}
 	errClosing  = &limitError{"the server is shutting down", http.StatusServiceUnavailable}
 )
 
