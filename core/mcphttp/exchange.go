@@ -19,15 +19,16 @@ import (
 // plain JSON. If the call sends other messages before its answer or takes long, the response
 // becomes a stream.
 type exchange struct {
-	h       *Handler
-	w       http.ResponseWriter // once stream is set, only Handler.writeStream writes to it
-	r       *http.Request
-	client  string  // for quotas
-	memory  account // of the message, a large answer and, without a session, of Reserve
-	msg     peer.Request
-	version string   // the header MCP-Protocol-Version
-	session *session // nil for a stateless request
-	scratch *scratch // of a call, from the handler's pool; nil before it starts
+	h         *Handler
+	w         http.ResponseWriter // once stream is set, only Handler.writeStream writes to it
+	r         *http.Request
+	principal string  // owns the sessions that the request starts
+	client    string  // for quotas
+	memory    account // of the message, a large answer and, without a session, of Reserve
+	msg       peer.Request
+	version   string   // the header MCP-Protocol-Version
+	session   *session // nil for a stateless request
+	scratch   *scratch // of a call, from the handler's pool; nil before it starts
 
 	sessionReleased sync.Once
 

@@ -389,8 +389,11 @@ func TestClient(t *testing.T) {
 	}
 	id := &auth.Identity{Subject: "ann"}
 	h := &Handler{o: Options{Client: ForwardedClient}}
-	if got := h.client(r.WithContext(auth.With(t.Context(), id))); got != id.Principal() {
-		t.Errorf("client = %q, want %q", got, id.Principal())
+	if principal, client := h.identify(r.WithContext(auth.With(t.Context(), id))); principal != id.Principal() || client != principal {
+		t.Errorf("principal = %q, client = %q; want %q for both", principal, client, id.Principal())
+	}
+	if principal, client := h.identify(r); principal != "" || client != "192.0.2.1" {
+		t.Errorf(`without an identity: principal = %q, client = %q; want "" and "192.0.2.1"`, principal, client)
 	}
 }
 

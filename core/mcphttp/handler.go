@@ -191,16 +191,18 @@ func orDefault[N int | int64 | time.Duration](n, fallback N) N {
 	return fallback
 }
 
-// client identifies the client of a request, for quotas.
-func (h *Handler) client(r *http.Request) string {
+// identify returns the principal of a request, which owns the sessions that it starts, and its
+// client, for quotas. The principal is "" if callers are not authenticated.
+func (h *Handler) identify(r *http.Request) (principal, client string) {
 	if id := auth.From(r.Context()); id != nil {
-		return id.Principal()
+		principal = id.Principal()
+		return principal, principal
 	}
 	if h.o.Client != nil {
-		return h.o.Client(r)
+		return "", h.o.Client(r)
 	}
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
-	return cmp.Or(host, r.RemoteAddr)
+	return "", cmp.Or(host, r.RemoteAddr)
 }
 
 // ServeHTTP implements [http.Handler]. It checks Host and Origin first, because it may be served by
@@ -258,7 +260,8 @@ func overLimit(id jsonrpc.ID, err error) *refusal {
 }
 
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, why *refusal) {
-	refuse(h.log, w, r, h.client(r), why)
+	_, client := h.identify(r)
+	refuse(h.log, w, r, client, why)
 }
 
 // refuse answers and logs a request that is refused before it becomes a call.

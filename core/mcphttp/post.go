@@ -10,8 +10,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/plumbing/peer"
@@ -21,8 +21,8 @@ import (
 // post serves a message of a client. Its response is the answer or, if the message needs none,
 // empty.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
-	client := h.client(r)
-	e := &exchange{h: h, w: w, r: r, client: client, memory: account{quota: h.memoryQuota, client: client}}
+	principal, client := h.identify(r)
+	e := &exchange{h: h, w: w, r: r, principal: principal, client: client, memory: account{quota: h.memoryQuota, client: client}}
 	defer e.memory.close()
 	if refused := checkMediaTypes(r.Header); refused != nil {
 		return refused
@@ -60,18 +60,27 @@ func (h *Handler) unavailable(r *http.Request) *limitError {
 	return nil
 }
 
-// usualAccept is the Accept header that the official SDKs send.
-const usualAccept = "application/json, text/event-stream"
+// The headers that the official SDKs send.
+const (
+	usualContentType = "application/json"
+	usualAccept      = "application/json, text/event-stream"
+)
 
+// checkMediaTypes does not parse the usual headers, which most requests have.
 func checkMediaTypes(header http.Header) *refusal {
-	media, _, _ := strings.Cut(header.Get("Content-Type"), ";")
-	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
+	content, accept := header["Content-Type"], header["Accept"]
+	if len(content) == 0 || content[0] != usualContentType && !isJSON(content[0]) {
 		return invalid(http.StatusUnsupportedMediaType, jsonrpc.ID{}, "Content-Type must be application/json")
 	}
-	if accept := header["Accept"]; len(accept) == 0 || accept[0] == usualAccept || accepts(accept, "application/json") && accepts(accept, "text/event-stream") {
+	if len(accept) == 0 || accept[0] == usualAccept || accepts(accept, "application/json") && accepts(accept, "text/event-stream") {
 		return nil
 	}
 	return invalid(http.StatusNotAcceptable, jsonrpc.ID{}, "Accept must include application/json and text/event-stream")
+}
+
+func isJSON(contentType string) bool {
+	media, _, _ := strings.Cut(contentType, ";")
+	return strings.EqualFold(strings.TrimSpace(media), "application/json")
 }
 
 func accepts(accept []string, media string) bool {
@@ -144,7 +153,7 @@ func (h *Handler) route(e *exchange) (refused *refusal) {
 	e.version = version
 	switch {
 	case m.Fault() != nil:
-		if s := h.findSession(id, e.r); s != nil {
+		if s := h.findSession(id, e.principal); s != nil {
 			defer s.release()
 			if m.IsResponse() {
 				s.Receive(e.r.Context(), m, e) // a call may wait for it
@@ -160,7 +169,7 @@ func (h *Handler) route(e *exchange) (refused *refusal) {
 		return invalid(http.StatusBadRequest, m.ID(), "header Mcp-Session-Id is missing; send initialize and repeat the Mcp-Session-Id of its response, "+
 			"or send revision %s in MCP-Protocol-Version and in params._meta of every request", mcp.Latest)
 	default:
-		if e.session = h.findSession(id, e.r); e.session == nil {
+		if e.session = h.findSession(id, e.principal); e.session == nil {
 			refused = noSession(m.ID())
 		}
 	}
@@ -228,7 +237,7 @@ func (h *Handler) startSession(e *exchange) (*session, *refusal) {
 	if err := h.takeSession(e.client); err != nil {
 		return nil, overLimit(e.msg.ID(), err)
 	}
-	s := &session{id: rand.Text(), principal: auth.From(e.r.Context()).Principal(), client: e.client}
+	s := &session{id: rand.Text(), principal: e.principal, client: e.client, begun: time.Now()}
 	s.memory.quota, s.memory.client = h.memoryQuota, e.client
 	s.streams = newStreams(h.o.ReplayBuffer, &s.memory)
 	s.Session = h.open(func(msg []byte) error { return s.streams.standalone.add(msg) })

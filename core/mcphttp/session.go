@@ -22,15 +22,24 @@ type session struct {
 	memory    account
 	streams   *streams
 	ending    atomic.Bool
+	begun     time.Time
 	requests  atomic.Int64 // requests that use the session
-	lastUsed  atomic.Int64 // when the last request ended, in Unix nanoseconds
+	lastUsed  atomic.Int64 // when the last request ended, in nanoseconds since begun
 	left      atomic.Bool  // the client has closed its stream, and not used the session since
 }
 
 func (s *session) release() {
 	// Store this before requests decreases, so that a concurrent sweep sees one or the other.
-	s.lastUsed.Store(time.Now().UnixNano())
+	s.lastUsed.Store(int64(time.Since(s.begun)))
 	s.requests.Add(-1)
+}
+
+// idle returns for how long no request has used the session, or -1 if one does.
+func (s *session) idle() time.Duration {
+	if s.requests.Load() > 0 {
+		return -1
+	}
+	return time.Since(s.begun) - time.Duration(s.lastUsed.Load())
 }
 
 var (
@@ -85,10 +94,9 @@ func (h *Handler) endSessionNow(s *session) {
 	}
 }
 
-// findSession returns the session with an id if the caller of r owns it, or nil. The session must
-// be released after use.
-func (h *Handler) findSession(id string, r *http.Request) *session {
-	principal := auth.From(r.Context()).Principal()
+// findSession returns the session with an id if the principal owns it, or nil. The session must be
+// released after use.
+func (h *Handler) findSession(id, principal string) *session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.sessions[id]
@@ -116,7 +124,7 @@ func (h *Handler) takeSession(client string) error {
 		if s == nil {
 			return limit
 		}
-		h.log.Info("session replaced: too many sessions", "session", s.id[:8], "reason", limit, "unused", time.Since(time.Unix(0, s.lastUsed.Load())).Round(time.Second))
+		h.log.Info("session replaced: too many sessions", "session", s.id[:8], "reason", limit, "unused", s.idle().Round(time.Second))
 		h.endSession(s, atOnce)
 	}
 }
@@ -124,13 +132,13 @@ func (h *Handler) takeSession(client string) error {
 // longestIdle returns the session that has been idle longest of those that match and may be
 // replaced, or nil. The caller must end it.
 func (h *Handler) longestIdle(match func(*session) bool) (found *session) {
-	cutoff := time.Now().Add(-minIdle).UnixNano()
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	longest := time.Duration(-1)
 	for _, s := range h.sessions {
-		if s.requests.Load() == 0 && (s.left.Load() || s.lastUsed.Load() <= cutoff) && !s.ending.Load() && match(s) &&
-			(found == nil || s.lastUsed.Load() < found.lastUsed.Load()) {
-			found = s
+		idle := s.idle()
+		if idle > longest && (idle >= minIdle || s.left.Load()) && !s.ending.Load() && match(s) {
+			found, longest = s, idle
 		}
 	}
 	if found != nil && !found.markEnding() {
@@ -144,14 +152,13 @@ func (h *Handler) sweepInterval() time.Duration { return max(h.o.SessionIdle/4, 
 // sweep ends idle sessions, and reschedules itself while sessions exist. With a timer per session,
 // every request would have to reset one.
 func (h *Handler) sweep() {
-	cutoff := time.Now().Add(-h.o.SessionIdle).UnixNano()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range h.sessions {
-		if s.requests.Load() > 0 || s.lastUsed.Load() > cutoff {
-			s.streams.dropFinishedBefore(cutoff)
-		} else {
+		if s.idle() >= h.o.SessionIdle {
 			h.endSessionNow(s)
+		} else {
+			s.streams.dropFinishedBefore(time.Now().Add(-h.o.SessionIdle))
 		}
 	}
 	h.sweeping = len(h.sessions) > 0
@@ -183,7 +190,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
 	if accept := r.Header["Accept"]; len(accept) > 0 && !accepts(accept, "text/event-stream") {
 		return invalid(http.StatusNotAcceptable, jsonrpc.ID{}, "Accept must include text/event-stream: GET returns a stream")
 	}
-	client := h.client(r)
+	_, client := h.identify(r)
 	if err := h.streamQuota.take(client, 1, 1); err != nil {
 		return overLimit(jsonrpc.ID{}, err)
 	}
@@ -206,7 +213,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
 	return nil
 }
 
-// lookupSession returns the session that the headers of a request name.
+// lookupSession returns the session that the headers of a request name, see findSession.
 func (h *Handler) lookupSession(w http.ResponseWriter, r *http.Request) (*session, *refusal) {
 	version, id, err := sessionHeaders(r.Header)
 	if err != nil {
@@ -219,7 +226,8 @@ func (h *Handler) lookupSession(w http.ResponseWriter, r *http.Request) (*sessio
 	if version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)) {
 		return nil, invalid(http.StatusBadRequest, jsonrpc.ID{}, "revision %q does not support sessions", clip(version))
 	}
-	s := h.findSession(id, r)
+	principal, _ := h.identify(r)
+	s := h.findSession(id, principal)
 	if s == nil {
 		return nil, noSession(jsonrpc.ID{})
 	}

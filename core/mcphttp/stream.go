@@ -60,7 +60,7 @@ type stream struct {
 	sent      int  // the number after the last event that was sent
 	delivered bool // a client got the whole stream
 	bytes     int64
-	finished  int64 // when the stream ended, in Unix nanoseconds; 0 if it is open
+	finished  time.Time // when the stream ended; zero if it is open
 	reader    *reader
 }
 
@@ -121,7 +121,7 @@ func oneLine(msg []byte) []byte {
 func (s *stream) appendEvent(e event) error {
 	s.all.mu.Lock()
 	defer s.all.mu.Unlock()
-	if s.finished != 0 {
+	if !s.finished.IsZero() {
 		return errAnswered
 	}
 	s.events = append(s.events, e)
@@ -162,7 +162,7 @@ func (all *streams) shrink(match func(*stream) bool) {
 // keeps streams that have a reader. mu is held.
 func (all *streams) dropFinished(match func(*stream) bool) {
 	all.list = slices.DeleteFunc(all.list, func(s *stream) bool {
-		drop := s.finished != 0 && s.reader == nil && s != all.standalone && match(s)
+		drop := !s.finished.IsZero() && s.reader == nil && s != all.standalone && match(s)
 		if drop {
 			all.account(-s.bytes)
 		}
@@ -203,8 +203,8 @@ func (s *stream) dropFirst(n int) {
 
 // end ends the stream without a further message. mu is held.
 func (s *stream) end() {
-	if s.finished == 0 {
-		s.finished = time.Now().UnixNano()
+	if s.finished.IsZero() {
+		s.finished = time.Now()
 	}
 	s.wake()
 }
@@ -217,11 +217,11 @@ func (all *streams) endAll() {
 	}
 }
 
-// dropFinishedBefore drops the streams of calls that finished before a time, in Unix nanoseconds.
-func (all *streams) dropFinishedBefore(before int64) {
+// dropFinishedBefore drops the streams of calls that finished before a time.
+func (all *streams) dropFinishedBefore(before time.Time) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	all.dropFinished(func(s *stream) bool { return s.finished < before })
+	all.dropFinished(func(s *stream) bool { return s.finished.Before(before) })
 }
 
 // resumeAfter returns a reader that continues after the event with an id, or on the standalone
@@ -336,7 +336,7 @@ func (r *reader) appendPending(dst []byte) ([]byte, readerState) {
 		return dst, readerWaits
 	case r.next >= r.stopAt:
 		return dst, readerDismissed
-	case s.finished != 0:
+	case !s.finished.IsZero():
 		return dst, readerDone
 	}
 	return dst, readerWaits
