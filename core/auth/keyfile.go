@@ -43,11 +43,11 @@ func isName(text string) bool {
 func (k Key) check() error {
 	switch {
 	case !isName(k.Name):
-		return errors.New("has no valid name: begin with a letter, and use lower-case letters, digits and . _ -")
+		return errors.New("the name is not valid: begin with a letter, and use lower-case letters, digits and . _ -")
 	case IsReservedActor(k.Name):
-		return fmt.Errorf("has the name %s, which is reserved; choose another", k.Name)
+		return fmt.Errorf("the name %s is reserved; choose another", k.Name)
 	case slices.ContainsFunc(k.Scopes, func(scope string) bool { return !IsScope(scope) }):
-		return errors.New("has an invalid scope; use printable ASCII characters without spaces, quotes and backslashes")
+		return errors.New("a scope is not valid; use printable ASCII characters without spaces, quotes and backslashes")
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func parseKey(line string) (*Key, error) {
 	digits, ok := strings.CutPrefix(append(fields, "")[1], "sha256:")
 	sum, err := hex.DecodeString(digits)
 	if !ok || err != nil || len(sum) != sha256.Size {
-		return nil, errors.New("is not NAME sha256:HEX [SCOPE…]")
+		return nil, errors.New("not NAME sha256:HEX [SCOPE…]")
 	}
 	k := &Key{Name: fields[0], Sum: Sum(sum), Scopes: fields[2:]}
 	return k, k.check()
@@ -88,7 +88,7 @@ func readKeys(file string) (keys []Key, text string, err error) {
 	for i, line := range strings.Split(string(raw), "\n") {
 		k, err := parseKey(line)
 		if err != nil {
-			return nil, string(raw), fmt.Errorf("read keys: line %d of %s %w", i+1, file, err)
+			return nil, string(raw), fmt.Errorf("read keys: line %d of %s: %w", i+1, file, err)
 		} else if k != nil {
 			keys = append(keys, *k)
 		}
@@ -102,7 +102,7 @@ func AddKey(file, name string, scopes []string) (Key, error) {
 	key := rand.Text() // at least 128 bits
 	k := Key{name, sha256.Sum256([]byte(key)), scopes, key}
 	if err := k.check(); err != nil {
-		return k, fmt.Errorf("add a key: it %w", err)
+		return k, fmt.Errorf("add a key: %w", err)
 	}
 	return k, rewriteKeys(file, func(text string) (string, error) {
 		line := strings.Join(append([]string{name, k.Sum.String()}, scopes...), " ")

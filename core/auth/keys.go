@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -43,7 +42,7 @@ func Keys(realm string, list []string) (*KeyGate, error) {
 			which = fmt.Sprintf("key %d of %d", i+1, len(list))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s %w; generate a key with openssl rand -hex 32", which, err)
+			return nil, fmt.Errorf("%s %w", which, err)
 		}
 		g.listed = append(g.listed, k)
 	}
@@ -62,12 +61,18 @@ func (g *KeyGate) AddFile(file string) error {
 	return err
 }
 
-const minKeyLength = 16
+const (
+	minKeyLength = 16
+	generateKey  = "generate a key with openssl rand -hex 32" // the remedy for a weak key
+)
 
 func parseListed(text string) (Key, error) {
 	if name, key, _ := strings.Cut(text, "="); len(key) >= minKeyLength && isName(name) {
 		k := Key{Name: name, Sum: sha256.Sum256([]byte(key))}
-		return k, cmp.Or(k.check(), checkStrength(key))
+		if err := k.check(); err != nil {
+			return k, fmt.Errorf("cannot be used: %w", err)
+		}
+		return k, checkStrength(key)
 	}
 	sum := sha256.Sum256([]byte(text))
 	return Key{Name: "key-" + hex.EncodeToString(sum[:4]), Sum: sum}, checkStrength(text)
@@ -77,9 +82,9 @@ func parseListed(text string) (Key, error) {
 func checkStrength(text string) error {
 	switch {
 	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return errors.New("has white space, control characters or non-ASCII characters")
+		return errors.New("has white space, control characters or non-ASCII characters; " + generateKey)
 	case len(text) < minKeyLength:
-		return fmt.Errorf("has %d characters, fewer than %d", len(text), minKeyLength)
+		return fmt.Errorf("has %d characters, fewer than %d; %s", len(text), minKeyLength, generateKey)
 	}
 	return nil
 }
