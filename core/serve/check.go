@@ -57,23 +57,23 @@ func check(out io.Writer, target string, strict bool, timeout time.Duration) err
 	if strict {
 		u.RawQuery = "strict"
 	}
-	status, body, err := get(u, timeout)
+	response, body, err := get(u, timeout)
 	if err != nil {
 		return fmt.Errorf("check %s: %w", u, err)
 	}
 	fmt.Fprintln(out, terminal.Plain(strings.TrimSpace(string(body))))
-	switch {
-	case strings.HasPrefix(status, "200"):
+	switch response.StatusCode {
+	case http.StatusOK:
 		return nil
-	case strings.HasPrefix(status, "404"):
-		status += "; start the server with --healthz"
+	case http.StatusNotFound:
+		return fmt.Errorf("check %s: %s; start the server with --healthz", u, response.Status)
 	}
-	return fmt.Errorf("check %s: %s", u, status)
+	return fmt.Errorf("check %s: %s", u, response.Status)
 }
 
-// get returns the status and the body of a page. It does not use [http.Client], which would make
+// get returns the response and the body of a page. It does not use [http.Client], which would make
 // every server 5 % larger.
-func get(u *url.URL, timeout time.Duration) (status string, body []byte, err error) {
+func get(u *url.URL, timeout time.Duration) (response *http.Response, body []byte, err error) {
 	port := cmp.Or(u.Port(), u.Scheme) // the dialer knows the names http and https
 	dialer := &net.Dialer{Timeout: timeout}
 	dial := dialer.Dial
@@ -82,17 +82,17 @@ func get(u *url.URL, timeout time.Duration) (status string, body []byte, err err
 	}
 	conn, err := dial("tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(timeout)) // cannot fail
 	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.0\r\nHost: %s\r\n\r\n", u.RequestURI(), u.Host); err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
-	response, err := http.ReadResponse(bufio.NewReader(io.LimitReader(conn, 64<<10)), nil)
+	response, err = http.ReadResponse(bufio.NewReader(io.LimitReader(conn, 64<<10)), nil)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	body, err = io.ReadAll(response.Body)
-	return response.Status, body, err
+	return response, body, err
 }
