@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -264,15 +263,9 @@ func TestLongerBody(t *testing.T) {
 	for _, test := range []struct{ padding, status int }{{0, 200}, {10_000, 200}, {64 << 10, 413}} {
 		body := strings.Repeat(" ", test.padding) + `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`
 		for _, length := range []int64{0, 1, 5_000} {
-			r := httptest.NewRequest("POST", "/", strings.NewReader(body))
+			r := newRequest(t.Context(), "POST", body, statelessHeaders("tools/list", "")...)
 			r.ContentLength = length
-			for _, header := range append(statelessHeaders("tools/list", ""), "Content-Type: application/json") {
-				name, value, _ := strings.Cut(header, ": ")
-				r.Header.Set(name, value)
-			}
-			w := httptest.NewRecorder()
-			handler.ServeHTTP(w, r)
-			if w.Code != test.status {
+			if w := serve(handler, r); w.Code != test.status {
 				t.Errorf("a body of %d bytes with the length %d: got %d %s, want %d", len(body), length, w.Code, w.Body, test.status)
 			}
 		}
