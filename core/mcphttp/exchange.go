@@ -163,6 +163,15 @@ func callerOf(r *http.Request, fallback string) string {
 	return clip(fallback)
 }
 
+// Reserve implements [transport.Exchange]. The session holds the memory until it ends; without a
+// session, this exchange does.
+func (e *exchange) Reserve(n int) error {
+	if e.session == nil {
+		return e.memory.take(int64(n), int64(n))
+	}
+	return e.session.memory.take(int64(n), int64(n))
+}
+
 // Suspend implements [transport.Exchange]. It ends the response, and asks the client to reconnect
 // for the rest.
 func (e *exchange) Suspend(retry time.Duration) {
@@ -237,26 +246,6 @@ var jsonContentType = []string{"application/json"}
 // response, net/http sets the Content-Length, and Write does not block.
 const maxUnflushed = 2 << 10
 
-// Reserve implements [transport.Exchange]. The session holds the memory until it ends; without a
-// session, this exchange does.
-func (e *exchange) Reserve(n int) error {
-	if e.session == nil {
-		return e.memory.take(int64(n), int64(n))
-	}
-	return e.session.memory.take(int64(n), int64(n))
-}
-
-// complete waits until the response has been written. It puts the scratch back into the pool,
-// unless its timer has expired: it may still use the exchange.
-func (e *exchange) complete() {
-	e.writing.Wait()
-	if s := e.scratch; s != nil && (s.stopped || s.timer.Stop()) {
-		s.user.Store(nil)
-		e.scratch = nil
-		e.h.scratch.Put(s)
-	}
-}
-
 // setStatusHeaders sets the headers that belong to the status of an answer, and returns the status.
 func (e *exchange) setStatusHeaders(err error) int {
 	if err == nil {
@@ -285,4 +274,15 @@ func (e *exchange) setStatusHeaders(err error) int {
 		return http.StatusBadRequest
 	}
 	return http.StatusOK
+}
+
+// complete waits until the response has been written. It puts the scratch back into the pool,
+// unless its timer has expired: it may still use the exchange.
+func (e *exchange) complete() {
+	e.writing.Wait()
+	if s := e.scratch; s != nil && (s.stopped || s.timer.Stop()) {
+		s.user.Store(nil)
+		e.scratch = nil
+		e.h.scratch.Put(s)
+	}
 }

@@ -183,7 +183,7 @@ func (h *httpTransport) deliverBody(resp *http.Response, id jsonrpc.ID) error {
 	defer resp.Body.Close()
 	body, err := readBody(resp, h.Options.MaxMessage)
 	if err != nil {
-		return err
+		return fmt.Errorf("read the response: %w", err)
 	}
 	var m jsonrpc.Message
 	m.Parse(body)
@@ -478,6 +478,8 @@ func (e *HTTPError) Is(target error) bool {
 	return false
 }
 
+// isLostSession reports whether the server does not know the session of the request. Some servers
+// respond with 400 instead of 404, and only the text of that response distinguishes it from others.
 func (e *HTTPError) isLostSession() bool {
 	return e.hadSession && (e.Status == http.StatusNotFound ||
 		e.Status == http.StatusBadRequest && strings.Contains(strings.ToLower(e.Error()), "session"))

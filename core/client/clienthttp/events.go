@@ -35,14 +35,14 @@ func newEventReader(r io.Reader, maxSize int) *eventReader {
 func (e *eventReader) next() (serverEvent, error) {
 	var event serverEvent
 	var data []byte
-	size, any, id := 0, false, ""
+	size, id, hasField := 0, "", false
 	for {
 		line, err := e.line()
 		if err != nil {
 			return serverEvent{}, err
 		}
 		if len(line) == 0 {
-			if !any {
+			if !hasField {
 				size = 0 // keep-alive comments do not add up
 				continue
 			}
@@ -62,15 +62,15 @@ func (e *eventReader) next() (serverEvent, error) {
 		value = bytes.TrimPrefix(value, []byte{' '})
 		switch string(field) {
 		case "event":
-			event.name, any = string(value), true
+			event.name, hasField = string(value), true
 		case "data":
 			if data != nil {
 				data = append(data, '\n')
 			}
-			data, any = append(data, value...), true
+			data, hasField = append(data, value...), true
 		case "id":
 			if bytes.IndexByte(value, 0) < 0 {
-				id, any = string(value), true
+				id, hasField = string(value), true
 			}
 		case "retry":
 			if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {

@@ -21,7 +21,8 @@ var ErrLocked = errors.New("held by another process")
 type Lock struct{ file *os.File }
 
 // WaitLock is [TryLock] that waits until the lock is free or ctx ends. After a second it calls
-// waiting, once; waiting may be nil. The order of waiters is undefined.
+// waiting, once; waiting may be nil. The order of waiters is undefined. WaitLock polls, because a
+// wait in the operating system, as in [LockFile], cannot be cancelled.
 func WaitLock(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	begin := time.Now()
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
