@@ -87,11 +87,11 @@ type endable interface {
 // newService returns the service of a handler that allows some hosts and origins.
 func newService(t testing.TB, h endable, access Options) service {
 	t.Helper()
-	origins, err := newOriginPolicy(access)
-	if err != nil {
-		t.Fatal(err)
+	origins := newOriginPolicy(access)
+	if origins.err != nil {
+		t.Fatal(origins.err)
 	}
-	return service{h, h.Shutdown, origins, nil}
+	return service{h, h.Shutdown, origins}
 }
 
 // newTestGuard returns a guard of an echo.

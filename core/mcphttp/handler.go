@@ -113,8 +113,7 @@ type Handler struct {
 	scratch   sync.Pool // of *scratch
 	closing   atomic.Bool
 
-	origins    *originPolicy
-	originsErr error
+	origins *originPolicy
 
 	sessionQuota, callQuota, streamQuota, memoryQuota *quota
 
@@ -146,9 +145,8 @@ type Session interface {
 // session. log gets refused requests.
 func NewProxy(open func(send func(msg []byte) error) Session, log *slog.Logger, o Options) *Handler {
 	o = o.WithDefaults()
-	origins, err := newOriginPolicy(o)
 	return &Handler{
-		origins: origins, originsErr: err,
+		origins:      newOriginPolicy(o),
 		open:         open,
 		log:          log,
 		o:            o,
@@ -179,10 +177,7 @@ func (o Options) WithDefaults() Options {
 }
 
 // Check returns an [*OptionError] if Origins or Hosts are invalid.
-func (o Options) Check() error {
-	_, err := newOriginPolicy(o)
-	return err
-}
+func (o Options) Check() error { return newOriginPolicy(o).err }
 
 func orDefault[N int | int64 | time.Duration](n, fallback N) N {
 	if n > 0 {
@@ -208,10 +203,6 @@ func (h *Handler) identify(r *http.Request) (principal, client string) {
 // ServeHTTP implements [http.Handler]. It checks Host and Origin first, because it may be served by
 // any [http.Server].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if h.originsErr != nil {
-		h.refuse(w, r, invalid(http.StatusForbidden, jsonrpc.ID{}, "%v", h.originsErr))
-		return
-	}
 	addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if reason, _ := h.origins.admit(w.Header(), r, site{addr, auth.From(r.Context()) != nil}); reason != "" {
 		h.refuse(w, r, invalid(http.StatusForbidden, jsonrpc.ID{}, "%s", reason))

@@ -10,13 +10,13 @@ import (
 
 // An originPolicy admits or refuses requests by their Host and Origin headers.
 type originPolicy struct {
+	err        error           // an [*OptionError], for which every request is refused
 	hosts      map[string]bool // of this machine and listed, in lower case, with or without a port
 	listed     map[string]bool // origins, in lower case; "*" allows all
 	sameOrigin bool            // refuse other ports of this machine
 }
 
-// newOriginPolicy returns the policy of a handler, or an [*OptionError].
-func newOriginPolicy(o Options) (*originPolicy, error) {
+func newOriginPolicy(o Options) *originPolicy {
 	p := &originPolicy{
 		hosts:      map[string]bool{"localhost": true, "127.0.0.1": true, "[::1]": true},
 		listed:     map[string]bool{},
@@ -25,7 +25,7 @@ func newOriginPolicy(o Options) (*originPolicy, error) {
 	for _, host := range o.Hosts {
 		name, ok := withoutPort(host)
 		if !ok || strings.ContainsAny(name, "/?#@ *") {
-			return nil, &OptionError{"Hosts", host, "must be a name or address, with or without a port, such as mcp.example.com or 192.168.1.5:8181"}
+			p.err = &OptionError{"Hosts", host, "must be a name or address, with or without a port, such as mcp.example.com or 192.168.1.5:8181"}
 		}
 		p.hosts[strings.ToLower(host)] = true
 	}
@@ -33,11 +33,11 @@ func newOriginPolicy(o Options) (*originPolicy, error) {
 		u, err := url.Parse(origin)
 		isOrigin := err == nil && u.Scheme != "" && u.Host != "" && strings.EqualFold(u.Scheme+"://"+u.Host, origin)
 		if origin != "*" && origin != "null" && !isOrigin {
-			return nil, &OptionError{"Origins", origin, "must be a scheme and a host, with or without a port, such as https://app.example.com or http://localhost:5173"}
+			p.err = &OptionError{"Origins", origin, "must be a scheme and a host, with or without a port, such as https://app.example.com or http://localhost:5173"}
 		}
 		p.listed[withoutDefaultPort(strings.ToLower(origin))] = true
 	}
-	return p, nil
+	return p
 }
 
 // A site holds what else, apart from its headers, decides whether to admit a request.
@@ -49,6 +49,9 @@ type site struct {
 // admit returns why a request must be refused, and the option that would allow it, or "". If an
 // admitted request has an Origin, admit adds CORS headers to the header of the response.
 func (p *originPolicy) admit(header http.Header, r *http.Request, at site) (reason, option string) {
+	if p.err != nil {
+		return p.err.Error(), ""
+	}
 	if !p.allowsHost(r.Host, at) {
 		return fmt.Sprintf("host %q is not allowed", clip(r.Host)), "Hosts"
 	}

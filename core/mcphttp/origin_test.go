@@ -51,10 +51,7 @@ func TestOwnHost(t *testing.T) {
 		{net.IPv6loopback, "[::1]:8181", true},
 		{net.IPv6loopback, "[0:0:0:0:0:0:0:1]:8181", false},
 	} {
-		o, err := newOriginPolicy(Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := newOriginPolicy(Options{})
 		if got := o.allowsHost(test.host, site{addr: &net.TCPAddr{IP: test.addr}}); got != test.want {
 			t.Errorf("allowsHost(%q) at %v = %v, want %v", test.host, test.addr, got, test.want)
 		}
@@ -68,9 +65,9 @@ func FuzzOrigin(f *testing.F) {
 			f.Add(host, origin)
 		}
 	}
-	o, err := newOriginPolicy(Options{Origins: []string{"https://app.example.com"}, Hosts: []string{"pc.local"}})
-	if err != nil {
-		f.Fatal(err)
+	o := newOriginPolicy(Options{Origins: []string{"https://app.example.com"}, Hosts: []string{"pc.local"}})
+	if o.err != nil {
+		f.Fatal(o.err)
 	}
 	ours, ports := []string{"localhost", "127.0.0.1", "::1"}, regexp.MustCompile(`^([^\[\]]*|\[.*\])(:[0-9]{1,5})?$`)
 	f.Fuzz(func(t *testing.T, host, origin string) {

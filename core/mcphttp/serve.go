@@ -23,20 +23,19 @@ import (
 // Unlike an [http.Server] of your own, Serve authenticates callers, limits connections, and
 // disconnects slow clients.
 func Serve(ctx context.Context, h *Handler, o ServeOptions) error {
-	return serve(ctx, service{http.HandlerFunc(h.serveAdmitted), h.Shutdown, h.origins, h.originsErr}, o)
+	return serve(ctx, service{http.HandlerFunc(h.serveAdmitted), h.Shutdown, h.origins}, o)
 }
 
 // A service is what Serve serves: a handler of requests that the guard has admitted.
 type service struct {
 	http.Handler
-	shutdown   func(ctx context.Context) error
-	origins    *originPolicy
-	originsErr error // the origins or hosts are invalid
+	shutdown func(ctx context.Context) error
+	origins  *originPolicy
 }
 
 func serve(ctx context.Context, s service, o ServeOptions) error {
 	defer o.close()
-	if err := cmp.Or(s.originsErr, o.Check()); err != nil {
+	if err := cmp.Or(s.origins.err, o.Check()); err != nil {
 		return err
 	}
 	o = o.WithDefaults()

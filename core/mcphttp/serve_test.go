@@ -203,7 +203,7 @@ func TestUnprotectedListener(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = serve(t.Context(), service{}, ServeOptions{Listener: listener})
+	err = serve(t.Context(), newService(t, echo{}, Options{}), ServeOptions{Listener: listener})
 	if unprotected, ok := errors.AsType[*UnprotectedError](err); !ok || unprotected.Addr != listener.Addr().String() {
 		t.Errorf("listening on %s gives %v, want an *UnprotectedError with that address", listener.Addr(), err)
 	}
