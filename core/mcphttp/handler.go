@@ -247,7 +247,8 @@ func invalid(status int, id jsonrpc.ID, format string, args ...any) *refusal {
 // overLimit returns the refusal for a [*limitError].
 func overLimit(id jsonrpc.ID, err error) *refusal {
 	limit, _ := errors.AsType[*limitError](err)
-	return &refusal{limit.status, id, limit.forClient()}
+	forClient, _ := errors.AsType[*jsonrpc.Error](err)
+	return &refusal{limit.status, id, forClient}
 }
 
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, why *refusal) {

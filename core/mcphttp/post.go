@@ -60,16 +60,13 @@ func (h *Handler) unavailable(r *http.Request) *limitError {
 	return nil
 }
 
-// The headers that the official SDKs send.
-const (
-	usualContentType = "application/json"
-	usualAccept      = "application/json, text/event-stream"
-)
+// usualAccept is the Accept header that the official SDKs send.
+const usualAccept = "application/json, text/event-stream"
 
-// checkMediaTypes does not parse the usual headers, which most requests have.
+// checkMediaTypes does not parse the headers that most requests have.
 func checkMediaTypes(header http.Header) *refusal {
 	content, accept := header["Content-Type"], header["Accept"]
-	if len(content) == 0 || content[0] != usualContentType && !isJSON(content[0]) {
+	if len(content) == 0 || content[0] != "application/json" && !isMedia(content[0], "application/json") {
 		return invalid(http.StatusUnsupportedMediaType, jsonrpc.ID{}, "Content-Type must be application/json")
 	}
 	if len(accept) == 0 || accept[0] == usualAccept || accepts(accept, "application/json") && accepts(accept, "text/event-stream") {
@@ -78,23 +75,22 @@ func checkMediaTypes(header http.Header) *refusal {
 	return invalid(http.StatusNotAcceptable, jsonrpc.ID{}, "Accept must include application/json and text/event-stream")
 }
 
-func isJSON(contentType string) bool {
-	media, _, _ := strings.Cut(contentType, ";")
-	return strings.EqualFold(strings.TrimSpace(media), "application/json")
-}
-
 func accepts(accept []string, media string) bool {
 	kind, _, _ := strings.Cut(media, "/")
 	for _, line := range accept {
 		for part := range strings.SplitSeq(line, ",") {
-			one, _, _ := strings.Cut(part, ";")
-			one = strings.TrimSpace(one)
-			if strings.EqualFold(one, media) || one == "*/*" || strings.EqualFold(one, kind+"/*") {
+			if isMedia(part, media) || isMedia(part, "*/*") || isMedia(part, kind+"/*") {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// isMedia reports whether an element of a header is a media type, with or without parameters.
+func isMedia(text, media string) bool {
+	text, _, _ = strings.Cut(text, ";")
+	return strings.EqualFold(strings.TrimSpace(text), media)
 }
 
 // firstRead limits the first buffer of a body, because a client may send less than its

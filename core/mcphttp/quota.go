@@ -109,9 +109,7 @@ func (q *quota) exceeded(holder string, limit int64, status int) error {
 
 func (e *limitError) Error() string { return e.message }
 
-// Unwrap returns the error for the client.
-func (e *limitError) Unwrap() error { return e.forClient() }
-
-func (e *limitError) forClient() *jsonrpc.Error {
+// Unwrap returns the error for the client, a [*jsonrpc.Error].
+func (e *limitError) Unwrap() error {
 	return jsonrpc.Errorf(jsonrpc.InternalError, "%s; retry later", e.message)
 }
