@@ -167,9 +167,9 @@ func callerOf(r *http.Request, fallback string) string {
 // session, this exchange does.
 func (e *exchange) Reserve(n int) error {
 	if e.session == nil {
-		return e.memory.take(int64(n), int64(n))
+		return e.h.takeMemory(&e.memory, int64(n), int64(n))
 	}
-	return e.session.memory.take(int64(n), int64(n))
+	return e.h.takeMemory(&e.session.memory, int64(n), int64(n))
 }
 
 // Suspend implements [transport.Exchange]. It ends the response, and asks the client to reconnect
@@ -218,7 +218,7 @@ func (e *exchange) Respond(msg []byte, err error) {
 // memory quota; the next one is lost, and replaced by an error.
 func (e *exchange) writeAnswer(msg []byte, err error) {
 	if len(msg) > maxUnflushed {
-		if limit := e.memory.take(int64(len(msg)), 1); limit == nil {
+		if limit := e.h.takeMemory(&e.memory, int64(len(msg)), 1); limit == nil {
 			e.w.Header().Set("Content-Length", strconv.Itoa(len(msg)))
 		} else {
 			// The status is 200, because 429 and 503 mean that the request has not been executed.

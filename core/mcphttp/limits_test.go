@@ -257,6 +257,25 @@ func TestChunkedBody(t *testing.T) {
 	}
 }
 
+// Memory for a body takes precedence over events that are kept for clients that reconnect.
+func TestKeptEventsMakeRoom(t *testing.T) {
+	text := strings.Repeat("x", 3<<19)
+	server := newToolServer(t, mcp.Options{}, "streams", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		mcp.Progress(ctx, 1, 2, "half")
+		return mcp.TextResult(text), nil
+	})
+	s := newTestSite(t, server, mcphttp.Options{MaxMemory: 8 << 20, MaxBody: 4 << 20, ReplayBuffer: 2 << 20, ClientShare: 100})
+	for range 4 {
+		if a := s.post(s.begin(mcp.LatestHandshake), callOf("1", "streams", withProgress)); !strings.Contains(a.body, text) {
+			t.Fatalf("got %s and %d bytes, want a stream of more than %d bytes", a.Status, len(a.body), len(text))
+		}
+	}
+	body := strings.Repeat(" ", 3<<20) + callOf("1", "streams", "")
+	if a := s.post(s.begin(mcp.LatestHandshake), body); a.StatusCode != 200 || !strings.Contains(a.body, text) {
+		t.Errorf("a body of %d bytes gets %s %.200q, want 200 and the result", len(body), a.Status, a.body)
+	}
+}
+
 // Middleware may replace a body by one that is longer than its Content-Length.
 func TestLongerBody(t *testing.T) {
 	handler := mcphttp.NewHandler(newFixture(t, mcp.Options{}), mcphttp.Options{MaxBody: 64 << 10})

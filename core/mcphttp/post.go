@@ -126,7 +126,7 @@ func (e *exchange) readBody() (raw []byte, refused *refusal) {
 			}
 			larger := min(2*int64(cap(raw)), size+1)
 			more := larger - int64(cap(raw))
-			if err := e.memory.take(more, more); err != nil {
+			if err := e.h.takeMemory(&e.memory, more, more); err != nil {
 				return nil, overLimit(jsonrpc.ID{}, err)
 			}
 			raw = append(make([]byte, 0, larger), raw...)

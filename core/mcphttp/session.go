@@ -167,6 +167,23 @@ func (h *Handler) sweep() {
 	}
 }
 
+// takeMemory is [account.take]. At a limit, it first drops events of finished calls, which sessions
+// keep for clients that reconnect.
+func (h *Handler) takeMemory(a *account, n, room int64) error {
+	limit, exceeded := errors.AsType[*limitError](a.take(n, room))
+	if !exceeded {
+		return nil
+	}
+	h.mu.Lock()
+	for _, s := range h.sessions {
+		if s.client == a.client || limit.status == http.StatusServiceUnavailable {
+			s.streams.dropFinishedBefore(time.Now())
+		}
+	}
+	h.mu.Unlock()
+	return a.take(n, room)
+}
+
 // delete ends a session.
 func (h *Handler) delete(w http.ResponseWriter, r *http.Request) *refusal {
 	s, refused := h.lookupSession(w, r)
