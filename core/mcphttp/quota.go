@@ -96,8 +96,8 @@ func (a *account) close() {
 	}
 }
 
-// A limitError means that the server cannot do more for a client (status 429) or for all (503). Both
-// mean that the request has not been executed: clients and proxies may repeat it.
+// A limitError means that the server cannot do more for a client (status 429) or for all (503).
+// Both mean that the request has not been executed: clients and proxies may repeat it.
 type limitError struct {
 	message string
 	status  int

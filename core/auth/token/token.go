@@ -100,8 +100,8 @@ func New(o Options) (*Gate, error) {
 		}
 		g.issuers[name] = &issuer{name: name, url: u, jwks: o.JWKS, client: restrictRedirects(o.Client), log: g.log}
 	}
-	g.metadata, err = encodeMetadata(o)
-	return g, err
+	g.metadata = encodeMetadata(o)
+	return g, nil
 }
 
 // checkURL parses a URL, which must use https or name this machine.
@@ -242,7 +242,7 @@ func challengeParam(name, value string) string {
 const WellKnown = "/.well-known/oauth-protected-resource"
 
 // encodeMetadata returns the metadata of a protected resource (RFC 9728).
-func encodeMetadata(o Options) ([]byte, error) {
+func encodeMetadata(o Options) []byte {
 	d := struct {
 		Resource string   `json:"resource"`
 		Servers  []string `json:"authorization_servers"`
@@ -255,11 +255,8 @@ func encodeMetadata(o Options) ([]byte, error) {
 			d.Scopes = append(d.Scopes, scope)
 		}
 	}
-	text, err := json.Marshal(d)
-	if err != nil {
-		return nil, fmt.Errorf("encode the metadata of %s: %w", o.Resource, err)
-	}
-	return text, nil
+	text, _ := json.Marshal(d) // strings always encode
+	return text
 }
 
 // Metadata returns a handler for the protected-resource metadata (RFC 9728), and its path. Some
