@@ -57,12 +57,13 @@ type Options struct {
 	MaxStreams  int   // maximum number of streams that clients listen to (default 400)
 
 	// MaxMemory limits the bytes held for clients: messages in flight, subscriptions, and events
-	// kept for clients that reconnect (default 64 MiB, or more if MaxBody is larger).
+	// kept for clients that reconnect (default 64 MiB, or more if MaxBody is larger). At the limit,
+	// these events are dropped first. A response that still does not fit is replaced by an error.
 	MaxMemory int64
 
 	// ClientShare is the percentage of each limit that one client may use (default 25). A client
 	// above its share gets status 429. If the server is at its limit, any client gets 503. Both
-	// responses have a Retry-After header.
+	// mean that the request has not been executed, and have a Retry-After header.
 	ClientShare int
 
 	SessionIdle time.Duration // idle timeout of a session (default 30 minutes)
