@@ -203,6 +203,9 @@ func (e *exchange) Respond(msg []byte, err error) {
 			s.buffer = msg
 		}
 	}
+	if len(msg) > maxUnflushed {
+		msg, err = e.reserveAnswer(msg, err)
+	}
 	switch {
 	case e.stream != nil:
 		e.stream.finish(msg)
@@ -214,26 +217,34 @@ func (e *exchange) Respond(msg []byte, err error) {
 	}
 }
 
-// writeAnswer writes a response that is not a stream. One large response may exceed the client's
-// memory quota; the next one is lost, and replaced by an error.
-func (e *exchange) writeAnswer(msg []byte, err error) {
-	if len(msg) > maxUnflushed {
-		if limit := e.h.takeMemory(&e.memory, int64(len(msg)), 1); limit == nil {
-			e.w.Header().Set("Content-Length", strconv.Itoa(len(msg)))
-		} else {
-			// The status is 200, because 429 and 503 mean that the request has not been executed.
-			lost := jsonrpc.Errorf(jsonrpc.InternalError, "the request was executed, but its response of %d bytes is lost: %v", len(msg), limit)
-			e.h.log.Warn("response lost", "error", lost.Message, "caller", callerOf(e.r, e.client))
-			msg, err = jsonrpc.AppendError(nil, e.msg.ID(), lost), nil
-		}
+// reserveAnswer reserves memory for a large answer, and returns the answer and its error. If the
+// memory quota of the client is used up, it returns another answer: that this one is lost. Its
+// status is 200, because 429 and 503 mean that the request has not been executed.
+func (e *exchange) reserveAnswer(msg []byte, err error) ([]byte, error) {
+	size := int64(len(msg))
+	if e.stream != nil {
+		size = 0 // the stream reserves it
 	}
+	limit := e.h.takeMemory(&e.memory, size, 1)
+	if limit == nil {
+		return msg, err
+	}
+	lost := jsonrpc.Errorf(jsonrpc.InternalError, "the request was executed, but its response of %d bytes is lost: %v", len(msg), limit)
+	e.h.log.Warn("response lost", "error", lost.Message, "caller", callerOf(e.r, e.client))
+	return jsonrpc.AppendError(nil, e.msg.ID(), lost), nil
+}
+
+// writeAnswer writes a response that is not a stream.
+func (e *exchange) writeAnswer(msg []byte, err error) {
 	status := e.setStatusHeaders(err)
 	e.w.Header()["Content-Type"] = jsonContentType
-	e.w.WriteHeader(status)
 	if len(msg) <= maxUnflushed {
+		e.w.WriteHeader(status)
 		_, _ = e.w.Write(msg)
 		return
 	}
+	e.w.Header().Set("Content-Length", strconv.Itoa(len(msg)))
+	e.w.WriteHeader(status)
 	control := http.NewResponseController(e.w)
 	_ = e.h.send(e.w, control, msg)
 	_ = control.SetWriteDeadline(time.Time{})

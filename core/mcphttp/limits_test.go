@@ -291,23 +291,27 @@ func TestLongerBody(t *testing.T) {
 	}
 }
 
-// A client that does not read its large responses gets errors once its share of memory is used up.
-// Their status does not say that the call was refused, because it was executed.
+// A client that does not read its large responses gets errors once its share of memory is used up,
+// whether they are streams or not. Their status does not say that the call was refused, because it
+// was executed.
 func TestUnreadAnswers(t *testing.T) {
-	server := newServer(mcp.Options{})
-	if err := server.AddTool(mcp.Tool{Name: "big"}, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+	server := newToolServer(t, mcp.Options{}, "big", func(ctx context.Context, _ json.RawMessage) (*mcp.ToolResult, error) {
+		mcp.Progress(ctx, 1, 2, "half")
 		return mcp.TextResult(strings.Repeat("x", 8<<20)), nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	s := newTestSite(t, server, mcphttp.Options{MaxMemory: 20 << 20})
-	session := s.begin(mcp.LatestHandshake, "X-Test-User: ann")
-	s.open("POST", callOf("1", "big", ""), "Mcp-Session-Id: "+session, "X-Test-User: ann") // it is not read
-	if a := s.post(session, callOf("2", "big", ""), "X-Test-User: ann"); a.StatusCode != 200 || a.Header.Get("Retry-After") != "" || !strings.Contains(a.body, `"id":2,"error":`) || !strings.Contains(a.body, "was executed, but its response of 8388") || strings.Contains(a.body, "retry") {
-		t.Errorf(`the second answer is %s %v %.300q; want 200, and an error for the id 2 that says "was executed, but its response of 8388"`, a.Status, a.Header, a.body)
-	}
-	other := s.begin(mcp.LatestHandshake, "X-Test-User: bob")
-	if a := s.post(other, callOf("1", "big", ""), "X-Test-User: bob"); a.StatusCode != 200 || len(a.body) < 8<<20 {
-		t.Errorf("another client gets %s and %d bytes; want 200 and at least %d bytes", a.Status, len(a.body), 8<<20)
+	})
+	for _, params := range []string{"", withProgress} {
+		s := newTestSite(t, server, mcphttp.Options{MaxMemory: 20 << 20})
+		session := s.begin(mcp.LatestHandshake, "X-Test-User: ann")
+		first := s.open("POST", callOf("1", "big", params), "Mcp-Session-Id: "+session, "X-Test-User: ann")
+		if _, err := io.ReadFull(first.Body, make([]byte, 1000)); err != nil { // the rest is not read
+			t.Fatal(err)
+		}
+		if a := s.post(session, callOf("2", "big", params), "X-Test-User: ann"); a.StatusCode != 200 || a.Header.Get("Retry-After") != "" || !strings.Contains(a.body, `"id":2,"error":`) || !strings.Contains(a.body, "was executed, but its response of 8388") || strings.Contains(a.body, "retry later") {
+			t.Errorf(`%q: the second answer is %s %v %.300q; want 200, and an error for the id 2 that says "was executed, but its response of 8388"`, params, a.Status, a.Header, a.body)
+		}
+		other := s.begin(mcp.LatestHandshake, "X-Test-User: bob")
+		if a := s.post(other, callOf("1", "big", params), "X-Test-User: bob"); a.StatusCode != 200 || len(a.body) < 8<<20 {
+			t.Errorf("%q: another client gets %s and %d bytes; want 200 and at least %d bytes", params, a.Status, len(a.body), 8<<20)
+		}
 	}
 }
