@@ -26,11 +26,10 @@ type exchange struct {
 	client    string  // for quotas
 	memory    account // of the message, a large answer and, without a session, of Reserve
 	msg       peer.Request
-	version   string   // the header MCP-Protocol-Version
-	session   *session // nil for a stateless request
-	scratch   *scratch // of a call, from the handler's pool; nil before it starts
-
-	sessionReleased sync.Once
+	version   string      // the header MCP-Protocol-Version
+	session   *session    // nil for a stateless request
+	released  atomic.Bool // the session
+	scratch   *scratch    // of a call, from the handler's pool; nil before it starts
 
 	mu       sync.Mutex
 	answered bool // the answer has been written, or added to the stream
@@ -125,8 +124,8 @@ func (e *exchange) openStream() {
 // releaseSession releases the session once the client has its answer or no longer waits for it. A
 // call that still runs does not keep the session alive.
 func (e *exchange) releaseSession() {
-	if e.session != nil {
-		e.sessionReleased.Do(e.session.release)
+	if e.session != nil && e.released.CompareAndSwap(false, true) {
+		e.session.release()
 	}
 }
 
