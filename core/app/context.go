@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"regexp"
 	"strconv"
 	"sync"
 	"time"
@@ -64,12 +65,7 @@ func WithKey(ctx context.Context, key string) context.Context { return WithKeyOf
 // WithKeyOf is [WithKey] with a separate set of keys for each caller. Use it if callers choose the
 // keys: they cannot see each other's results. Callers without a name share one set.
 func WithKeyOf(ctx context.Context, caller, key string) context.Context {
-	k := callerKey{key, key}
-	if caller != "" && key != "" {
-		sum := sha256.Sum256([]byte(caller))
-		k.stored = hex.EncodeToString(sum[:8]) + ":" + key
-	}
-	return context.WithValue(ctx, idempotencyKey{}, k)
+	return context.WithValue(ctx, idempotencyKey{}, callerKey{storedKey(caller, key), key})
 }
 
 // A callerKey is the idempotency key of a context.
@@ -77,6 +73,19 @@ type callerKey struct {
 	stored string // as stored in the log
 	given  string // as the caller chose it
 }
+
+// storedKey returns a caller's key as it is stored: after a hash of the caller's name. The key of a
+// caller without a name is stored as it is, unless it could be that of a caller with a name.
+func storedKey(caller, key string) string {
+	if key == "" || caller == "" && !hashedCaller.MatchString(key) {
+		return key
+	}
+	sum := sha256.Sum256([]byte(caller))
+	return hex.EncodeToString(sum[:8]) + ":" + key
+}
+
+// hashedCaller matches the start of a stored key of a caller with a name.
+var hashedCaller = regexp.MustCompile("^[0-9a-f]{16}:")
 
 // scopeKey and idempotencyKey are context keys.
 type (

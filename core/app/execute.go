@@ -170,9 +170,9 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 		keyed, ok = p.command.value().(Keyed)
 	}
 	if ok {
-		p.key = keyed.IdempotencyKey()
+		p.givenKey = keyed.IdempotencyKey()
+		p.key = storedKey("", p.givenKey)
 	}
-	p.givenKey = p.key
 	if key, ok := ctx.Value(idempotencyKey{}).(callerKey); ok {
 		p.key, p.givenKey = key.stored, key.given
 	} else if in.call != nil && p.key == "" {

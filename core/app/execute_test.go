@@ -197,6 +197,38 @@ func TestKeysOfCallers(t *testing.T) {
 	}
 }
 
+// A caller without a name who sends the stored key of another command gets a key of its own, not the
+// result of that command.
+func TestKeysThatLookStored(t *testing.T) {
+	m := eventlog.NewMemory()
+	a := open(t, m)
+	if _, err := app.DoRaw(app.WithKeyOf(t.Context(), "ann", "k"), a, Count{1}); err != nil {
+		t.Fatal(err)
+	}
+	for seq, want := range []string{"2", "3", "4"} {
+		stored, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), int64(seq+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if got, err := app.DoRaw(app.WithKey(t.Context(), stored.Key), a, Count{1}); string(got) != want || err != nil {
+				t.Errorf("with the key %q: got %s, %v, want %s", stored.Key, got, err, want)
+			}
+		}
+	}
+	ann := app.WithKeyOf(t.Context(), "ann", "add")
+	if _, err := app.DoRaw(ann, a, Add{Name: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	stored, err := app.NewAdmin(m, app.Options{}).Find(t.Context(), last(t, m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := app.DoRaw(t.Context(), a, Add{Name: "one", Key: stored.Key}); !errors.Is(err, app.ErrRefused) {
+		t.Errorf("Keyed with the key %q: got %s, %v, want app.ErrRefused", stored.Key, got, err)
+	}
+}
+
 // A clock that is set back changes the times of events, but not their order, the replayed state or
 // the results of keys.
 func TestEventsAndTheClock(t *testing.T) {
