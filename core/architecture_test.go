@@ -53,11 +53,11 @@ var mayImport = map[string][]string{
 	// Features know nothing of MCP, a store knows nothing of features, and it is linked only if a
 	// server uses it.
 	"core/app/eventlog":  {"core/strictjson"},
-	"core/app/internal":  {"core/app/eventlog", "core/strictjson"},
+	"core/app/internal":  {"core/app/eventlog", "core/plumbing/jsonfield", "core/strictjson"},
 	"core/app/storetest": {"core/app/eventlog"},
 	"core/app/sqlite":    {"core/app/eventlog", "core/app/internal", "core/plumbing/filelock", "modernc.org/sqlite"},
 	"core/app/postgres":  {"core/app/eventlog", "core/app/internal", "github.com/jackc/pgx/v5"},
-	"core/app":           {"core/app/eventlog", "core/app/internal", "core/plumbing/jsonfield", "core/strictjson"},
+	"core/app":           {"core/app/eventlog", "core/app/internal", "core/strictjson"},
 	"core/app/appmcp":    {"core/app", "core/auth", "core/jsonrpc", "core/mcp", "core/plumbing", "core/strictjson"},
 	"core/app/appserve":  {"core/app", "core/mcp", "core/plumbing", "core/strictjson", cobra},
 	"core/app/apptest":   {"core/app", "core/auth", "core/mcp", "core/mcptest"},

@@ -30,6 +30,8 @@
 //   - auth/oauth: the flags --oauth-… of the command serve
 //   - app/eventlog: the event log: records, documents, and the contract of a store
 //   - app/internal/amendments: the documents that amend events
+//   - app/internal/panics: panics as errors
+//   - app/internal/statestream: states as lines of JSON, for snapshots
 //   - app: event-sourced features: commands, queries, workers
 //   - app/sqlite: the event log in a SQLite file
 //   - app/postgres: the event log in a PostgreSQL database

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/statestream"
 )
 
 // WriteBackup writes the events and documents of a view of the store to out, without snapshots, and
@@ -149,7 +150,7 @@ func (a *Admin) Digest(ctx context.Context, v eventlog.View) (Digest, error) {
 	sum := sha256.New()
 	for _, f := range replayed.features {
 		io.WriteString(sum, f.Name+"\n")
-		if err := writeState(sum, f.state); err != nil {
+		if err := statestream.Write(sum, f.state); err != nil {
 			d.Unreplayed = fmt.Sprintf("encode the state of %s: %v", f.Name, err)
 			return d, nil
 		}

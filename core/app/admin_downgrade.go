@@ -10,6 +10,7 @@ import (
 
 	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/internal/amendments"
+	"github.com/petrock/petrock/core/app/internal/panics"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -166,7 +167,7 @@ func (w *fallbackWriter) finish() error {
 
 // downgradePayload returns the command of an event as a lower version.
 func (t *registeredType) downgradePayload(p eventlog.Payload, to int) (lower eventlog.Payload, err error) {
-	defer catch(&err) // in Downgrade, MarshalJSON or UnmarshalJSON
+	defer panics.Catch(&err) // in Downgrade, MarshalJSON or UnmarshalJSON
 	value, err := t.decodeVersion(p)
 	if err != nil {
 		return lower, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/internal/amendments"
+	"github.com/petrock/petrock/core/app/internal/statestream"
 )
 
 // A SnapshotCheck is the result of comparing the snapshot of a feature with the log.
@@ -101,7 +102,7 @@ func (a *App) compareSnapshot(ctx context.Context, f *feature, head snapshotHead
 	chunks := a.readChunks(storeReader{ctx, a.store}, f, head)
 	defer chunks.Close()
 	stored := &comparer{in: chunks}
-	if err := writeState(stored, f.state); err != nil {
+	if err := statestream.Write(stored, f.state); err != nil {
 		return err
 	}
 	if n, err := chunks.Read(make([]byte, 1)); n > 0 || err != io.EOF {

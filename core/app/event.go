@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/panics"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -94,7 +95,7 @@ func (a *App) decodeFor(from *AmendmentReader, d *decodedEvent, isNeeded func(*r
 func (d *decodedEvent) decodeData(p eventlog.Payload) {
 	defer func() {
 		if caught := recover(); caught != nil { // in UnmarshalJSON or Upgrade
-			d.command, d.err, d.affected = nil, panicError(caught), d.cmdType.feature
+			d.command, d.err, d.affected = nil, panics.Error(caught), d.cmdType.feature
 		}
 	}()
 	var err error
@@ -263,7 +264,7 @@ func (f *feature) callMap(read func(eventlog.Record) (eventlog.Payload, error), 
 			err = &mapError{f, err}
 		}
 	}()
-	defer catch(&err)
+	defer panics.Catch(&err)
 	return read(old)
 }
 

@@ -7,13 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"runtime"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/panics"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -45,47 +42,6 @@ type refused struct{ error }
 
 func (r refused) Is(target error) bool { return target == ErrRefused }
 func (r refused) Unwrap() error        { return r.error }
-
-// A pending command waits for its execution and its result. If save is set, it is not a command but
-// a change of documents, which shares the commit of the waiting commands.
-type pending struct {
-	save    func(eventlog.Tx) error
-	ctx     context.Context
-	cmdType *registeredType
-	command command
-	data    json.RawMessage
-	actor   string
-	cause   json.RawMessage
-
-	key      string
-	givenKey string // as the caller chose it
-	typeOnly bool   // the key identifies a command of the type, whatever its data
-
-	progress atomic.Int32
-	result   json.RawMessage
-	err      error
-	final    bool          // err is final, even if the rest of the batch is retried
-	tries    int           // that ended in a conflict
-	wake     chan struct{} // signals that the caller must lead, or has a result
-}
-
-// Progress of a pending command.
-const (
-	waiting   = iota
-	taken     // it is being executed
-	answered  // it has a result or an error
-	abandoned // its caller has given up
-)
-
-// A queue holds the waiting commands of this process. One of their callers leads: it executes all
-// waiting commands in one commit, and then hands over to the next caller.
-type queue struct {
-	mu   sync.Mutex
-	list []*pending
-
-	batchSize int // of recent batches
-	hasLeader bool
-}
 
 // execute queues a command and waits for its result.
 func (a *App) execute(ctx context.Context, c any) (json.RawMessage, error) {
@@ -187,97 +143,6 @@ func (a *App) prepare(ctx context.Context, c any) (*pending, error) {
 		return nil, fmt.Errorf("idempotency key has %d bytes; the limit is %d", len(p.givenKey), maxKey)
 	}
 	return p, nil
-}
-
-// put queues a command, and reports whether its caller must lead.
-func (q *queue) put(p *pending) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.list = append(q.list, p)
-	lead := !q.hasLeader
-	q.hasLeader = true
-	return lead
-}
-
-// handOver makes the caller of the first waiting command lead.
-func (q *queue) handOver() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for len(q.list) > 0 {
-		if p := q.list[0]; p.progress.Load() == waiting {
-			p.wake <- struct{}{}
-			return
-		}
-		q.list = q.list[1:] // its caller has given up
-	}
-	q.hasLeader, q.list = false, nil
-}
-
-// abandon withdraws a command, and reports whether it could. It cannot if the command is being
-// executed, or its caller must lead.
-func (q *queue) abandon(p *pending) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(p.wake) == 0 && p.progress.CompareAndSwap(waiting, abandoned)
-}
-
-// gather yields to callers that were just answered, so that their next commands can share this
-// commit. It does not block: it yields at most eight times, and not at all if the queue is as long
-// as recent batches. In petrock's own benchmark, 64 callers execute an eighth more commands per
-// second with it.
-func (q *queue) gather() {
-	for range 8 {
-		q.mu.Lock()
-		enough := len(q.list) >= q.batchSize
-		q.mu.Unlock()
-		if enough {
-			return
-		}
-		runtime.Gosched()
-	}
-}
-
-// take removes the waiting commands, up to a limit. Their callers can no longer abandon them.
-func (q *queue) take() []*pending {
-	const maxBatch = 256
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var batch []*pending
-	n := 0
-	for ; n < len(q.list) && len(batch) < maxBatch; n++ {
-		if p := q.list[n]; p.progress.CompareAndSwap(waiting, taken) {
-			batch = append(batch, p)
-		}
-	}
-	q.list = slices.Delete(q.list, 0, n)
-	q.batchSize = max(len(batch), q.batchSize*7/8)
-	return batch
-}
-
-// putBack returns commands to the front of the queue. It decodes them again, because Apply may have
-// changed them. If that fails, it answers the command.
-func (q *queue) putBack(batch []*pending) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var again []*pending
-	for _, p := range batch {
-		p.result, p.err = nil, nil
-		if p.save == nil && p.decode() != nil {
-			p.answer()
-			continue
-		}
-		p.progress.Store(waiting)
-		again = append(again, p)
-	}
-	q.list = append(again, q.list...)
-}
-
-// decode sets command from data, or else err, which it returns.
-func (p *pending) decode() error {
-	if p.command, p.err = p.cmdType.decodeWritten(p.data); p.err != nil {
-		p.err = fmt.Errorf("decode command %s from its own JSON: %w", p.cmdType.eventType, p.err)
-	}
-	return p.err
 }
 
 // maxTries limits the tries of a command that loses its connection to the store each time, for
@@ -390,14 +255,6 @@ func (a *App) answer(batch []*pending, err error) {
 	}
 }
 
-func (p *pending) answer() {
-	p.progress.Store(answered)
-	select {
-	case p.wake <- struct{}{}:
-	default: // the caller leads, and is awake
-	}
-}
-
 // executeAll executes commands in order, and returns the records to append. a.mu is held.
 func (a *App) executeAll(tx eventlog.Tx, batch []*pending) ([]eventlog.Record, error) {
 	if !a.isValid() {
@@ -479,7 +336,7 @@ func (a *App) executeOne(p *pending) (r eventlog.Record, err error) {
 	changed := false
 	defer func() {
 		if caught := recover(); caught != nil {
-			err = fmt.Errorf("%s: %w", p.cmdType.eventType, panicError(caught))
+			err = fmt.Errorf("%s: %w", p.cmdType.eventType, panics.Error(caught))
 			changed = true // Check may panic after changing the state too
 		}
 		a.stale = a.stale || changed

@@ -11,6 +11,7 @@ import (
 
 	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/internal/amendments"
+	"github.com/petrock/petrock/core/app/internal/panics"
 )
 
 // A storeReader is an [eventlog.View] that follows the changes of a store.
@@ -139,7 +140,7 @@ func (a *App) reset(from eventlog.View) error {
 func (f *feature) reset() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("create the state of %s: %w", f.Name, panicError(p))
+			err = fmt.Errorf("create the state of %s: %w", f.Name, panics.Error(p))
 		}
 	}()
 	f.wasStuck = f.wasStuck || f.stuck != nil
@@ -300,7 +301,7 @@ func (a *App) applyUntilPanic(batch []decodedEvent) (done int, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			d := &batch[done]
-			if err = a.markStuck(d.Record, d.cmdType.feature, panicError(p), true); err != nil {
+			if err = a.markStuck(d.Record, d.cmdType.feature, panics.Error(p), true); err != nil {
 				a.stale = true
 				return
 			}

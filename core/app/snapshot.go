@@ -4,22 +4,22 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"math"
 	"reflect"
-	"slices"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/petrock/petrock/core/app/internal/panics"
+	"github.com/petrock/petrock/core/app/internal/statestream"
 )
 
-// A snapshot is the state of a feature after an event, as chunks of its stream, see [writeState],
-// and a head, which is stored last. Documents of earlier attempts, without a head, are never used,
-// and the next snapshot of the feature removes them:
+// A snapshot is the state of a feature after an event, as chunks of its stream, see package
+// statestream, and a head, which is stored last. Documents of earlier attempts, without a head, are
+// never used, and the next snapshot of the feature removes them:
 //
 //	snapshot/FEATURE/FINGERPRINT/head             the head
 //	snapshot/FEATURE/FINGERPRINT/ATTEMPT/000000   the first chunk
@@ -76,7 +76,7 @@ func (a *App) Snapshot(ctx context.Context) error {
 	}
 	var errs []error
 	for _, f := range a.features {
-		if checkSnapshottable(f.State.kind) != nil {
+		if statestream.Check(f.State.kind) != nil {
 			continue // petrock sync warns about it
 		}
 		if err := a.snapshot(ctx, f); err != nil {
@@ -138,7 +138,7 @@ func (a *App) isDue(f *feature, limit time.Duration) bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return a.isValid() && f.stuck == nil && f.locked < limit && a.seq-max(f.snapshot, f.tried) >= max(minEvents, a.seq/10) &&
-		checkSnapshottable(f.State.kind) == nil && a.fingerprint(f) != ""
+		statestream.Check(f.State.kind) == nil && a.fingerprint(f) != ""
 }
 
 // noteSnapshot records that a snapshot is stored, unless it is outdated or damaged.
@@ -183,7 +183,7 @@ func (a *App) snapshot(ctx context.Context, f *feature) error {
 func (a *App) CheckSnapshots(ctx context.Context) error {
 	var errs []error
 	for _, f := range a.features {
-		if checkSnapshottable(f.State.kind) == nil {
+		if statestream.Check(f.State.kind) == nil {
 			if err := a.checkRoundTrip(ctx, f); err != nil {
 				errs = append(errs, fmt.Errorf("feature %s: %w", f.Name, err))
 			}
@@ -194,7 +194,7 @@ func (a *App) CheckSnapshots(ctx context.Context) error {
 
 // checkRoundTrip returns an error if the state of a feature changes when it is encoded and decoded.
 func (a *App) checkRoundTrip(ctx context.Context, f *feature) (err error) {
-	defer catch(&err)
+	defer panics.Catch(&err)
 	if err := a.lockCurrent(ctx); err != nil {
 		return err
 	}
@@ -208,58 +208,23 @@ func (a *App) checkRoundTrip(ctx context.Context, f *feature) (err error) {
 	writing.Go(func() {
 		defer func() {
 			if p := recover(); p != nil {
-				out.CloseWithError(panicError(p))
+				out.CloseWithError(panics.Error(p))
 			}
 		}()
-		out.CloseWithError(writeState(io.MultiWriter(sum, out), f.state))
+		out.CloseWithError(statestream.Write(io.MultiWriter(sum, out), f.state))
 	})
 	again := reflect.New(f.State.kind).Interface()
-	err = readState(in, again)
+	err = statestream.Read(in, again)
 	in.CloseWithError(err)
 	writing.Wait()
 	if err != nil {
 		return err
 	}
-	if err := writeState(second, again); err != nil {
+	if err := statestream.Write(second, again); err != nil {
 		return err
 	}
 	if !bytes.Equal(sum.Sum(nil), second.Sum(nil)) {
 		return errors.New("the state changes when it is encoded and decoded")
-	}
-	return nil
-}
-
-// checkSnapshottable returns an error if states of a type cannot be stored as JSON.
-func checkSnapshottable(t reflect.Type) error {
-	return checkEncodable(t, t.Name(), map[reflect.Type]bool{})
-}
-
-// checkEncodable returns an error if JSON loses a part of a type: unexported fields, the types of
-// interface values, or, with omitempty, empty maps, which become nil.
-func checkEncodable(t reflect.Type, path string, seen map[reflect.Type]bool) error {
-	if seen[t] || t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
-		return nil
-	}
-	seen[t] = true
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return checkEncodable(t.Elem(), path, seen)
-	case reflect.Map:
-		return errors.Join(checkEncodable(t.Key(), path, seen), checkEncodable(t.Elem(), path, seen))
-	case reflect.Interface, reflect.Func, reflect.Chan, reflect.UnsafePointer:
-		return fmt.Errorf("%s is a %s", path, t.Kind())
-	case reflect.Struct:
-		for field := range t.Fields() {
-			if !field.IsExported() || strings.HasPrefix(field.Tag.Get("json"), "-") {
-				return fmt.Errorf("%s.%s is not encoded as JSON", path, field.Name)
-			}
-			if _, options, _ := strings.Cut(field.Tag.Get("json"), ","); field.Type.Kind() == reflect.Map && slices.Contains(strings.Split(options, ","), "omitempty") {
-				return fmt.Errorf("%s.%s is omitted when empty and becomes nil (remove omitempty)", path, field.Name)
-			}
-			if err := checkEncodable(field.Type, path+"."+field.Name, seen); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }

@@ -12,13 +12,15 @@ import (
 	"reflect"
 
 	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/panics"
+	"github.com/petrock/petrock/core/app/internal/statestream"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
 // restoreSnapshot loads the state of a feature from its snapshot, if that has at least half of the
 // events.
 func (a *App) restoreSnapshot(from storeReader, f *feature) {
-	if checkSnapshottable(f.State.kind) != nil || a.fingerprint(f) == "" {
+	if statestream.Check(f.State.kind) != nil || a.fingerprint(f) == "" {
 		return
 	}
 	if err := a.loadSnapshot(from, f); err != nil {
@@ -59,13 +61,13 @@ func (a *App) loadSnapshot(from storeReader, f *feature) error {
 func (a *App) decodeSnapshot(from storeReader, f *feature, head snapshotHead) (state any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			state, err = nil, panicError(p)
+			state, err = nil, panics.Error(p)
 		}
 	}()
 	chunks := a.readChunks(from, f, head)
 	defer chunks.Close()
 	state = reflect.New(f.State.kind).Interface()
-	if err := readState(chunks, state); err != nil {
+	if err := statestream.Read(chunks, state); err != nil {
 		if chunks.err != nil {
 			return nil, chunks.err
 		}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/internal/amendments"
+	"github.com/petrock/petrock/core/app/internal/panics"
+	"github.com/petrock/petrock/core/app/internal/statestream"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -39,7 +41,7 @@ type snapshotWriter struct {
 func (w *snapshotWriter) encode() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("encode state: %w", panicError(p))
+			err = fmt.Errorf("encode state: %w", panics.Error(p))
 		}
 		w.unlock()
 	}()
@@ -65,7 +67,7 @@ func (w *snapshotWriter) encode() (err error) {
 			}
 		}
 	}
-	return writeState(w, f.state)
+	return statestream.Write(w, f.state)
 }
 
 // errSlow means that a replay takes less time than the snapshots.

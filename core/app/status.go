@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/statestream"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -51,7 +52,7 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 		for _, w := range f.Workers {
 			status.Workers = append(status.Workers, w.name)
 		}
-		if err := checkSnapshottable(f.State.kind); err != nil {
+		if err := statestream.Check(f.State.kind); err != nil {
 			status.Unkept = err.Error()
 		}
 		if f.stuck != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"runtime"
 	"strings"
 
 	"github.com/petrock/petrock/core/app/eventlog"
@@ -107,29 +106,4 @@ func (t *registeredType) mismatch(kind reflect.Type, err error) error {
 		}
 	}
 	return &unreadableError{"does not fit " + kind.String(), remedy, err}
-}
-
-// catch makes err the panic of the function that defers catch, if it panics.
-func catch(err *error) {
-	if p := recover(); p != nil {
-		*err = panicError(p)
-	}
-}
-
-// panicError returns an error for a recovered panic, with its file and line. The deferred function
-// that recovers must call it.
-func panicError(p any) error {
-	var calls [64]uintptr
-	frames := runtime.CallersFrames(calls[:runtime.Callers(2, calls[:])])
-	seen := false
-	for {
-		frame, more := frames.Next()
-		if seen && !strings.HasPrefix(frame.Function, "runtime.") {
-			return fmt.Errorf("panic: %v (%s:%d)", p, frame.File[strings.LastIndexByte(frame.File, '/')+1:], frame.Line)
-		}
-		seen = seen || frame.Function == "runtime.gopanic"
-		if !more {
-			return fmt.Errorf("panic: %v", p)
-		}
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/panics"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -213,7 +214,7 @@ func (t *registeredType) canRead(version int) bool {
 // downgradeWritten returns the data of the version that the command writes, for data of the current
 // version. It is an error if the older version cannot hold a field that is set.
 func (t *registeredType) downgradeWritten(data []byte) (older []byte, err error) {
-	defer catch(&err) // in UnmarshalJSON, Downgrade or Upgrade
+	defer panics.Catch(&err) // in UnmarshalJSON, Downgrade or Upgrade
 	current, err := t.decode(data)
 	if err != nil {
 		return nil, err
@@ -241,7 +242,7 @@ func (t *registeredType) decodeWritten(data []byte) (c command, err error) {
 	if t.writes == t.version {
 		return t.decode(data)
 	}
-	defer catch(&err) // in UnmarshalJSON or Upgrade
+	defer panics.Catch(&err) // in UnmarshalJSON or Upgrade
 	return t.decodePayload(eventlog.Payload{Type: t.eventType, Version: t.writes, Data: data})
 }
 

@@ -6,29 +6,12 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/petrock/petrock/core/app/eventlog"
 )
-
-// statements are the SQL statements for the tables of a schema.
-type statements struct {
-	version, known, head, stamp, last, page, find, get, names string
-
-	// A change is one of the first two, which have the parameters $1 to $3, then put and remove if
-	// needed, and then insert, insertAll or nothing.
-	move, keep, put, remove, insert, insertAll, nothing string
-
-	update, vacuum string
-
-	types, ofType, documents string
-
-	// Logs of version 1 have no causes.
-	oldPage, oldFind, addCause, setVersion string
-}
 
 // A page of the log ends at either limit. Pages grow from firstRows to maxRows: often only the
 // first records are needed.
@@ -37,56 +20,6 @@ const (
 	maxRows   = 1024
 	pageBytes = 1 << 20
 )
-
-func newStatements(schema string) statements {
-	in := func(sql string) string {
-		return strings.ReplaceAll(sql, "{schema}", pgx.Identifier{schema}.Sanitize())
-	}
-	format := func(sql string) string { // for fmt.Sprintf
-		return strings.ReplaceAll(sql, "{schema}", strings.ReplaceAll(pgx.Identifier{schema}.Sanitize(), "%", "%%"))
-	}
-	const oldColumns = "seq, id, at, type, version, data, key, result, actor"
-	const columns = oldColumns + ", cause"
-	return statements{
-		version: in("SELECT version, writer FROM {schema}.head"),
-		known:   in("SELECT commits, last, (SELECT id FROM {schema}.log WHERE seq = $1) FROM {schema}.head"),
-		head:    in("SELECT commits, last, CASE WHEN writer = $1 THEN base ELSE commits END, writer = $1, tableoid::bigint FROM {schema}.head"),
-		stamp:   in("SELECT CASE WHEN writer = $1 THEN base ELSE commits END, tableoid::bigint FROM {schema}.head"),
-		last:    in("SELECT last, tableoid::bigint FROM {schema}.head"),
-		page:    in("SELECT " + columns + " FROM {schema}.log WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3"),
-		find:    in("SELECT " + columns + " FROM {schema}.log WHERE key = ANY($1::bytea[])"),
-		get:     in("SELECT value FROM {schema}.documents WHERE name = $1"),
-		names:   in("SELECT name FROM {schema}.documents WHERE name >= $1 AND name < $2 ORDER BY name"),
-
-		move: in("WITH moved AS (UPDATE {schema}.head SET commits = commits + 1, last = $3," +
-			" base = CASE WHEN writer = $2 THEN base ELSE commits END, writer = $2 WHERE commits = $1 RETURNING 1)"),
-		keep: "WITH moved AS (SELECT $1::bigint, $2::text, $3::bigint)",
-		put: format(", put AS (INSERT INTO {schema}.documents (name, value) SELECT * FROM unnest($%d::text[], $%d::bytea[])" +
-			" WHERE EXISTS (SELECT FROM moved) ON CONFLICT (name) DO UPDATE SET value = excluded.value)"),
-		remove: format(", removed AS (DELETE FROM {schema}.documents WHERE name = ANY($%d::text[]) AND EXISTS (SELECT FROM moved))"),
-		insert: in(" INSERT INTO {schema}.log (" + columns + ") SELECT $4::bigint, $5::bytea, $6::timestamptz," +
-			" $7::text, $8::integer, $9::bytea, $10::bytea, $11::bytea, $12::bytea, $13::bytea FROM moved"),
-		insertAll: in(" INSERT INTO {schema}.log (" + columns + ") SELECT records.* FROM moved, unnest($4::bigint[], $5::bytea[], $6::timestamptz[]," +
-			" $7::text[], $8::integer[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[], $13::bytea[]) AS records"),
-		nothing: " SELECT 1 FROM moved",
-
-		update: in("UPDATE {schema}.log SET (id, at, type, version, data, key, result, actor, cause) =" +
-			" (r.id, r.at, r.type, r.version, r.data, r.key, r.result, r.actor, r.cause)" +
-			" FROM unnest($1::bigint[], $2::bytea[], $3::timestamptz[], $4::text[], $5::integer[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[])" +
-			" AS r (" + columns + ") WHERE log.seq = r.seq"),
-		vacuum: in("VACUUM (FULL) {schema}.log, {schema}.documents"),
-
-		types:  in("SELECT type, version, count(*), min(seq), max(seq) FROM {schema}.log WHERE seq > $1 GROUP BY type, version"),
-		ofType: in("SELECT seq FROM {schema}.log WHERE type = $1 AND version = $2 ORDER BY seq"),
-
-		documents: in("SELECT name, value FROM {schema}.documents WHERE name >= $1 AND name < $2 AND name IS DISTINCT FROM $3 ORDER BY name LIMIT $4"),
-
-		oldPage:    in("SELECT " + oldColumns + ", NULL::bytea FROM {schema}.log WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3"),
-		oldFind:    in("SELECT " + oldColumns + ", NULL::bytea FROM {schema}.log WHERE key = $1"),
-		addCause:   in("ALTER TABLE {schema}.log ADD COLUMN IF NOT EXISTS cause bytea"),
-		setVersion: in("UPDATE {schema}.head SET version = $1"),
-	}
-}
 
 // read calls f with a connection for reading. Without a connection it retries for a while, so f can
 // be called more than once.
@@ -458,99 +391,4 @@ func (s *Store) documentPage(ctx context.Context, conn *pgx.Conn, prefix, after 
 	}
 	rows.Close()
 	return page, rows.Err()
-}
-
-// View implements [eventlog.Store]. The view is an [eventlog.TypeView]. It uses a connection of its
-// own.
-func (s *Store) View(ctx context.Context, f func(eventlog.View) error) error {
-	if s.closed.Load() {
-		return errClosed
-	}
-	conn, err := s.connect(ctx)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", s.name, marked(err))
-	}
-	defer closeConn(conn)
-	v := view{ctx: ctx, s: s, conn: conn}
-	if _, err = conn.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"); err == nil {
-		err = conn.QueryRow(ctx, s.sql.last).Scan(&v.last, nil) // the first read fixes the moment
-	}
-	if err == nil {
-		if err = f(v); err == nil || !conn.IsClosed() {
-			return err
-		}
-	}
-	if conn.IsClosed() {
-		err = errors.Join(err, errLostConnection)
-	}
-	return fmt.Errorf("read %s: %w", s.name, marked(err))
-}
-
-// A view implements [eventlog.TypeView] on a connection within a transaction.
-type view struct {
-	ctx  context.Context
-	s    *Store
-	conn *pgx.Conn
-	last int64
-}
-
-func (v view) Records(after int64) iter.Seq2[eventlog.Record, error] {
-	return func(yield func(eventlog.Record, error) bool) {
-		after := max(after, 0)
-		next := func(after int64, rows int) ([]eventlog.Record, error) {
-			return v.s.page(v.ctx, v.conn, after, v.last, rows)
-		}
-		page, err := next(after, firstRows)
-		v.s.yieldPages(page, err, after, v.last, next, yield)
-	}
-}
-
-func (v view) Get(name string) ([]byte, error) { return v.s.document(v.ctx, v.conn, name) }
-func (v view) Names(prefix string) ([]string, error) {
-	return v.s.documentNames(v.ctx, v.conn, prefix)
-}
-
-func (v view) Documents(prefix, after string) iter.Seq2[eventlog.Document, error] {
-	return documentPages(after, func(after string) ([]eventlog.Document, error) {
-		return v.s.documentPage(v.ctx, v.conn, prefix, after)
-	})
-}
-
-func (v view) Types(after int64) ([]eventlog.TypeCount, error) {
-	rows, err := v.conn.Query(v.ctx, v.s.sql.types, after)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[eventlog.TypeCount])
-}
-
-func (v view) OfType(eventType string, version int) iter.Seq2[int64, error] {
-	return func(yield func(int64, error) bool) {
-		rows, err := v.conn.Query(v.ctx, v.s.sql.ofType, eventType, version)
-		if err != nil {
-			yield(0, err)
-			return
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var seq int64
-			if err := rows.Scan(&seq); !yield(seq, err) || err != nil {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(0, err)
-		}
-	}
-}
-
-func (v view) Record(seq int64) (eventlog.Record, error) {
-	page, err := v.s.page(v.ctx, v.conn, seq-1, seq, 1)
-	if err == nil && len(page) == 0 {
-		err = fmt.Errorf("event %d does not exist", seq)
-	}
-	if err != nil {
-		return eventlog.Record{}, err
-	}
-	return page[0], nil
 }

@@ -1,4 +1,4 @@
-package app
+package statestream
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// everyKind has a field of every kind that [checkSnapshottable] allows.
+// everyKind has a field of every kind that [Check] allows.
 type everyKind struct {
 	Embedded
 	Bool     bool
@@ -183,11 +183,11 @@ func newEveryKind(t *testing.T, seed uint64, most, depth int) *everyKind {
 func checkStream(t *testing.T, state *everyKind, limit int) []byte {
 	t.Helper()
 	var stream bytes.Buffer
-	if err := newStateWriter(&stream, limit).value(reflect.ValueOf(state), 0); err != nil {
+	if err := newWriter(&stream, limit).value(reflect.ValueOf(state), 0); err != nil {
 		t.Fatal(err)
 	}
 	again := new(everyKind)
-	if err := readState(bytes.NewReader(stream.Bytes()), again); err != nil {
+	if err := Read(bytes.NewReader(stream.Bytes()), again); err != nil {
 		t.Fatalf("limit %d: %v\n%s, want no error", limit, err, stream.Bytes())
 	}
 	if !reflect.DeepEqual(state, again) {
@@ -196,14 +196,14 @@ func checkStream(t *testing.T, state *everyKind, limit int) []byte {
 		t.Fatalf("limit %d: got\n%s\nwant\n%s", limit, got, want)
 	}
 	var second bytes.Buffer
-	if err := newStateWriter(&second, limit).value(reflect.ValueOf(again), 0); err != nil || !bytes.Equal(stream.Bytes(), second.Bytes()) {
+	if err := newWriter(&second, limit).value(reflect.ValueOf(again), 0); err != nil || !bytes.Equal(stream.Bytes(), second.Bytes()) {
 		t.Fatalf("limit %d: the second stream is\n%s\n%v, want\n%s", limit, second.Bytes(), err, stream.Bytes())
 	}
 	return stream.Bytes()
 }
 
-func TestStateStream(t *testing.T) {
-	if err := checkSnapshottable(reflect.TypeFor[everyKind]()); err != nil && !strings.Contains(err.Error(), "Promoted") {
+func TestRoundTrip(t *testing.T) {
+	if err := Check(reflect.TypeFor[everyKind]()); err != nil && !strings.Contains(err.Error(), "Promoted") {
 		t.Fatal(err)
 	}
 	for seed := range uint64(60) {
@@ -224,7 +224,7 @@ func TestStateStream(t *testing.T) {
 	}
 }
 
-func FuzzStateStream(f *testing.F) {
+func FuzzStream(f *testing.F) {
 	f.Add(uint64(1), uint8(4), uint16(100))
 	f.Fuzz(func(t *testing.T, seed uint64, most uint8, limit uint16) {
 		checkStream(t, newEveryKind(t, seed, 1+int(most)%16, 3), 17+int(limit))
@@ -232,7 +232,7 @@ func FuzzStateStream(f *testing.F) {
 }
 
 // Lines are short, except for a single long value, however many parts a state has.
-func TestStateStreamLines(t *testing.T) {
+func TestStreamLines(t *testing.T) {
 	type state struct {
 		Items map[int]map[string]string
 		Texts []string
@@ -244,7 +244,7 @@ func TestStateStreamLines(t *testing.T) {
 	}
 	s.Texts = append(s.Texts, strings.Repeat("z", 1<<20))
 	var stream bytes.Buffer
-	if err := writeState(&stream, &s); err != nil {
+	if err := Write(&stream, &s); err != nil {
 		t.Fatal(err)
 	}
 	long := 0
@@ -257,28 +257,28 @@ func TestStateStreamLines(t *testing.T) {
 		t.Errorf("%d long lines, want 1", long)
 	}
 	var again state
-	if err := readState(&stream, &again); err != nil || !reflect.DeepEqual(s, again) {
+	if err := Read(&stream, &again); err != nil || !reflect.DeepEqual(s, again) {
 		t.Errorf("the state is read back as %v, %v; want %v and no error", again, err, s)
 	}
 }
 
 // A cycle is an error, as in encoding/json.
-func TestStateStreamCycle(t *testing.T) {
+func TestStreamCycle(t *testing.T) {
 	type node struct{ Next []*node }
 	n := &node{}
 	n.Next = []*node{n}
-	if err := writeState(new(bytes.Buffer), n); err == nil || !strings.Contains(err.Error(), "nested deeper than 256 levels") {
+	if err := Write(new(bytes.Buffer), n); err == nil || !strings.Contains(err.Error(), "nested deeper than 256 levels") {
 		t.Errorf("got error %v, want \"nested deeper than 256 levels\" in it", err)
 	}
 	type list struct{ Next *list }
 	l := &list{}
 	l.Next = l
-	if err := writeState(new(bytes.Buffer), l); err == nil {
-		t.Error("writeState() of a cyclic list returned no error, want one")
+	if err := Write(new(bytes.Buffer), l); err == nil {
+		t.Error("Write() of a cyclic list returned no error, want one")
 	}
 }
 
-func TestStateStreamIsExact(t *testing.T) {
+func TestStreamIsExact(t *testing.T) {
 	type item struct {
 		N int `json:"n"`
 	}
@@ -292,7 +292,7 @@ func TestStateStreamIsExact(t *testing.T) {
 		s.Items[fmt.Sprint("key", i)] = item{i}
 	}
 	var stream strings.Builder
-	if err := newStateWriter(&stream, 70).value(reflect.ValueOf(&s), 0); err != nil {
+	if err := newWriter(&stream, 70).value(reflect.ValueOf(&s), 0); err != nil {
 		t.Fatal(err)
 	}
 	const want = `(3
@@ -344,21 +344,21 @@ func TestStateStreamIsExact(t *testing.T) {
 		if changed == want {
 			t.Fatalf("the stream is\n%s\nwant %s in it", want, test.old)
 		}
-		if err := readState(strings.NewReader(changed), new(state)); err == nil || !strings.Contains(err.Error(), test.says) {
+		if err := Read(strings.NewReader(changed), new(state)); err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%q for %q: got error %v, want %s", test.new, test.old, err, test.says)
 		}
 	}
 	for n := range len(want) {
-		if err := readState(strings.NewReader(want[:n]), new(state)); err == nil {
+		if err := Read(strings.NewReader(want[:n]), new(state)); err == nil {
 			t.Errorf("no error for the first %d bytes, want an error", n)
 		}
 	}
 }
 
 // A panic of a method for JSON is an error, in whichever goroutine it happens.
-func TestStateStreamPanics(t *testing.T) {
+func TestStreamPanics(t *testing.T) {
 	type state struct{ List []fragile }
-	if err := readState(strings.NewReader("(1\n\"List\"\n(1\n[1]\n)\n)\n"), new(state)); err == nil || !strings.Contains(err.Error(), "it breaks") {
+	if err := Read(strings.NewReader("(1\n\"List\"\n(1\n[1]\n)\n)\n"), new(state)); err == nil || !strings.Contains(err.Error(), "it breaks") {
 		t.Errorf("got error %v, want \"it breaks\" in it", err)
 	}
 }
@@ -367,7 +367,7 @@ type fragile int
 
 func (*fragile) UnmarshalJSON([]byte) error { panic(errors.New("it breaks")) }
 
-func BenchmarkStateStream(b *testing.B) {
+func BenchmarkStream(b *testing.B) {
 	type item struct {
 		ID, Title string
 		Seq       int64
@@ -383,7 +383,7 @@ func BenchmarkStateStream(b *testing.B) {
 		s.Order = append(s.Order, id)
 	}
 	var out bytes.Buffer
-	if err := writeState(&out, s); err != nil {
+	if err := Write(&out, s); err != nil {
 		b.Fatal(err)
 	}
 	b.Run("write", func(b *testing.B) {
@@ -391,7 +391,7 @@ func BenchmarkStateStream(b *testing.B) {
 		b.SetBytes(int64(out.Len()))
 		for b.Loop() {
 			out.Reset()
-			if err := writeState(&out, s); err != nil {
+			if err := Write(&out, s); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -400,7 +400,7 @@ func BenchmarkStateStream(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(int64(out.Len()))
 		for b.Loop() {
-			if err := readState(bytes.NewReader(out.Bytes()), reflect.New(reflect.TypeOf(s).Elem()).Interface()); err != nil {
+			if err := Read(bytes.NewReader(out.Bytes()), reflect.New(reflect.TypeOf(s).Elem()).Interface()); err != nil {
 				b.Fatal(err)
 			}
 		}
