@@ -602,7 +602,13 @@ func TestMigrate(t *testing.T) {
 	if names, namesErr := old.Names(t.Context(), ""); err != nil || namesErr != nil || strings.Join(names, " ") != "amendments" {
 		t.Errorf("after a read, the documents are %q: %v, %v; want amendments", names, err, namesErr)
 	}
-	if err := old.Write(t.Context(), func(tx eventlog.Tx) error { return tx.Append(storetest.Record(4)) }); err != nil {
+	err = old.Write(t.Context(), func(tx eventlog.Tx) error {
+		if found, err := tx.Find("key"); err != nil || len(found) > 0 {
+			return fmt.Errorf("found %v, want nothing: %w", found, err)
+		}
+		return tx.Append(storetest.Record(4))
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	fresh := open(t, address)

@@ -66,7 +66,7 @@ func newStatements(schema string) statements {
 		documents: in("SELECT name, value FROM {schema}.documents WHERE name >= $1 AND name < $2 AND name IS DISTINCT FROM $3 ORDER BY name LIMIT $4"),
 
 		oldPage:    in("SELECT " + oldColumns + ", NULL::bytea FROM {schema}.log WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3"),
-		oldFind:    in("SELECT " + oldColumns + ", NULL::bytea FROM {schema}.log WHERE key = $1"),
+		oldFind:    in("SELECT " + oldColumns + ", NULL::bytea FROM {schema}.log WHERE key = ANY($1::bytea[])"),
 		addCause:   in("ALTER TABLE {schema}.log ADD COLUMN IF NOT EXISTS cause bytea"),
 		setVersion: in("UPDATE {schema}.head SET version = $1"),
 	}
