@@ -54,10 +54,11 @@ func (q *queue) abandon(p *pending) bool {
 	return len(p.wake) == 0 && p.progress.CompareAndSwap(waiting, abandoned)
 }
 
-// gather yields to callers that were just answered, so that their next commands can share this
-// commit. It does not block: it yields at most eight times, and not at all if the queue is as long
-// as recent batches. In petrock's own benchmark, 64 callers execute an eighth more commands per
-// second with it.
+// gather yields to callers that were just answered, so that their next commands share this commit.
+// Without it, the first of them would commit alone, and the others would wait for that. It does not
+// block: it yields at most eight times, and not at all if the queue is as long as recent batches. If
+// a commit takes 1 ms, 64 callers execute 1.8 times as many commands per second with it, because a
+// commit has 50 commands instead of 32 (BenchmarkCallers).
 func (q *queue) gather() {
 	for range 8 {
 		q.mu.Lock()
