@@ -32,7 +32,7 @@ func Check(t reflect.Type) error {
 // checkEncodable returns an error if JSON loses a part of a type: unexported fields, the types of
 // interface values, or, with omitempty, empty maps, which become nil.
 func checkEncodable(t reflect.Type, path string, seen map[reflect.Type]bool) error {
-	if seen[t] || t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
+	if p := reflect.PointerTo(t); seen[t] || p.Implements(reflect.TypeFor[json.Marshaler]()) || p.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
 		return nil
 	}
 	seen[t] = true

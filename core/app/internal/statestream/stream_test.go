@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -221,6 +222,30 @@ func TestRoundTrip(t *testing.T) {
 	}
 	for _, state := range []*everyKind{{Raw: []byte("null")}, {Raw: []byte("1"), Map: map[string]int{}, Lists: [][]byte{nil, {}}}} {
 		checkStream(t, state, 17)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for _, test := range []struct {
+		of   reflect.Type
+		want string
+	}{
+		{reflect.TypeFor[Embedded](), ""},
+		{reflect.TypeFor[map[netip.Addr]*netip.Prefix](), ""}, // methods for text, unexported fields
+		{reflect.TypeFor[box](), ""},
+		{reflect.TypeFor[struct{ Any json.Marshaler }](), ".Any is a interface"},
+		{reflect.TypeFor[struct{ Deep []map[string]struct{ n int } }](), ".Deep.n is not encoded as JSON"},
+		{reflect.TypeFor[struct {
+			Map map[string]int `json:",omitempty"`
+		}](), ".Map is omitted when empty and becomes nil (remove omitempty)"},
+	} {
+		got := ""
+		if err := Check(test.of); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("Check(%v) = %q, want %q", test.of, got, test.want)
+		}
 	}
 }
 
