@@ -40,8 +40,8 @@ func TestBigEvents(t *testing.T) {
 		}
 		m := eventlog.NewMemory()
 		a := open(t, m.Share(), seen(func() {}))
-		for range 300 {
-			execute(t, a, Big{strings.Repeat("x", 100_000)})
+		for range 60 {
+			execute(t, a, Big{strings.Repeat("x", 300_000)})
 		}
 		s := &counting{Memory: m.Share()}
 		ahead := 0
@@ -51,16 +51,16 @@ func TestBigEvents(t *testing.T) {
 				ahead = s.read
 			}
 		}))
-		if ahead > 150 {
-			t.Errorf("%d events are read before the first is applied, want at most 150", ahead)
+		if ahead > 50 {
+			t.Errorf("%d events are read before the first is applied, want at most 50", ahead)
 		}
 		s.read = 0
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); b.Run(ctx) }()
 		synctest.Wait()
-		if s.read > 50 {
-			t.Errorf("%d events are read before the first is worked on, want at most 50", s.read)
+		if s.read > 20 {
+			t.Errorf("%d events are read before the first is worked on, want at most 20", s.read)
 		}
 		cancel()
 		<-done

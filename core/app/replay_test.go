@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/petrock/petrock/core/app"
@@ -194,27 +195,29 @@ func (g gap) Records(ctx context.Context, after int64) iter.Seq2[eventlog.Record
 
 // Replay can be cancelled, has no time limit, and reports progress.
 func TestReplayIsGivenUp(t *testing.T) {
-	m := eventlog.NewMemory()
-	a := open(t, m)
-	for range 1000 {
-		execute(t, a, Count{1})
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := app.Open(ctx, m.Share(), quiet(), items()); !errors.Is(err, context.Canceled) {
-		t.Errorf("got error %v, want context.Canceled", err)
-	}
-	o := quiet()
-	var told []int64
-	o.Progress = func(done int64) { told = append(told, done) }
-	slow := items()
-	slow.Commands[1] = app.CommandTypeOf[slowCount]("count", 1)
-	if _, err := app.Open(t.Context(), m.Share(), o, slow); err != nil {
-		t.Fatal(err)
-	}
-	if len(told) == 0 || told[0] < 1 || told[0] >= 1000 {
-		t.Errorf("the progress was %v, want told[0] at least 1, told[0] below 1000", told)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		m := eventlog.NewMemory()
+		a := open(t, m)
+		for range 1000 {
+			execute(t, a, Count{1})
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := app.Open(ctx, m.Share(), quiet(), items()); !errors.Is(err, context.Canceled) {
+			t.Errorf("got error %v, want context.Canceled", err)
+		}
+		o := quiet()
+		var told []int64
+		o.Progress = func(done int64) { told = append(told, done) }
+		slow := items()
+		slow.Commands[1] = app.CommandTypeOf[slowCount]("count", 1)
+		if _, err := app.Open(t.Context(), m.Share(), o, slow); err != nil {
+			t.Fatal(err)
+		}
+		if len(told) == 0 || told[0] < 1 || told[0] >= 1000 {
+			t.Errorf("the progress was %v, want told[0] at least 1, told[0] below 1000", told)
+		}
+	})
 }
 
 type slowCount struct {
@@ -222,10 +225,8 @@ type slowCount struct {
 }
 
 func (c slowCount) Check(context.Context, *State) error { return nil }
-func (c slowCount) Apply(s *State, _ app.Event) int {
-	for until := time.Now().Add(1500 * time.Microsecond); time.Now().Before(until); {
-		s.Total++
-	}
+func (c slowCount) Apply(*State, app.Event) int {
+	time.Sleep(1500 * time.Microsecond)
 	return 0
 }
 

@@ -16,7 +16,7 @@ type widen struct{}
 
 func (widen) Check(context.Context, *wide) error { return nil }
 func (widen) Apply(s *wide, _ Event) int {
-	s.Words = append(s.Words, make([]string, 1_000_000)...)
+	s.Words = append(s.Words, make([]string, 10_000)...)
 	return len(s.Words)
 }
 

@@ -355,7 +355,7 @@ func TestSnapshotInterrupted(t *testing.T) {
 	m := eventlog.NewMemory()
 	s := &watched{Memory: m.Share()}
 	a := open(t, s)
-	for i := range 12 {
+	for i := range 7 {
 		execute(t, a, Add{Name: fmt.Sprint(i, strings.Repeat("x", 1_700_000))})
 	}
 	var stored int64 // last event in the last snapshot
@@ -379,8 +379,8 @@ func TestSnapshotInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := len(documents(t, m))
-	if want < 20 {
-		t.Errorf("%d documents, want at least 20", want)
+	if want < 12 {
+		t.Errorf("%d documents, want at least 12", want)
 	}
 	for _, name := range documents(t, m) {
 		if document, err := m.Get(t.Context(), name); err != nil || len(document) > 1_000_000 {
