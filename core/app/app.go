@@ -194,7 +194,11 @@ func newApp(store eventlog.Store, o Options, features ...Feature) (*App, error) 
 	}
 	a := &App{
 		o: o, process: processName(), stale: true,
-		types: map[string]*registeredType{}, commands: map[reflect.Type]*registeredType{}, written: map[reflect.Type]*registeredType{}, maps: map[string]*typeMap{}, states: map[reflect.Type]*feature{},
+		types:    map[string]*registeredType{},
+		commands: map[reflect.Type]*registeredType{},
+		written:  map[reflect.Type]*registeredType{},
+		maps:     map[string]*typeMap{},
+		states:   map[reflect.Type]*feature{},
 	}
 	a.store = &watchedStore{Store: store, app: a}
 	a.fingerprints = sync.OnceValue(a.findFingerprints)

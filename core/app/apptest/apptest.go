@@ -77,8 +77,8 @@ func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 }
 
 // CheckStored fails a subtest, named after the type, for the first event of each type that the
-// features cannot decode.
-// events are JSON of [eventlog.Record], one a line. petrock calls it before it writes a change.
+// features cannot decode. events are lines of JSON of [eventlog.Record]. petrock calls it before it
+// writes a change.
 func CheckStored(t *testing.T, events string, features ...appmcp.Feature) {
 	t.Helper()
 	a := Serve(t, features...).App
