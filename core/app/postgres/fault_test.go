@@ -187,6 +187,31 @@ func TestLostCommit(t *testing.T) {
 	}
 }
 
+// A Write that has asked for the last event fails if another store writes after it has lost its
+// connection.
+func TestConflictAfterLast(t *testing.T) {
+	address := newSchema(t)
+	p := newProxy(t, address)
+	s, other := open(t, p.address), open(t, address)
+	if _, err := more(s, 1); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Write(t.Context(), func(tx eventlog.Tx) error {
+		if last, err := tx.Last(); last != 1 || err != nil {
+			t.Errorf("Last() = %d, %v, want 1", last, err)
+		}
+		p.cut(nil)
+		if _, err := more(other, 1); err != nil {
+			t.Error(err)
+		}
+		_, err := tx.Get("n")
+		return errors.Join(err, tx.Put("n", []byte("1")))
+	})
+	if !errors.Is(err, eventlog.ErrConflict) {
+		t.Errorf("Write returned %v, want eventlog.ErrConflict", err)
+	}
+}
+
 // A write that does not fit into memory is committed completely or not at all.
 func TestBigWrite(t *testing.T) {
 	p := newProxy(t, newSchema(t))

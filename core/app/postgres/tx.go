@@ -183,7 +183,10 @@ func cloned(r eventlog.Record) eventlog.Record {
 }
 
 // Last implements [eventlog.Tx].
-func (t *tx) Last() (int64, error) { return t.last, nil }
+func (t *tx) Last() (int64, error) {
+	t.isUsed = true
+	return t.last, nil
+}
 
 // Stamp implements [eventlog.Tx].
 func (t *tx) Stamp() (int64, error) {
