@@ -94,11 +94,11 @@ func (s suite) keys() {
 		}
 		found, err := tx.Find("", "b", "c", "a", "A", "a")
 		if err != nil || len(found) != 2 {
-			s.Errorf("found %v, %v, want len(found) = 2", found, err)
+			s.Errorf("found %v, %v, want a and b", found, err)
 		}
 		for _, want := range []eventlog.Record{keyed(2, "a"), keyed(4, "b")} {
 			if err := compare(found[want.Key], want); err != nil {
-				s.Errorf("key %q, want no error: %v", want.Key, err)
+				s.Errorf("key %q: %v", want.Key, err)
 			}
 		}
 		if found, err := tx.Find(); err != nil || len(found) > 0 {
@@ -160,7 +160,7 @@ func (s suite) view() {
 			a, err2 := v.Get("a")
 			c, err3 := v.Get("c")
 			if err := errors.Join(err, err2, err3); err != nil || last != 3 || strings.Join(names, " ") != "a b" || string(a) != "1" || c != nil {
-				s.Errorf("the view has %d records, names %q, a = %q, c = %q, want last = 3, strings.Join(names, \" \") = \"a b\", string(a) = \"1\", c = nil: %v", last, names, a, c, err)
+				s.Errorf("the view ends at record %d and has the documents %q, a = %q, c = %q, %v; want 3, a and b, 1 and none", last, names, a, c, err)
 			}
 			s.add(s.first, 1)
 			s.add(s.second, 1)
@@ -212,18 +212,18 @@ func (s suite) replace() {
 		}
 		for _, seq := range []int64{0, 6} {
 			if tx.Replace(Record(seq)) == nil {
-				s.Errorf("event %d, which does not exist, was replaced, want tx.Replace(Record(seq)) = a value", seq)
+				s.Errorf("replacing event %d, which does not exist, returned no error, want one", seq)
 			}
 		}
 		if found, err := tx.Find("key"); len(found) > 0 || err != nil {
-			s.Errorf("the key of a replaced record is found; %v, want none", err)
+			s.Errorf("the key of a replaced record: found %v, %v, want none", found, err)
 		}
 		seen(tx.Records)
 		return nil
 	})
 	seen(func(after int64) iter.Seq2[eventlog.Record, error] { return s.second.Records(s.Context(), after) })
 	if after, err := s.second.Stamp(s.Context()); after == before || err != nil {
-		s.Errorf("the stamp is still %d; %v, want no error", after, err)
+		s.Errorf("the stamp is still %d, %v, want another one", after, err)
 	}
 	if err := s.first.Write(s.Context(), func(tx eventlog.Tx) error { return errors.Join(tx.Replace(Record(1)), errRefused) }); !errors.Is(err, errRefused) {
 		s.Error(err)
@@ -264,7 +264,7 @@ func (s suite) sharedMemory() {
 	r.Key, r.Result = "key", []byte("result")
 	expect := func(r eventlog.Record, value []byte, errs ...error) {
 		if err := errors.Join(errs...); err != nil || string(r.Data)+string(r.Result)+string(value) != `{"n":1}resultvalue` {
-			s.Errorf("%q, %q, %q; %v, want no error", r.Data, r.Result, value, err)
+			s.Errorf("got data %q, result %q, document %q, %v; want {\"n\":1}, result, value", r.Data, r.Result, value, err)
 		}
 		clear(r.Data)
 		clear(r.Result)
@@ -338,7 +338,7 @@ func (s suite) typeView(f func(v eventlog.TypeView)) {
 func (s suite) addTyped(all ...string) {
 	s.Helper()
 	s.write(s.first, func(tx eventlog.Tx) error {
-		last, err := lastOf(tx)
+		last, err := tx.Last()
 		for i, text := range all {
 			r := Record(last + int64(i) + 1)
 			if _, scanErr := fmt.Sscan(text, &r.Type, &r.Version); scanErr != nil {

@@ -18,11 +18,17 @@ var errRefused = errors.New("refused")
 // addRecordAndDocument adds a record and a document, and optionally reads the record back.
 func (s suite) addRecordAndDocument(tx eventlog.Tx, seq int64, readBack bool) {
 	err := errors.Join(tx.Append(Record(seq)), tx.Put("a", []byte("b")))
-	if last, lastErr := seq, error(nil); readBack {
-		if last, lastErr = lastOf(tx); last != seq {
-			s.Errorf("last record: %d, want %v", last, seq)
+	if last, lastErr := tx.Last(); last != seq || lastErr != nil {
+		s.Errorf("Last() = %d, %v, want %d", last, lastErr, seq)
+	}
+	if readBack {
+		last := int64(0)
+		for r, readErr := range tx.Records(0) {
+			last, err = r.Seq, errors.Join(err, readErr)
 		}
-		err = errors.Join(err, lastErr)
+		if last != seq {
+			s.Errorf("the last record is %d, want %d", last, seq)
+		}
 	}
 	if err != nil {
 		s.Error(err)
@@ -42,7 +48,7 @@ func (s suite) rollback() {
 				return errRefused
 			})
 			if err == nil || i >= 2 && !errors.Is(err, errRefused) || errors.Is(err, eventlog.ErrOutcomeUnknown) {
-				s.Errorf("error: %v, want an error", err)
+				s.Errorf("Write returned %v, want errRefused", err)
 			}
 		}()
 		s.check(1)
@@ -81,7 +87,7 @@ func (s suite) stamp() {
 		outside, err := s.first.Stamp(s.Context())
 		s.write(s.first, func(tx eventlog.Tx) error {
 			if inside, insideErr := tx.Stamp(); inside != outside || err != nil || insideErr != nil {
-				s.Errorf("stamp: %d, in Write: %d: %v, %v, want %v", outside, inside, err, insideErr, outside)
+				s.Errorf("the stamp in Write is %d, %v, want %d, %v as outside", inside, insideErr, outside, err)
 			}
 			return nil
 		})
@@ -112,7 +118,7 @@ func (s suite) documents() {
 	}
 	s.write(s.first, func(tx eventlog.Tx) error {
 		if got, err := tx.Get("a"); got == nil || len(got) != 0 || err != nil {
-			s.Errorf("%#v, %v, want got not nil, len(got) = 0", got, err)
+			s.Errorf("document a: got %#v, %v, want an empty one", got, err)
 		}
 		return errors.Join(tx.Put("a", []byte("1")), tx.Put("a", []byte("2")), tx.Put("ü/☃", []byte("3")), tx.Put("ü/☃", nil))
 	})
@@ -199,7 +205,7 @@ func (s suite) manyDocuments() {
 		return nil
 	})
 	if names, err := s.first.Names(s.Context(), ""); len(names) > 0 || err != nil {
-		s.Errorf("%d documents are left, want at most 0: %v", len(names), err)
+		s.Errorf("%d documents are left, %v, want none", len(names), err)
 	}
 }
 
@@ -209,7 +215,7 @@ func (s suite) namesInWrite() {
 	s.write(s.second, func(tx eventlog.Tx) error {
 		err := errors.Join(tx.Put("a/1", nil), tx.Put("a/0", []byte{}), tx.Put("b", []byte("b")))
 		if got, namesErr := tx.Names("a/"); err != nil || namesErr != nil || !slices.Equal(got, []string{"a/0", "a/2"}) {
-			s.Errorf("names: %q, %v, %v, want no error", got, err, namesErr)
+			s.Errorf("names: got %q, %v, %v, want a/0 and a/2", got, err, namesErr)
 		}
 		return nil
 	})
@@ -232,7 +238,7 @@ func (s suite) context() {
 			}
 			cancel()
 			group.Wait()
-			last, err := lastOf(tx)
+			last, err := tx.Last()
 			return errors.Join(err, tx.Append(Record(last+1)))
 		})
 		if err != nil {
