@@ -21,7 +21,7 @@ type Downgrade struct {
 	To       int              // the version
 	DryRun   bool             // store nothing
 	Reason   string           // for the log; may be empty
-	Progress func(done int64) // called once a second with the number of events read; may be nil
+	Progress func(done int64) // called after each event with its number; may be nil
 }
 
 // A DowngradeReport is the result of a [Downgrade].
@@ -61,13 +61,11 @@ func (a *Admin) Downgrade(ctx context.Context, d Downgrade) (report DowngradeRep
 	w := &fallbackWriter{ctx: ctx, s: a.store, d: d, index: index}
 	reader := newAmendmentReader(storeReader{ctx, a.store}, index, false)
 	defer reader.Close()
-	next := time.Now().Add(time.Second)
 	for r, err := range a.store.Records(ctx, 0) {
 		if err != nil {
 			return report, fmt.Errorf("read the log: %w", err)
 		}
-		if now := time.Now(); d.Progress != nil && now.After(next) {
-			next = now.Add(time.Second)
+		if d.Progress != nil {
 			d.Progress(r.Seq)
 		}
 		am, err := reader.Of(r.Seq)

@@ -186,6 +186,9 @@ func newApp(store eventlog.Store, o Options, features ...Feature) (*App, error) 
 	if o.NewID == nil {
 		o.NewID = newID
 	}
+	if o.Progress == nil {
+		o.Progress = func(done int64) { o.Logger.Info("replaying the log", "events", done) }
+	}
 	if o.Tries <= 0 {
 		o.Tries = 6
 	}

@@ -231,27 +231,19 @@ func (a *App) mapPayload(e Event, p *eventlog.Payload) error {
 		return err
 	}
 	own, _, _ := strings.Cut(p.Type, "/")
-	order := slices.Clone(a.features)
-	slices.SortStableFunc(order, func(f, g *feature) int {
-		switch {
-		case f.Name == own:
-			return -1
-		case g.Name == own:
-			return 1
-		}
-		return 0
-	})
-	for _, f := range order {
-		if f.Map == nil {
-			continue
-		}
-		mapped, err := f.callMap(f.Map, old)
-		if err != nil {
-			return err
-		}
-		if mapped.Type != p.Type || mapped.Version != p.Version {
-			*p = mapped
-			return nil
+	for _, isOwn := range []bool{true, false} {
+		for _, f := range a.features {
+			if f.Map == nil || (f.Name == own) != isOwn {
+				continue
+			}
+			mapped, err := f.callMap(f.Map, old)
+			if err != nil {
+				return err
+			}
+			if mapped.Type != p.Type || mapped.Version != p.Version {
+				*p = mapped
+				return nil
+			}
 		}
 	}
 	return nil

@@ -198,7 +198,7 @@ func (a *App) replay(from eventlog.View) error {
 		}
 		if now := time.Now(); now.After(next) {
 			next = now.Add(time.Second)
-			a.reportProgress(a.seq - start)
+			a.o.Progress(a.seq - start)
 		}
 		select {
 		case d.free <- batch[:0]:
@@ -273,14 +273,6 @@ func (d *batchDecoder) next() []decodedEvent {
 	default:
 		return make([]decodedEvent, 0, maxBatchEvents)
 	}
-}
-
-func (a *App) reportProgress(done int64) {
-	if a.o.Progress != nil {
-		a.o.Progress(done)
-		return
-	}
-	a.o.Logger.Info("replaying the log", "events", done)
 }
 
 // apply applies decoded events. For an event that cannot be applied it returns an error at startup;

@@ -43,7 +43,7 @@ running.`,
 				if err != nil {
 					return fmt.Errorf("read the log: %w", err)
 				}
-				run.Progress = func(done int64) { fmt.Fprintf(cmd.ErrOrStderr(), "read %d of %d events\n", done, last) }
+				run.Progress = everySecond(cmd.ErrOrStderr(), "read %d of %d events\n", last)
 				report, err := d.admin(store).Downgrade(ctx, run)
 				switch {
 				case err != nil:

@@ -281,15 +281,10 @@ func (c *Client) replayHalf(ctx context.Context) (map[string]json.RawMessage, er
 }
 
 func (c *Client) copyDocuments(ctx context.Context, to eventlog.Store) error {
-	names, err := c.Store.Names(ctx, "")
-	if err != nil {
-		return err
-	}
 	return to.Write(ctx, func(tx eventlog.Tx) error {
-		for _, name := range names {
-			value, err := c.Store.Get(ctx, name)
+		for d, err := range c.Store.Documents(ctx, "", "") {
 			if err == nil {
-				err = tx.Put(name, value)
+				err = tx.Put(d.Name, d.Value)
 			}
 			if err != nil {
 				return err
