@@ -123,11 +123,7 @@ func (a *App) readChunks(from eventlog.View, f *feature, head snapshotHead) *chu
 	r := &chunkReader{chunks: make(chan []byte, 2), stop: make(chan struct{})}
 	go func() {
 		defer close(r.chunks)
-		heap := heapBytes()
 		for i := range head.Chunks {
-			if collectAbove(heap + max(heap/3, 16<<20)) {
-				heap = heapBytes()
-			}
 			name := a.codePrefix(f) + chunkName(head.Attempt, i)
 			chunk, err := readSealed(from, name)
 			if err == nil && chunk == nil {
