@@ -23,10 +23,10 @@ func TestExecute(t *testing.T) {
 	c := Add{Name: "first", unsaid: "!"}
 	result := execute(t, a, c)
 	if !strings.Contains(result, `"name":"first"`) {
-		t.Errorf("what is applied live is not what the log returned: %s, want %q in it", result, `"name":"first"`)
+		t.Errorf("Apply saw a field that the log does not have: %s, want %q in it", result, `"name":"first"`)
 	}
 	if _, err := app.DoRaw(t.Context(), a, Add{Name: "first"}); err == nil || !strings.Contains(err.Error(), `there is an item "first"`) {
-		t.Errorf("the second has %v, want %q in it", err, `there is an item "first"`)
+		t.Errorf("the same name again: got error %v, want %q in it", err, `there is an item "first"`)
 	}
 	if n := last(t, m); n != 1 {
 		t.Errorf("the log has %d events, want 1", n)
@@ -90,7 +90,7 @@ func TestCommitFails(t *testing.T) {
 				s.fail, s.after = nil, errors.Join(full, eventlog.ErrOutcomeUnknown)
 			}
 			if _, err := app.DoRaw(t.Context(), a, Count{10}); !errors.Is(err, full) {
-				t.Errorf("got error %v, want full", err)
+				t.Errorf("got error %v, want %v", err, full)
 			}
 			s.after = nil
 			want := 1

@@ -396,7 +396,7 @@ func TestSnapshotInterrupted(t *testing.T) {
 			return nil
 		})
 		if !errors.Is(err, lost) {
-			t.Errorf("writes after %d fail, want lost: %v", last, err)
+			t.Errorf("writes after %d fail: got error %v, want %v", last, err, lost)
 		}
 	}
 	if names := documents(t, m); len(names) <= want {
