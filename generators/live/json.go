@@ -54,6 +54,11 @@ func response(id jsonrpc.ID, result json.RawMessage) []byte {
 	return raw
 }
 
+// failedResponse returns the error response that stands for an invalid or lost one.
+func failedResponse(f *jsonrpc.MessageError) *jsonrpc.Message {
+	return parse(jsonrpc.AppendError(nil, f.ID, f.Err))
+}
+
 func member(value json.RawMessage, path ...string) json.RawMessage {
 	for _, name := range path {
 		value = strictjson.Member(value, name)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // A listen is a subscriptions/listen of the client. It outlives the servers: each new one gets a
@@ -11,13 +12,15 @@ import (
 type listen struct {
 	c       *session
 	request *jsonrpc.Message
-	ids     map[*peer]jsonrpc.ID // the requests to the servers; the mutex of the session guards them
+
+	// The mutex of the session guards these.
+	ids    map[*peer]jsonrpc.ID // the requests to the servers
+	isOpen bool                 // the client has the acknowledgement
 }
 
-// listen starts a subscription of the client.
+// listen starts a subscription of the client. A server that runs accepts or refuses it.
 func (c *session) listen(m *jsonrpc.Message) {
-	filter := param(m, "notifications")
-	if !isStateless(m) || len(filter) == 0 || filter[0] != '{' {
+	if !isStateless(m) || strictjson.First(param(m, "notifications")) != '{' {
 		c.open.Add(1)
 		c.forward(serverKind, m) // it refuses the request
 		return
@@ -28,11 +31,26 @@ func (c *session) listen(m *jsonrpc.Message) {
 	c.mu.Lock()
 	c.listens[m.ID()] = l
 	c.mu.Unlock()
-	c.send(notification("notifications/subscriptions/acknowledged", object(nil).with("_meta", l.meta()).with("notifications", filter).json()))
+	isAsked := false
 	for _, sl := range c.slots {
 		if p := sl.current.Load(); p != nil {
 			l.open(p)
+			isAsked = true
 		}
+	}
+	if !isAsked {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		l.acknowledge()
+	}
+}
+
+// acknowledge tells the client that the subscription is open. The caller holds the mutex of the
+// session.
+func (l *listen) acknowledge() {
+	if !l.isOpen {
+		l.isOpen = true
+		l.c.send(notification("notifications/subscriptions/acknowledged", object(nil).with("_meta", l.meta()).with("notifications", param(l.request, "notifications")).json()))
 	}
 }
 
@@ -72,15 +90,28 @@ func (l *listen) stop() {
 
 // published sends the notification of a server to the subscription that it belongs to.
 func (c *session) published(p *peer, m *jsonrpc.Message) {
-	if m.Method() == "notifications/subscriptions/acknowledged" {
-		return // the session has sent its own
-	}
 	id := idParam(m, "_meta", metaSubscription)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range c.listens {
-		if l.ids[p] == id {
+		switch {
+		case l.ids[p] != id:
+		case m.Method() == "notifications/subscriptions/acknowledged":
+			l.acknowledge()
+		default:
 			c.send(notification(m.Method(), without(m.Params(), "_meta").with("_meta", l.meta()).json()))
+		}
+	}
+}
+
+// refused ends the subscription that a server has answered with an error, unless it is open.
+func (c *session) refused(p *peer, answer *jsonrpc.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, l := range c.listens {
+		if l.ids[p] == answer.ID() && !l.isOpen && answer.Err() != nil {
+			delete(c.listens, id)
+			c.send(answer.WithID(id))
 		}
 	}
 }
@@ -101,7 +132,7 @@ func (c *session) listsChanged(k kind, now lists) {
 			c.send(notification(method, nil))
 		}
 		for _, l := range c.listens {
-			if isTrue(l.request.Params(), "notifications", list+"ListChanged") {
+			if l.isOpen && isTrue(l.request.Params(), "notifications", list+"ListChanged") {
 				c.send(notification(method, object(nil).with("_meta", l.meta()).json()))
 			}
 		}

@@ -58,7 +58,7 @@ func (p *peer) read() {
 	for {
 		raw, err := p.transport.Receive()
 		if lost, ok := errors.AsType[*jsonrpc.MessageError](err); ok {
-			p.answer(parse(jsonrpc.AppendError(nil, lost.ID, lost.Err)))
+			p.answer(failedResponse(lost))
 			continue
 		}
 		if err != nil {
@@ -69,7 +69,7 @@ func (p *peer) read() {
 		case m.Fault() == nil:
 			p.s.fromPeer(p, m)
 		case m.IsResponse():
-			p.answer(parse(jsonrpc.AppendError(nil, m.ID(), m.Fault().Err)))
+			p.answer(failedResponse(m.Fault()))
 		default:
 			p.s.sup.logf("%s wrote a line to standard output that is not a message: %.200s", p.slot.folder(), raw)
 		}
@@ -84,7 +84,9 @@ func (p *peer) forward(m *jsonrpc.Message) bool {
 		p.mu.Unlock()
 		return false
 	}
-	if m.IsRequest() {
+	if _, isUsed := p.calls[m.ID()]; isUsed {
+		p.s.open.Done() // the server refuses the request, with an error that has no id
+	} else if m.IsRequest() {
 		p.calls[m.ID()] = m
 	}
 	p.mu.Unlock()
@@ -118,6 +120,7 @@ func (p *peer) answer(m *jsonrpc.Message) {
 	}
 	switch call, ok := p.take(m.ID()); {
 	case !ok:
+		p.s.refused(p, m)
 	case m.Err() != nil && m.Err().Code == jsonrpc.InternalError:
 		go p.explain(call, m)
 	default:

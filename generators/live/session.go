@@ -110,22 +110,28 @@ func (c *session) drain() {
 func (c *session) read() error {
 	for {
 		raw, err := c.client.Receive()
-		if lost, ok := errors.AsType[*jsonrpc.MessageError](err); ok {
-			if !lost.Response {
-				c.send(jsonrpc.AppendError(nil, lost.ID, lost.Err))
-			}
-			continue
-		}
-		if err != nil {
+		lost, isLost := errors.AsType[*jsonrpc.MessageError](err)
+		if err != nil && !isLost {
 			if c.ctx.Err() != nil || isEOF(err) {
 				return nil
 			}
 			return err
 		}
-		if m := parse(raw); m.IsBatch() || m.Fault() != nil {
-			c.forward(serverKind, m) // it refuses the message, or serves the batch as a whole
-		} else {
+		m := parse(raw)
+		if !isLost {
+			lost = m.Fault()
+		}
+		switch {
+		case lost == nil && !m.IsBatch():
 			c.fromClient(m)
+		case lost != nil && lost.Response:
+			c.fromClient(failedResponse(lost))
+		case lost != nil && lost.Notification:
+			c.sup.logf("received an invalid notification: %v", lost)
+		case isLost, lost != nil && !lost.ID.IsZero():
+			c.send(jsonrpc.AppendError(nil, lost.ID, lost.Err))
+		default:
+			c.forward(serverKind, m) // it refuses the message, or serves the batch as a whole
 		}
 	}
 }

@@ -184,6 +184,7 @@ type world struct {
 	failure error         // of builds
 	changes chan struct{}
 
+	noPetrock              bool
 	slowStart, firstAnswer time.Duration
 	listed                 func() error // called after the features were listed; nil does nothing
 }
@@ -214,7 +215,7 @@ func newWorld(t *testing.T, prepare ...func(*world)) *world {
 	for _, f := range prepare {
 		f(w)
 	}
-	w.sup = start(Options{Root: w.root, Name: "hello", Log: w.log}, files{
+	w.sup = start(Options{Root: w.root, Name: "hello", NoPetrock: w.noPetrock, Log: w.log}, files{
 		snapshot: func() (snapshot, error) { return takeSnapshot(w.root) },
 		changes:  w.changes,
 		build:    w.build,
