@@ -39,9 +39,6 @@ type program struct {
 	features string // fingerprints of its features; empty if unknown
 }
 
-// maxOutput limits the output of a go command in an error, in bytes.
-const maxOutput = 4 << 10
-
 // newBuilder returns a builder for the project in root, which runs the go command with an
 // environment. It removes the executables of builders whose processes have ended without close.
 func newBuilder(root string, environ []string) (*builder, error) {
@@ -97,6 +94,9 @@ func isRunning(pid int) bool {
 // close removes all executables. No build may be running.
 func (b *builder) close() error { return os.RemoveAll(b.dir) }
 
+// maxOutput limits the output of a go command in an error, in bytes.
+const maxOutput = 4 << 10
+
 // build compiles a program, which is a folder of the project such as cmd/hello. If it does not
 // compile, the error has the output of the go command, with paths relative to the project. Programs
 // with the same content are the same file.
@@ -123,22 +123,42 @@ func (b *builder) build(ctx context.Context, name string) (program, error) {
 	return built, err
 }
 
-// A goPackage is a package in the output of go list.
-type goPackage struct {
-	ImportPath, Dir, BuildID string
-	Standard                 bool
-	Deps                     []string // direct and indirect imports
-	Module                   *struct {
-		Version string
-		Replace *struct{ Version string }
+// keep returns the program in an executable that go build wrote. The executable stays where it is,
+// because go build does not link it again if nothing has changed.
+func (b *builder) keep(name, executable string) (program, error) {
+	content, err := os.ReadFile(executable)
+	if err != nil {
+		return program{}, err
 	}
+	id := maphash.Bytes(b.seed, content)
+	p := program{path: filepath.Join(b.dir, fmt.Sprintf("%s-%x%s", path.Base(name), id, executableSuffix())), id: id}
+	if _, err := os.Stat(p.path); err == nil {
+		return p, nil
+	}
+	// go build replaces its file and does not write into it, so a link keeps the content. Windows
+	// does not replace a running program.
+	if runtime.GOOS == "windows" || os.Link(executable, p.path) != nil {
+		if err := os.WriteFile(p.path, content, 0o755); err != nil {
+			return program{}, errors.Join(err, os.Remove(p.path))
+		}
+	}
+	return p, nil
 }
 
-// isVersioned reports whether the files of a package never change: those of Go and of module
-// versions.
-func (p *goPackage) isVersioned() bool {
-	m := p.Module
-	return p.Standard || m != nil && (m.Replace == nil && m.Version != "" || m.Replace != nil && m.Replace.Version != "")
+// release removes the executable of a program that no longer runs.
+func (b *builder) release(p program) { _ = os.Remove(p.path) } // close removes what is still in use
+
+// runGo runs the go command in the project. When ctx ends, it and its children end.
+func (b *builder) runGo(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
+	return process.Run(ctx, process.RunOptions{Dir: b.root, Env: b.environ, Group: true}, "go", args...)
+}
+
+// executableSuffix returns the suffix of executables' names.
+func executableSuffix() string {
+	if runtime.GOOS == "windows" {
+		return ".exe"
+	}
+	return ""
 }
 
 // fingerprints returns NAME=FINGERPRINT of each feature of the project, separated by spaces. Equal
@@ -200,90 +220,20 @@ func (b *builder) fingerprints(ctx context.Context) (string, error) {
 	return strings.Join(all, " "), nil
 }
 
-// executableSuffix returns the suffix of executables' names.
-func executableSuffix() string {
-	if runtime.GOOS == "windows" {
-		return ".exe"
-	}
-	return ""
-}
-
-// runGo runs the go command in the project. When ctx ends, it and its children end.
-func (b *builder) runGo(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
-	return process.Run(ctx, process.RunOptions{Dir: b.root, Env: b.environ, Group: true}, "go", args...)
-}
-
-// keep returns the program in an executable that go build wrote. The executable stays where it is,
-// because go build does not link it again if nothing has changed.
-func (b *builder) keep(name, executable string) (program, error) {
-	content, err := os.ReadFile(executable)
-	if err != nil {
-		return program{}, err
-	}
-	id := maphash.Bytes(b.seed, content)
-	p := program{path: filepath.Join(b.dir, fmt.Sprintf("%s-%x%s", path.Base(name), id, executableSuffix())), id: id}
-	if _, err := os.Stat(p.path); err == nil {
-		return p, nil
-	}
-	// go build replaces its file and does not write into it, so a link keeps the content. Windows
-	// does not replace a running program.
-	if runtime.GOOS == "windows" || os.Link(executable, p.path) != nil {
-		if err := os.WriteFile(p.path, content, 0o755); err != nil {
-			return program{}, errors.Join(err, os.Remove(p.path))
-		}
-	}
-	return p, nil
-}
-
-// release removes the executable of a program that no longer runs.
-func (b *builder) release(p program) { _ = os.Remove(p.path) } // close removes what is still in use
-
-// goEnvironFile records variables of the environment in which a person uses the project.
-const goEnvironFile = ".petrock/goenv"
-
-// goVariables returns the names of the variables that decide where the go command looks for
-// compiled packages and modules, and whether it can use them.
-func goVariables() []string {
-	return []string{
-		"GOCACHE", "GOMODCACHE", "GOPATH", "GOENV", "GOFLAGS", "GOEXPERIMENT", "GOTOOLCHAIN", "CGO_ENABLED", "CC",
-		"GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOINSECURE",
-		"XDG_CACHE_HOME", "XDG_CONFIG_HOME", // of the default GOCACHE and GOENV
+// A goPackage is a package in the output of go list.
+type goPackage struct {
+	ImportPath, Dir, BuildID string
+	Standard                 bool
+	Deps                     []string // direct and indirect imports
+	Module                   *struct {
+		Version string
+		Replace *struct{ Version string }
 	}
 }
 
-// RecordGoEnviron records the environment's variables for the go command, for goEnviron. Call it
-// in processes with the environment of a person's shell. MCP clients may start processes with HOME
-// and PATH alone.
-func RecordGoEnviron(root string) error {
-	var text bytes.Buffer
-	for _, name := range goVariables() {
-		if value := os.Getenv(name); value != "" && !strings.ContainsAny(value, "\r\n") {
-			fmt.Fprintf(&text, "%s=%s\n", name, value)
-		}
-	}
-	folder, err := os.OpenRoot(root)
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	if text.Len() == 0 {
-		return folder.RemoveAll(goEnvironFile)
-	}
-	if err := folder.MkdirAll(path.Dir(goEnvironFile), 0o755); err != nil {
-		return err
-	}
-	return folder.WriteFile(goEnvironFile, text.Bytes(), 0o600) // GOPROXY may have a password
-}
-
-// goEnviron returns the recorded variables that the environment of this process lacks.
-func goEnviron(root string) map[string]string {
-	lacking := map[string]string{}
-	recorded, _ := os.ReadFile(filepath.Join(root, goEnvironFile)) // it is optional
-	for line := range strings.Lines(string(recorded)) {
-		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), "=")
-		if _, isSet := os.LookupEnv(name); !isSet && slices.Contains(goVariables(), name) && value != "" {
-			lacking[name] = value
-		}
-	}
-	return lacking
+// isVersioned reports whether the files of a package never change: those of Go and of module
+// versions.
+func (p *goPackage) isVersioned() bool {
+	m := p.Module
+	return p.Standard || m != nil && (m.Replace == nil && m.Version != "" || m.Replace != nil && m.Replace.Version != "")
 }

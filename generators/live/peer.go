@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,38 +74,6 @@ func (p *peer) read() {
 	}
 }
 
-// forward sends a message of the client. It reports false if the connection has ended, or the
-// server was replaced.
-func (p *peer) forward(m *jsonrpc.Message) bool {
-	p.mu.Lock()
-	if p.ended || p.retiring {
-		p.mu.Unlock()
-		return false
-	}
-	if _, isUsed := p.calls[m.ID()]; isUsed {
-		p.s.open.Done() // the server refuses the request, with an error that has no id
-	} else if m.IsRequest() {
-		p.calls[m.ID()] = m
-	}
-	p.mu.Unlock()
-	_ = p.transport.Send(m.Raw()) // if it fails, the connection ends, and end answers the request
-	return true
-}
-
-// send sends a message of the session.
-func (p *peer) send(raw []byte) { _ = p.transport.Send(raw) }
-
-// take removes a request of the client, and reports whether it was in flight.
-func (p *peer) take(id jsonrpc.ID) (m *jsonrpc.Message, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if m, ok = p.calls[id]; ok {
-		delete(p.calls, id)
-		p.closeIfRetired()
-	}
-	return m, ok
-}
-
 // answer handles a response of the server.
 func (p *peer) answer(m *jsonrpc.Message) {
 	p.mu.Lock()
@@ -128,6 +94,17 @@ func (p *peer) answer(m *jsonrpc.Message) {
 	}
 }
 
+// take removes a request of the client, and reports whether it was in flight.
+func (p *peer) take(id jsonrpc.ID) (m *jsonrpc.Message, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m, ok = p.calls[id]; ok {
+		delete(p.calls, id)
+		p.closeIfRetired()
+	}
+	return m, ok
+}
+
 // explain answers a call with an internal error. If the call panicked, the answer has the panic
 // that the server logged.
 func (p *peer) explain(call, answer *jsonrpc.Message) {
@@ -140,6 +117,27 @@ func (p *peer) explain(call, answer *jsonrpc.Message) {
 	}
 	p.s.answered(p, call, answer)
 }
+
+// forward sends a message of the client. It reports false if the connection has ended, or the
+// server was replaced.
+func (p *peer) forward(m *jsonrpc.Message) bool {
+	p.mu.Lock()
+	if p.ended || p.retiring {
+		p.mu.Unlock()
+		return false
+	}
+	if _, isUsed := p.calls[m.ID()]; isUsed {
+		p.s.open.Done() // the server refuses the request, with an error that has no id
+	} else if m.IsRequest() {
+		p.calls[m.ID()] = m
+	}
+	p.mu.Unlock()
+	_ = p.transport.Send(m.Raw()) // if it fails, the connection ends, and end answers the request
+	return true
+}
+
+// send sends a message of the session.
+func (p *peer) send(raw []byte) { _ = p.transport.Send(raw) }
 
 // call sends a request of the session and returns its result.
 func (p *peer) call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
@@ -222,59 +220,4 @@ func (p *peer) end() {
 	for _, m := range calls {
 		p.s.answered(p, m, parse(failed(m, fmt.Errorf("%w during this call; whether the call had an effect is unknown", p.whyEnded()))))
 	}
-}
-
-// whyEnded describes why the server is gone.
-func (p *peer) whyEnded() error {
-	state := p.process.ExitState()
-	if cause := panicOf(p.process.Stderr(), p.s.sup.o.Root); cause != "" {
-		return fmt.Errorf("%s crashed: %s", p.slot.folder(), cause)
-	}
-	said := p.process.Stderr()
-	if prefix := p.s.sup.o.Name + ": "; strings.Contains("\n"+said, "\n"+prefix) { // the error of its command line
-		said = said[strings.LastIndex("\n"+said, "\n"+prefix)+len(prefix):]
-	} else if lines := strings.Split(said, "\n"); len(lines) > 5 {
-		said = strings.Join(lines[len(lines)-5:], "\n")
-	}
-	if said != "" {
-		said = ": " + said
-	}
-	return fmt.Errorf("%s exited (%s)%s", p.slot.folder(), state, said)
-}
-
-// loggedPanic returns the panic of a call that the server caught and logged, like panicOf.
-func loggedPanic(stderr string, call *jsonrpc.Message, root string) string {
-	id := call.ID().String()
-	if id[0] == '"' {
-		id = strconv.Quote(id)
-	}
-	key := " method=" + call.Method() + " id=" + id + " panic="
-	at := strings.LastIndex(stderr, key)
-	if at < 0 {
-		return ""
-	}
-	value, trace, _ := strings.Cut(stderr[at+len(key):], " stack=")
-	if unquoted, err := strconv.Unquote(value); err == nil {
-		value = unquoted
-	}
-	trace, err := strconv.QuotedPrefix(trace)
-	if err != nil {
-		return "" // the rest of the line follows
-	}
-	trace, _ = strconv.Unquote(trace) // it is quoted
-	return panicOf("panic: "+value+"\n"+trace, root)
-}
-
-// panicOf returns the panic or fatal error in the standard error of a Go program, with the
-// position in the project, or "".
-func panicOf(stderr, root string) string {
-	at := max(strings.LastIndex("\n"+stderr, "\npanic: "), strings.LastIndex("\n"+stderr, "\nfatal error: "))
-	if at < 0 {
-		return ""
-	}
-	cause, trace, _ := strings.Cut(stderr[at:], "\n")
-	if file, line := process.PanicPosition(root, trace); file != "" {
-		cause = fmt.Sprintf("%s at %s:%d", cause, file, line)
-	}
-	return cause
 }

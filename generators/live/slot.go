@@ -34,6 +34,12 @@ type slot struct {
 	failed attempt // the last launch that failed
 	late   attempt // the last launch that takes long
 	old    []*peer // replaced servers with calls in flight
+
+	// Only run uses these.
+	tried launch           // the last launch; if it failed, it is repeated after retry or a change
+	began time.Time        // when it was tried
+	retry <-chan time.Time // nil if only a change can help
+	delay time.Duration    // before the next restart
 }
 
 // A launch is a program and how it is started.
@@ -51,59 +57,39 @@ type attempt struct {
 
 func (a attempt) is(l launch) bool { return a.err != nil && a.launch == l }
 
-// maxOld limits the replaced servers that still have calls in flight.
-const maxOld = 4
+const (
+	firstDelay = 100 * time.Millisecond // before the first restart after a crash
+	maxDelay   = 10 * time.Second
+	holdDelay  = time.Second      // calls wait for a restart that is so near
+	stableTime = 30 * time.Second // a server that ran for so long restarts after firstDelay
+	againDelay = time.Minute      // while the last good build runs instead of one that did not start
+)
 
-func (sl *slot) folder() string {
-	if sl.kind == petrockKind {
-		return petrockFolder
-	}
-	return "cmd/" + sl.s.sup.o.Name
-}
-
-func (sl *slot) args(l launch) []string {
-	o := sl.s.sup.o
-	if sl.kind == petrockKind {
-		return []string{"mcp", "--prefix", Prefix, fmt.Sprintf("--no-net=%t", o.NoNet), fmt.Sprintf("--no-exec=%t", o.NoExec)}
-	}
-	args := []string{"mcp"}
-	if l.readOnly != "" {
-		args = append(args, "--read-only="+l.readOnly)
-	}
-	return append(args, o.Args...)
-}
-
-// env returns the variables that are added to the environment for a program.
-func (sl *slot) env(prog program) map[string]string {
-	env := map[string]string{}
-	if stamp, err := project.Stamp(prog.path); err == nil && prog.features != "" {
-		env[project.Variable(sl.s.sup.o.Name, "features")] = stamp + " " + prog.features
-	}
-	return env
-}
-
-// await returns the running server. It waits until there is one, or returns why there is none.
-func (sl *slot) await(ctx context.Context) (p *peer, err error) {
-	var down error
-	err = sl.s.sup.await(ctx, func() bool {
-		if p = sl.current.Load(); p != nil && p.hasEnded() {
-			p = nil
+// run keeps the server running until ctx ends.
+func (sl *slot) run(ctx context.Context) {
+	defer sl.closeAll()
+	var last buildResult
+	for ctx.Err() == nil {
+		sl.s.sup.mu.Lock()
+		b, changed, want := sl.s.sup.builds[sl.kind], sl.s.sup.changed, sl.wanted()
+		sl.s.sup.mu.Unlock()
+		if b.program != last.program || b.err != last.err || b.restarts != last.restarts {
+			sl.delay, sl.retry = firstDelay, nil
 		}
-		down = sl.down
-		return p != nil || down != nil
-	})
-	if p == nil {
-		err = cmp.Or(err, down)
+		if b.count != last.count { // a file has changed
+			sl.tried = launch{}
+		}
+		last = b
+		switch p := sl.current.Load(); {
+		case want.program.path == "" && b.err != nil:
+			sl.stop(b.err)
+		case want.program.path == "": // nothing is built yet
+		case p == nil && want != sl.tried, p != nil && p.launch != want:
+			sl.replace(ctx, want)
+			continue
+		}
+		sl.wait(ctx, changed)
 	}
-	return p, err
-}
-
-// awaitSettled waits until the slot runs the server that it wants, or has failed to.
-func (sl *slot) awaitSettled(ctx context.Context) {
-	_ = sl.s.sup.await(ctx, func() bool { // when ctx ends, the caller does
-		p, want := sl.current.Load(), sl.wanted()
-		return p == nil && sl.down != nil || p != nil && p.launch == want && !p.hasEnded() || sl.late.is(want)
-	})
 }
 
 // wanted returns what to run. Its program is zero if nothing can run. The caller holds the mutex of
@@ -124,134 +110,60 @@ func (sl *slot) wanted() launch {
 	return want
 }
 
-const (
-	firstDelay = 100 * time.Millisecond // before the first restart after a crash
-	maxDelay   = 10 * time.Second
-	holdDelay  = time.Second      // calls wait for a restart that is so near
-	stableTime = 30 * time.Second // a server that ran for so long restarts after firstDelay
-	againDelay = time.Minute      // while the last good build runs instead of one that did not start
-)
-
-// run keeps the server running until ctx ends.
-func (sl *slot) run(ctx context.Context) {
-	var retry <-chan time.Time
-	var tried launch // what retry starts again; meanwhile, the last good build may run
-	delay := firstDelay
-	var since time.Time
-	var last buildResult
-	for ctx.Err() == nil {
-		sl.s.sup.mu.Lock()
-		b, changed, want, down := sl.s.sup.builds[sl.kind], sl.s.sup.changed, sl.wanted(), sl.down
-		sl.s.sup.mu.Unlock()
-		p := sl.current.Load()
-		if b.program != last.program || b.err != last.err || b.restarts != last.restarts {
-			delay, retry = firstDelay, nil
-		}
-		if b.count != last.count {
-			tried = launch{} // a file has changed
-		}
-		last = b
-		if want.program.path != "" && (p == nil && want != tried || p != nil && p.launch != want) {
-			since, tried = time.Now(), want
-			err := sl.replace(ctx, want) // fails if something else is wanted meanwhile
-			if err != nil && ctx.Err() == nil {
-				retry = sl.notStarted(want, err, &delay)
-			}
-			continue
-		}
-		if b.err != nil && want.program.path == "" {
-			if p != nil { // it must not write, and cannot be started again
-				sl.swap(nil)
-				p = nil
-			}
-			if down != b.err { // otherwise run would wake itself again and again
-				sl.s.sup.update(func() { sl.down = b.err })
-			}
-		}
-		var done chan struct{}
-		if p != nil {
-			done = p.done
-		}
-		select {
-		case <-changed:
-		case <-retry:
-			retry, tried = nil, launch{}
-			sl.s.sup.update(func() { sl.failed = attempt{} })
-		case <-done:
-			if sl.current.CompareAndSwap(p, nil) && ctx.Err() == nil {
-				if time.Since(since) > stableTime {
-					delay = firstDelay
-				}
-				retry = sl.crashed(p.whyEnded(), &delay)
-			}
-		case <-ctx.Done():
-		}
-	}
-	sl.closeAll()
-}
-
-// closeAll ends all servers, and waits for them.
-func (sl *slot) closeAll() {
-	var ending sync.WaitGroup
-	for _, p := range sl.all() {
-		ending.Go(p.close)
-	}
-	ending.Wait()
-}
-
-// notStarted records that a server did not start, and returns when to try again. It does nothing if
-// something else is wanted now. A server that must not write any more is stopped, even if no other
-// one can replace it.
-func (sl *slot) notStarted(l launch, err error, delay *time.Duration) (retry <-chan time.Time) {
-	sl.s.sup.mu.Lock()
-	b, isWanted := sl.s.sup.builds[sl.kind], sl.wanted() == l
-	sl.s.sup.mu.Unlock()
-	p := sl.current.Load()
-	switch {
-	case !isWanted:
-		return nil
-	case sl.kind == petrockKind && p != nil:
-		sl.s.sup.update(func() { sl.failed = attempt{l, err} })
-		sl.s.say("warning", fmt.Sprintf("%v. The dev server from before the last change still runs.", err))
-		return nil
-	case sl.kind == serverKind && l.readOnly == "" && b.good.path != "":
-		isKnown := false
-		sl.s.sup.update(func() {
-			isKnown = p != nil && p.launch.readOnly == sl.s.sup.readOnlyReason(err, startLines)
-			sl.failed = attempt{l, err}
-		})
-		if !isKnown {
-			sl.s.say("error", fmt.Sprintf("%v. The last good build runs read-only.", err))
-		}
-		return time.After(againDelay)
-	case p != nil:
+// stop ends a server that must not write, if no other one can be started because of an error.
+func (sl *slot) stop(cause error) {
+	if sl.current.Load() != nil {
 		sl.swap(nil)
 	}
-	if l.readOnly != "" {
-		cause := firstLines(cmp.Or(b.err, sl.failed.err), buildLines)
-		err = fmt.Errorf("%s\nThe last good build does not start either: %s", cause, firstLines(err, startLines))
+	sl.s.sup.mu.Lock()
+	isKnown := sl.down == cause
+	sl.s.sup.mu.Unlock()
+	if !isKnown { // otherwise run would wake itself again and again
+		sl.s.sup.update(func() { sl.down = cause })
 	}
-	return sl.crashed(err, delay)
 }
 
-// crashed records why the server does not run, and returns when to restart it.
-func (sl *slot) crashed(err error, delay *time.Duration) <-chan time.Time {
-	wait := *delay
-	*delay = min(2*wait, maxDelay)
-	sl.s.say("error", fmt.Sprintf("%v. It is started again in %v.", err, wait))
-	sl.s.sup.update(func() {
-		sl.down = fmt.Errorf("%w. Petrock starts it again in %v, or after the next change of a file", err, wait)
-		if wait <= holdDelay {
-			sl.down = nil // calls wait for the restart
+// wait waits until something has changed, or the server has crashed, or is to be started again.
+func (sl *slot) wait(ctx context.Context, changed <-chan struct{}) {
+	p := sl.current.Load()
+	var ended <-chan struct{} // nil if no server runs
+	if p != nil {
+		ended = p.done
+	}
+	select {
+	case <-changed:
+	case <-ctx.Done():
+	case <-sl.retry:
+		sl.retry, sl.tried = nil, launch{}
+		sl.s.sup.update(func() { sl.failed = attempt{} })
+	case <-ended:
+		if sl.current.CompareAndSwap(p, nil) && ctx.Err() == nil {
+			if time.Since(sl.began) > stableTime {
+				sl.delay = firstDelay
+			}
+			sl.crashed(p.whyEnded())
 		}
-	})
-	return time.After(wait)
+	}
 }
 
-// replace starts a program and makes it the server. Calls in flight finish on the old one. It fails
-// if something else is wanted before the server answers.
-func (sl *slot) replace(ctx context.Context, l launch) error {
-	began := time.Now()
+// replace starts a program and makes it the server. Calls in flight finish on the old one.
+func (sl *slot) replace(ctx context.Context, l launch) {
+	sl.began, sl.tried = time.Now(), l
+	err := sl.startWhileWanted(ctx, l)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		sl.notStarted(l, err)
+	case err == nil:
+		if sl.kind == serverKind && l.readOnly == "" {
+			sl.s.sup.started(l.program)
+		}
+		sl.s.sup.logf("%s runs, started in %v", sl.folder(), time.Since(sl.began).Round(time.Millisecond))
+	}
+}
+
+// startWhileWanted is start that fails if something else is wanted before the server answers. If
+// that takes long, a read-only server answers meanwhile.
+func (sl *slot) startWhileWanted(ctx context.Context, l launch) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -260,14 +172,7 @@ func (sl *slot) replace(ctx context.Context, l launch) error {
 	}()
 	late := time.AfterFunc(sl.s.sup.files.slowStart, func() { sl.fallBack(ctx, l, sl.isLate(l)) })
 	defer late.Stop()
-	err := sl.start(ctx, l)
-	if err == nil {
-		if sl.kind == serverKind && l.readOnly == "" {
-			sl.s.sup.started(l.program)
-		}
-		sl.s.sup.logf("%s runs, started in %v", sl.folder(), time.Since(began).Round(time.Millisecond))
-	}
-	return err
+	return sl.start(ctx, l)
 }
 
 // start starts a server and makes it the current one.
@@ -303,6 +208,59 @@ func (sl *slot) fallBack(ctx context.Context, l launch, late error) {
 	}
 }
 
+// notStarted records that a server did not start, and when to try again. It does nothing if
+// something else is wanted now. A server that must not write any more is stopped, even if no other
+// one can replace it.
+func (sl *slot) notStarted(l launch, err error) {
+	sl.retry = nil
+	sl.s.sup.mu.Lock()
+	b, isWanted := sl.s.sup.builds[sl.kind], sl.wanted() == l
+	sl.s.sup.mu.Unlock()
+	p := sl.current.Load()
+	switch {
+	case !isWanted:
+		return
+	case sl.kind == petrockKind && p != nil:
+		sl.s.sup.update(func() { sl.failed = attempt{l, err} })
+		sl.s.say("warning", fmt.Sprintf("%v. The dev server from before the last change still runs.", err))
+		return
+	case sl.kind == serverKind && l.readOnly == "" && b.good.path != "":
+		isKnown := false
+		sl.s.sup.update(func() {
+			isKnown = p != nil && p.launch.readOnly == sl.s.sup.readOnlyReason(err, startLines)
+			sl.failed = attempt{l, err}
+		})
+		if !isKnown {
+			sl.s.say("error", fmt.Sprintf("%v. The last good build runs read-only.", err))
+		}
+		sl.retry = time.After(againDelay)
+		return
+	case p != nil:
+		sl.swap(nil)
+	}
+	if l.readOnly != "" {
+		cause := firstLines(cmp.Or(b.err, sl.failed.err), buildLines)
+		err = fmt.Errorf("%s\nThe last good build does not start either: %s", cause, firstLines(err, startLines))
+	}
+	sl.crashed(err)
+}
+
+// crashed records why the server does not run, and when to restart it.
+func (sl *slot) crashed(err error) {
+	wait := sl.delay
+	sl.retry, sl.delay = time.After(wait), min(2*wait, maxDelay)
+	sl.s.say("error", fmt.Sprintf("%v. It is started again in %v.", err, wait))
+	sl.s.sup.update(func() {
+		sl.down = fmt.Errorf("%w. Petrock starts it again in %v, or after the next change of a file", err, wait)
+		if wait <= holdDelay {
+			sl.down = nil // calls wait for the restart
+		}
+	})
+}
+
+// maxOld limits the replaced servers that still have calls in flight.
+const maxOld = 4
+
 // swap makes a server, or none, the current one and retires the previous one.
 func (sl *slot) swap(p *peer) {
 	var before, oldest *peer
@@ -325,6 +283,39 @@ func (sl *slot) swap(p *peer) {
 	}
 }
 
+// closeAll ends all servers, and waits for them.
+func (sl *slot) closeAll() {
+	var ending sync.WaitGroup
+	for _, p := range sl.all() {
+		ending.Go(p.close)
+	}
+	ending.Wait()
+}
+
+// await returns the running server. It waits until there is one, or returns why there is none.
+func (sl *slot) await(ctx context.Context) (p *peer, err error) {
+	var down error
+	err = sl.s.sup.await(ctx, func() bool {
+		if p = sl.current.Load(); p != nil && p.hasEnded() {
+			p = nil
+		}
+		down = sl.down
+		return p != nil || down != nil
+	})
+	if p == nil {
+		err = cmp.Or(err, down)
+	}
+	return p, err
+}
+
+// awaitSettled waits until the slot runs the server that it wants, or has failed to.
+func (sl *slot) awaitSettled(ctx context.Context) {
+	_ = sl.s.sup.await(ctx, func() bool { // when ctx ends, the caller does
+		p, want := sl.current.Load(), sl.wanted()
+		return p == nil && sl.down != nil || p != nil && p.launch == want && !p.hasEnded() || sl.late.is(want)
+	})
+}
+
 // all returns the running servers: the current one and its predecessors.
 func (sl *slot) all() []*peer {
 	sl.s.sup.mu.Lock()
@@ -334,4 +325,32 @@ func (sl *slot) all() []*peer {
 		all = append(slices.Clip(all), p)
 	}
 	return all
+}
+
+func (sl *slot) folder() string {
+	if sl.kind == petrockKind {
+		return petrockFolder
+	}
+	return "cmd/" + sl.s.sup.o.Name
+}
+
+func (sl *slot) args(l launch) []string {
+	o := sl.s.sup.o
+	if sl.kind == petrockKind {
+		return []string{"mcp", "--prefix", Prefix, fmt.Sprintf("--no-net=%t", o.NoNet), fmt.Sprintf("--no-exec=%t", o.NoExec)}
+	}
+	args := []string{"mcp"}
+	if l.readOnly != "" {
+		args = append(args, "--read-only="+l.readOnly)
+	}
+	return append(args, o.Args...)
+}
+
+// env returns the variables that are added to the environment for a program.
+func (sl *slot) env(prog program) map[string]string {
+	env := map[string]string{}
+	if stamp, err := project.Stamp(prog.path); err == nil && prog.features != "" {
+		env[project.Variable(sl.s.sup.o.Name, "features")] = stamp + " " + prog.features
+	}
+	return env
 }
