@@ -155,8 +155,9 @@ func (t *target) folder() string {
 	return filepath.Join(t.env.Dir, t.dir)
 }
 
-// configuration reads the configuration files. The error is [mcpconfig.ErrNone] if there are none.
-// Unless quiet, it prints notices about ignored files, and the user is asked for inputs.
+// configuration reads the configuration files. If there are none, the error is a usage error that
+// wraps [mcpconfig.ErrNone]. Unless quiet, it prints notices about ignored files, and the user is
+// asked for inputs.
 func (t *target) configuration(quiet bool) (*mcpconfig.Config, error) {
 	var with mcpconfig.Options
 	if !quiet {
@@ -164,6 +165,9 @@ func (t *target) configuration(quiet bool) (*mcpconfig.Config, error) {
 	}
 	if t.config == "" {
 		config, err := mcpconfig.Find(t.folder(), with)
+		if errors.Is(err, mcpconfig.ErrNone) {
+			err = terminal.Usagef("%w; pass a URL, or a command after --", err)
+		}
 		if err == nil && !quiet {
 			for _, p := range config.Ignored {
 				fmt.Fprintf(t.env.Err, "petrock: %s\n", terminal.Plain(p.Error()))
@@ -393,7 +397,7 @@ func (t *target) find(words []string, dash int, quiet bool) (*mcpconfig.Server, 
 	config, err := t.configuration(quiet)
 	if err != nil {
 		if errors.Is(err, mcpconfig.ErrNone) {
-			err = terminal.Usagef("unknown MCP server %q: %w; pass a URL, or a command after --", words[0], err)
+			err = fmt.Errorf("unknown MCP server %q: %w", words[0], err)
 		}
 		return nil, nil, err
 	}
@@ -417,7 +421,7 @@ func (t *target) program(command []string) *mcpconfig.Server {
 func (t *target) defaultServer(words []string, quiet bool) (*mcpconfig.Server, error) {
 	config, err := t.configuration(quiet)
 	if errors.Is(err, mcpconfig.ErrNone) {
-		return nil, terminal.Usagef("no SERVER given, and %w; pass a URL, or a command after --", err)
+		return nil, fmt.Errorf("no SERVER given, and %w", err)
 	}
 	if err != nil {
 		return nil, err

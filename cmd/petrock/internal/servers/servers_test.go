@@ -285,6 +285,8 @@ func TestServers(t *testing.T) {
 		{"another file", map[string]string{"x/my.json": one}, "call echo text=hi --config x/my.json", 0, `{"text":"hi"}`},
 		{"another folder", map[string]string{"x/.mcp.json": one}, "call echo text=hi --dir x", 0, `{"text":"hi"}`},
 		{"no file", nil, "tools", 2, "no SERVER given, and no MCP configuration file"},
+		{"no file for doctor", nil, "doctor", 2, "vscode/mcp.json); pass a URL, or a command after --"},
+		{"no file for all", nil, "tools --all", 2, "vscode/mcp.json); pass a URL, or a command after --"},
 		{"no servers", map[string]string{".mcp.json": `{"mcpServers": {}}`}, "tools", 2, "defines none"},
 		{"a broken file", map[string]string{".mcp.json": `{"mcpServers": {`}, "tools", 2, ".mcp.json:1:"},
 		{"a variable that is not set", map[string]string{".mcp.json": two}, "call unset echo", 3, "NO_SUCH_VARIABLE_ANYWHERE"},
@@ -410,8 +412,8 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("doctor %s returned %+v with %d other problems; want %q, and at most one other", args, got, others, says)
 		}
 	}
-	if got := do(t.Context(), t, t.TempDir(), "doctor", "--text"); got.status != 1 || !strings.Contains(got.err, "no MCP configuration file") {
-		t.Errorf(`without files: got %+v; want status 1 and "no MCP configuration file" in the standard error`, got)
+	if got := do(t.Context(), t, t.TempDir(), "doctor", "--text"); got.status != 2 || !strings.Contains(got.err, "no MCP configuration file") {
+		t.Errorf(`without files: got %+v; want status 2 and "no MCP configuration file" in the standard error`, got)
 	}
 }
 
