@@ -37,10 +37,10 @@ func TestParseDev(t *testing.T) {
 		switch {
 		case test.err != "":
 			if err == nil || !strings.Contains(err.Error(), test.err) || terminal.ExitCode(err) != terminal.ExitUsage {
-				t.Errorf("%q: error %v, want %s", test.line, err, test.err)
+				t.Errorf("parseDev of %q: got error %v, want a usage error with %q", test.line, err, test.err)
 			}
 		case err != nil || dev != test.dev || dev && !reflect.DeepEqual(got, test.want):
-			t.Errorf("%q: %+v, %t, %v", test.line, got, dev, err)
+			t.Errorf("parseDev of %q: got %+v, %t, %v; want %+v, %t and no error", test.line, got, dev, err, test.want, test.dev)
 		}
 	}
 }
