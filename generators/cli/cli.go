@@ -120,7 +120,7 @@ type Env struct {
 	Out     *os.File  // standard output
 	Err     io.Writer // standard error
 	Dir     string    // the working directory; empty if it was removed
-	Program string    // the command that users type, for help texts
+	Program string    // the command that users type, for help and remedies
 
 	Installed bool            // this is the installed petrock, not a project's own
 	Build     string          // the module version that the program was built from, for the version command; may be empty
@@ -162,6 +162,7 @@ func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, e
 func finish(root *cobra.Command, env Env) {
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: env.Program} // in help and errors
 	version := "petrock " + generators.Version
 	if env.Build != "" {
 		version += " (" + env.Build + ")"

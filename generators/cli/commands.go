@@ -15,6 +15,7 @@ import (
 	"github.com/petrock/petrock/core/plumbing/mcpcli"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/parts"
 )
 
@@ -76,6 +77,7 @@ func (c *projectFlags) open(env Env) (*engine.Engine, error) {
 		return nil, err
 	}
 	e.Limits.NoNet = c.noNet
+	e.FormatCall = func(c gen.Call) string { return c.CommandLine(env.Program) }
 	return e, nil
 }
 
@@ -102,6 +104,8 @@ func run[T any](ctx context.Context, env Env, c *projectFlags, do operation[T], 
 	result, err = do(e, ctx)
 	progress.End()
 	switch {
+	case err == context.Canceled: // a longer error says what the operation has left
+		return result, mcpcli.ErrInterrupted
 	case err != nil:
 		return result, err
 	case c.asJSON:
@@ -221,10 +225,10 @@ func partsHelp() string {
 func newPartCommand(env Env, do operationOn, cmd *cobra.Command) *cobra.Command {
 	var c projectFlags
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
+		if len(args) == 0 {
 			return fmt.Errorf("%s needs PART, one of %s", cmd.Name(), strings.Join(parts.Names(), ", "))
 		}
-		return nil
+		return mcpcli.ExactArgs("oauth")(cmd, args)
 	}
 	cmd.ValidArgsFunction = cobra.FixedCompletions(parts.Names(), cobra.ShellCompDirectiveNoFileComp)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runOn(cmd, env, &c, do, args) }

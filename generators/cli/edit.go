@@ -109,12 +109,16 @@ func (f *fileEdit) readInput(cmd *cobra.Command, c *projectFlags) ([]engine.File
 	if err != nil {
 		return nil, err
 	}
+	source := "--input " + f.input
+	if f.input == "" {
+		source = "standard input"
+	}
 	var input devserver.EditInput
 	if err := strictjson.Unmarshal(text, &input); err != nil {
-		return nil, terminal.Usagef("--input %s: %w", f.input, err)
+		return nil, terminal.Usagef("%s: %w; pass FILE, such as tools/add.go, or edits as a JSON object", source, err)
 	}
 	if input.Dir != "" {
-		return nil, terminal.Usagef("--input: dir is for MCP clients; pass --dir")
+		return nil, terminal.Usagef("%s: dir is for MCP clients; pass --dir", source)
 	}
 	c.Test, c.NoData, c.Accept = c.Test || input.Test, c.NoData || input.NoData, append(c.Accept, input.Accept...)
 	return input.Edits, nil

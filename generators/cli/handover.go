@@ -15,6 +15,7 @@ import (
 	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/handover"
+	"github.com/petrock/petrock/generators/launch"
 )
 
 // programVariable passes [Env].Program on to the program that a command is handed over to.
@@ -191,7 +192,7 @@ func newCalls(env Env) (all []*cobra.Command) {
 			Args:               cobra.ArbitraryArgs,
 			DisableFlagParsing: true,
 			RunE: func(cmd *cobra.Command, args []string) error {
-				found, err := project.Find(env.Dir)
+				found, err := launch.FindProject(env.Dir)
 				if err != nil {
 					return err
 				}

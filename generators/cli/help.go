@@ -24,7 +24,7 @@ func extendHelp(root *cobra.Command) {
 			for _, page := range docs.Pages() {
 				fmt.Fprintf(out, "  %-11s %s\n", page.Topic, page.Title)
 			}
-			fmt.Fprintf(out, "\nUse \"%s help TOPIC\" to read about a topic.\n", root.Name())
+			fmt.Fprintf(out, "\nUse \"%s help TOPIC\" to read about a topic.\n", root.CommandPath())
 		}
 	})
 	help, _, err := root.Find([]string{"help"})
@@ -54,7 +54,7 @@ func runHelp(help *cobra.Command, args []string) error {
 		}
 	}
 	if len(rest) > 0 {
-		return terminal.Usagef("no help topic or command %q; run %s help for a list", strings.Join(args, " "), cmd.Root().Name())
+		return terminal.Usagef("no help topic or command %q; run %s help for a list", strings.Join(args, " "), cmd.Root().CommandPath())
 	}
 	cmd.InitDefaultHelpFlag()
 	return cmd.Help()

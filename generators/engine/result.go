@@ -112,7 +112,7 @@ func (r *Result) Headline() string {
 func (r *Result) Stale() string {
 	var out strings.Builder
 	for _, f := range r.Files {
-		fmt.Fprintf(&out, "%s is stale; run petrock sync\n", f.Path)
+		fmt.Fprintf(&out, "%s is stale\n", f.Path)
 	}
 	writeLines(&out, "", r.Refused)
 	return out.String()

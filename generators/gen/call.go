@@ -6,8 +6,8 @@ import (
 )
 
 // A Call is a petrock command that a message recommends. Messages are the same for all front ends,
-// and each front end formats calls in its own way: String returns a command line, and the dev
-// server formats a tool call.
+// and each front end formats calls in its own way: the command line with CommandLine, and the dev
+// server as the call of a tool.
 type Call struct {
 	Command   string     // such as destroy; empty to write only the arguments
 	Arguments []Argument // positional ones first
@@ -33,10 +33,14 @@ func NewCall(command string, arguments ...any) Call {
 var positional = []string{"kind", "name", "operation", "packages", "part", "plan"}
 
 // String returns the call as a command line: petrock destroy command posts/create --retire.
-func (c Call) String() string {
+func (c Call) String() string { return c.CommandLine("petrock") }
+
+// CommandLine is String for a program that users start in another way, such as
+// go run ./cmd/petrock.
+func (c Call) CommandLine(program string) string {
 	var words []string
 	if c.Command != "" {
-		words = append(words, "petrock", c.Command)
+		words = append(words, program, c.Command)
 	}
 	for _, a := range c.Arguments {
 		flag := "--" + strings.ReplaceAll(a.Name, "_", "-")

@@ -33,7 +33,7 @@ func Finish(root *cobra.Command, version string) {
 		Use:     "version",
 		Short:   "Print the version",
 		Long:    "Print the version of " + root.Name() + " and of Go, like --version.",
-		Example: "  " + root.Name() + " version",
+		Example: "  " + root.CommandPath() + " version",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return printLine(cmd, version) },
 	})
 	root.InitDefaultHelpCmd()
@@ -156,7 +156,7 @@ func MinimumArgs(examples ...string) cobra.PositionalArgs {
 			return nil
 		}
 		needed := strings.Fields(cmd.Use)[1 : 1+len(examples)]
-		path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+		path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()+" ")
 		return terminal.Usagef("%s needs %s, such as %s", path, strings.Join(needed, " and "), strings.Join(examples, " "))
 	}
 }

@@ -293,7 +293,7 @@ func (w *world) petrock(args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Dir = w.dir
-	cmd.Env = append(os.Environ(), runPetrock+"=1", "PWD="+w.dir)
+	cmd.Env = append(os.Environ(), runPetrock+"=1", "PETROCK_PROGRAM=petrock", "PWD="+w.dir)
 	return cmd
 }
 

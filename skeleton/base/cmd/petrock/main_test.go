@@ -24,7 +24,7 @@ func TestDerivedFilesAreFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	if stale := result.Stale(); stale != "" {
-		t.Error(stale)
+		t.Errorf("run go run ./cmd/petrock sync:\n%s", stale)
 	}
 	if impure := result.Impurities(); impure != "" {
 		t.Errorf("Apply must be deterministic:\n%s", impure)

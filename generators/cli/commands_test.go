@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/gen"
+)
+
+// An operation gets remedies that name the program as the user starts it. If the user interrupts
+// the operation, the error says only that.
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"petrock.json": `{"name":"p","module":"p"}`, "go.mod": "module p\n\ngo 1.26\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := Env{Dir: dir, Err: io.Discard, Program: "go run ./cmd/petrock"}
+	show := func(Env, string) error { return nil }
+	remedy, err := run(t.Context(), env, &projectFlags{}, func(e *engine.Engine, _ context.Context) (string, error) { return e.Call("undo"), nil }, show)
+	if want := "go run ./cmd/petrock undo"; remedy != want || err != nil {
+		t.Errorf("remedy: got %q, %v; want %q and no error", remedy, err, want)
+	}
+	lost := fmt.Errorf("some files are not restored: %w", context.Canceled)
+	for got, want := range map[error]error{context.Canceled: mcpcli.ErrInterrupted, lost: lost} {
+		if _, err := run(t.Context(), env, &projectFlags{}, func(*engine.Engine, context.Context) (string, error) { return "", got }, show); err != want {
+			t.Errorf("an operation that returns %v: got %v, want %v", got, err, want)
+		}
+	}
+}
+
+// A command line names the program as the user starts it.
+func TestCommandLine(t *testing.T) {
+	got := gen.NewCall("destroy", "kind", "tool", "name", "add", "force", true).CommandLine("go run ./cmd/petrock")
+	if want := "go run ./cmd/petrock destroy tool add --force"; got != want {
+		t.Errorf("command line: got %q, want %q", got, want)
+	}
+}
