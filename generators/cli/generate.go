@@ -113,7 +113,8 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 }
 
 // askDescription returns the input of a generator, with the description that the user types if
-// models need one and the input has none. An empty line stands for no description. asker may be nil.
+// models need one and the input has none. An empty line stands for no description. asker may be
+// nil.
 func askDescription(ctx context.Context, asker *mcpcli.Asker, g gen.Generator, input json.RawMessage) (json.RawMessage, error) {
 	example, missing := g.MissingDescription(input)
 	if !missing || asker == nil {

@@ -101,8 +101,8 @@ func printNotice(env Env, format string, args ...any) {
 	fmt.Fprintf(env.Err, "petrock: %s\n", terminal.Plain(fmt.Sprintf(format, args...)))
 }
 
-// An exitError is the exit code, which may be 0, of a program that a command was handed over to. The
-// program has printed its errors.
+// An exitError is the exit code, which may be 0, of a program that a command was handed over to.
+// The program has printed its errors.
 type exitError int
 
 func (e exitError) Error() string   { return "" }

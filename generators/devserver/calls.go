@@ -14,9 +14,9 @@ var toolNames = map[string]string{
 	"history": "history", "list": "list_components", "redo": "redo", "sync": "build", "test": "test", "undo": "undo",
 }
 
-// FormatCall returns a function that writes a call as the call of a tool, for tools whose names start
-// with a prefix: destroy_component {"kind":"command","name":"posts/create","retire":true}. A call
-// without a tool stays a command line.
+// FormatCall returns a function that writes a call as the call of a tool, for tools whose names
+// start with a prefix: destroy_component {"kind":"command","name":"posts/create","retire":true}. A
+// call without a tool stays a command line.
 //
 //petrock:ignore
 func FormatCall(prefix string) func(gen.Call) string {

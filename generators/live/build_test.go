@@ -296,8 +296,8 @@ func TestGoEnviron(t *testing.T) {
 	check("XDG_CACHE_HOME=/fast")
 }
 
-// Children get the data folder of the server's flag, and a key that differs between supervisors. The
-// environment of this process stays as it is.
+// Children get the data folder of the server's flag, and a key that differs between supervisors.
+// The environment of this process stays as it is.
 func TestChildEnviron(t *testing.T) {
 	t.Setenv("HELLO_DATA_FILE", "/run/data")
 	o := Options{Root: t.TempDir(), Name: "hello", Args: []string{"--data", "/d"}}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -79,6 +80,91 @@ func verifyWithout(ctx context.Context, to *destination, files []scaffold.File, 
 		err = &brokenError{found}
 	}
 	return err
+}
+
+// pretend returns flags and environment variables that make the go command see the files at the
+// destination before they are moved: an overlay with the files, and a workspace with the module. It
+// replaces the modules in without by empty ones.
+func pretend(to *destination, files []scaffold.File, without []module.Version) (flags, env []string, err error) {
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	for _, file := range files {
+		name := filepath.FromSlash(file.Path)
+		overlay.Replace[filepath.Join(to.Dest(), name)] = filepath.Join(to.Dir(), name)
+	}
+	text, err := json.Marshal(overlay)
+	if err != nil {
+		return nil, nil, err
+	}
+	overlayFile := filepath.Join(to.Scratch(), "overlay.json")
+	if err := os.WriteFile(overlayFile, text, 0o644); err != nil {
+		return nil, nil, err
+	}
+	work, err := workspace(to, files, without)
+	if err != nil {
+		return nil, nil, err
+	}
+	workFile := filepath.Join(to.Scratch(), "go.work")
+	if err := os.WriteFile(workFile, []byte(work), 0o644); err != nil {
+		return nil, nil, err
+	}
+	return []string{"-overlay=" + overlayFile, "-mod=readonly"}, []string{"GOWORK=" + workFile}, nil
+}
+
+// workspace returns the go.work. In a workspace Go reads the go.mod of every module in the graph.
+// Outside of one it skips modules that provide no package, so these are replaced by empty ones
+// here.
+func workspace(to *destination, files []scaffold.File, without []module.Version) (string, error) {
+	parsed, err := modfile.Parse("go.mod", find(files, "go.mod"), nil)
+	if err != nil {
+		return "", fmt.Errorf("read %w", err)
+	}
+	var work strings.Builder
+	fmt.Fprintf(&work, "go %s\n\nuse %s\n", parsed.Go.Version, modfile.AutoQuote(filepath.ToSlash(to.Dest())))
+	for i, m := range without {
+		stub := fmt.Sprintf("without%d", i)
+		if err := os.MkdirAll(filepath.Join(to.Scratch(), stub), 0o755); err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(filepath.Join(to.Scratch(), stub, "go.mod"), []byte("module "+m.Path+"\n"), 0o644); err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&work, "\nreplace %s %s => ./%s\n", m.Path, m.Version, stub)
+	}
+	return work.String(), nil
+}
+
+// unused returns the modules of which go.sum lists only the go.mod: the build needs none of their
+// packages.
+func unused(goSum []byte) []module.Version {
+	used := map[string]bool{}
+	var named []module.Version
+	for line := range strings.Lines(string(goSum)) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			continue
+		}
+		if version, ok := strings.CutSuffix(fields[1], "/go.mod"); ok {
+			named = append(named, module.Version{Path: fields[0], Version: version})
+		} else {
+			used[fields[0]+"@"+fields[1]] = true
+		}
+	}
+	var rest []module.Version
+	for _, m := range named {
+		if !used[m.String()] {
+			rest = append(rest, m)
+		}
+	}
+	return rest
+}
+
+func find(files []scaffold.File, name string) []byte {
+	for _, file := range files {
+		if file.Path == name {
+			return file.Data
+		}
+	}
+	return nil
 }
 
 // packages returns the import paths of the packages in the files: the user's, programs below cmd,
