@@ -90,7 +90,7 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 // files may be stale.
 func (t *Tools) buildServer(ctx context.Context, dir, nextStep string) (built *BuildOutput, root string, err error) {
 	if t.options.NoExec {
-		return nil, "", errors.New("call and log are disabled by --no-exec; start petrock mcp without it")
+		return nil, "", errors.New("call and log are disabled by --no-exec; start this server without it")
 	}
 	o, done, err := t.acquire(ctx, dir)
 	if err != nil {

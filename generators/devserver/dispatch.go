@@ -154,7 +154,7 @@ type openProject struct {
 func (t *Tools) findProject(dir string) (*project.Project, error) {
 	found, err := project.Find(t.options.Dir)
 	if errors.Is(err, project.ErrNone) {
-		return nil, fmt.Errorf("%w; start petrock mcp in a project's folder, or run petrock new", err)
+		return nil, fmt.Errorf("%w; start this server in a project's folder, or run petrock new", err)
 	}
 	if err != nil || dir == "" {
 		return found, err
@@ -167,7 +167,7 @@ func (t *Tools) findProject(dir string) (*project.Project, error) {
 		path = real
 	}
 	if other, err := project.Find(path); err != nil || other.Root != found.Root {
-		return nil, terminal.Usagef("dir %q: this server works only on the project in %s; start petrock mcp there for another one", dir, found.Root)
+		return nil, terminal.Usagef("dir %q: this server works only on the project in %s; start one in the other project", dir, found.Root)
 	}
 	return found, nil
 }

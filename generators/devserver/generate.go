@@ -334,7 +334,7 @@ type TestInput struct {
 //petrock:hints open-world
 func (t *Tools) Test(ctx context.Context, in TestInput) (*mcp.ToolResult, error) {
 	if t.options.NoExec {
-		return Answer(ctx, nil, errors.New("test is disabled by --no-exec; start petrock mcp without it"))
+		return Answer(ctx, nil, errors.New("test is disabled by --no-exec; start this server without it"))
 	}
 	return withProject(ctx, t, in.Common, func(p *openProject) (*engine.TestResult, error) {
 		return p.engine.Test(ctx, engine.TestOptions{Packages: in.Packages, Run: in.Run, Timeout: time.Duration(in.Timeout) * time.Second})
