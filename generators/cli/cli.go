@@ -38,13 +38,9 @@ func Main(ctx context.Context, args []string, out *os.File, own ...gen.Generator
 
 func newProjectRoot(env Env) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "petrock",
-		Short: "Generate and check the code of this project",
-		Long: `Generate tools, resources, prompts and features, undo changes, derive registration and schemas from
-your Go code, and check the project.
-
-This is the project's own petrock, at the version that created the project. It works even if the rest
-of the project does not compile.`,
+		Use:     "petrock",
+		Short:   "Generate and check the code of this project",
+		Long:    longHelp("petrock"),
 		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "undo", "sync", "list"),
 	}
 	AddCommands(root, env)
@@ -57,19 +53,9 @@ of the project does not compile.`,
 func NewMCP(env Env, newTools func(devserver.Options) (*devserver.Tools, error)) *cobra.Command {
 	var o devserver.Options
 	cmd := &cobra.Command{
-		Use:   "mcp",
-		Short: "Run the dev server: petrock as an MCP server on standard input and output",
-		Long: `Run the dev server: petrock as an MCP server on standard input and output, until the client
-closes the input. The tools work on the project that contains the working directory. Outside of a
-project, the installed petrock creates projects, and works on those below the working directory.
-
-Agents can send components with code and examples. The dev server builds and runs the examples in a
-separate process before it writes anything.
-
-` + trialHelp + `
-
-The project's tests run without these limits, and so does its server for the tools call and log. With
---no-exec, the dev server runs none of this code.`,
+		Use:     "mcp",
+		Short:   "Run the dev server: petrock as an MCP server on standard input and output",
+		Long:    longHelp("mcp") + "\n\n" + longHelp("examples"),
 		Example: examples(env, "mcp", "mcp --no-net", "mcp --no-exec"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if terminal.IsTerminal(os.Stdin) {
@@ -94,13 +80,9 @@ The project's tests run without these limits, and so does its server for the too
 func newStatus(env Env) *cobra.Command {
 	var c projectFlags
 	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Show and check the project",
-		Long: `Show the project's packages and components, and check it: packages and tests compile, derived files
-are up to date, and core and generators match petrock.sum.
-
-Exit codes: 0 the project compiles; 1 it does not compile, or petrock.sum or contract.json cannot be
-read.`,
+		Use:     "status",
+		Short:   "Show and check the project",
+		Long:    longHelp("status"),
 		Example: examples(env, "status", "status --json"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			compile := func(e *engine.Engine, ctx context.Context) (devserver.ProjectStatusOutput, error) {

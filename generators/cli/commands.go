@@ -152,13 +152,9 @@ func printJSON(env Env, result any, detail bool) error {
 func newList(env Env) *cobra.Command {
 	var c projectFlags
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the components and parts of the project",
-		Long: `List the components of the project with kind, name, file and description, the parts that it has or
-can add, and the size of its tools/list in tokens. petrock's own generators are left out; generate
---help lists them.
-
-Exit codes: 0 success; 1 a package cannot be read.`,
+		Use:               "list",
+		Short:             "List the components and parts of the project",
+		Long:              longHelp("list"),
 		Example:           examples(env, "list", "list --json"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -191,24 +187,18 @@ func printListing(env Env, l *engine.Listing) error {
 
 func newAdd(env Env) *cobra.Command {
 	return newPartCommand(env, (*engine.Engine).AddPart, &cobra.Command{
-		Use:   "add PART",
-		Short: "Add optional code: app (event log), client (HTTP client), oauth, postgres",
-		Long: `Add a part: petrock's optional code, with the Go modules that it needs. Parts that a project does
-not use are archives in generators/parts. Generators add the parts that they need.
-
-` + partsHelp(),
+		Use:     "add PART",
+		Short:   "Add optional code: app (event log), client (HTTP client), oauth, postgres",
+		Long:    longHelp("add") + "\n\n" + partsHelp(),
 		Example: examples(env, "add oauth", "add oauth --dry-run"),
 	})
 }
 
 func newRemove(env Env) *cobra.Command {
 	return newPartCommand(env, (*engine.Engine).RemovePart, &cobra.Command{
-		Use:   "remove PART",
-		Short: "Remove an unused part",
-		Long: `Remove an unused part. Its code moves to an archive in generators/parts, and go.mod no longer
-requires the modules that only this part needs.
-
-` + partsHelp(),
+		Use:     "remove PART",
+		Short:   "Remove an unused part",
+		Long:    longHelp("remove") + "\n\n" + partsHelp(),
 		Example: examples(env, "remove oauth", "remove app --dry-run"),
 	})
 }
@@ -239,10 +229,9 @@ func newPartCommand(env Env, do operationOn, cmd *cobra.Command) *cobra.Command 
 func newHistory(env Env) *cobra.Command {
 	var c projectFlags
 	cmd := &cobra.Command{
-		Use:   "history",
-		Short: "List operations, oldest first",
-		Long: `List the operations in this clone of the project, oldest first. Each has an id for undo. Operations
-in other clones are not listed; see version control.`,
+		Use:               "history",
+		Short:             "List operations, oldest first",
+		Long:              longHelp("history"),
 		Example:           examples(env, "history", "history --json"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -276,11 +265,9 @@ func printHistory(env Env, h *engine.History) error {
 func newApply(env Env) *cobra.Command {
 	var c projectFlags
 	cmd := &cobra.Command{
-		Use:   "apply PLAN",
-		Short: "Apply the plan of a dry run",
-		Long: `Apply the plan that generate --dry-run has saved: write exactly the files that it showed. generate
-prints the id of the plan. If the project has changed so that the plan would write something else, or if
-the plan was edited, apply refuses and changes nothing.`,
+		Use:         "apply PLAN",
+		Short:       "Apply the plan of a dry run",
+		Long:        longHelp("apply"),
 		Annotations: map[string]string{needsOwn: ""}, // the plan may come from any generator
 		Example:     examples(env, "generate tool search query --dry-run", "apply 5f0c2a9d1b7e4c33"),
 		Args:        mcpcli.ExactArgs("5f0c2a9d1b7e4c33"),
@@ -299,15 +286,7 @@ func newDestroy(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "destroy KIND NAME",
 		Short: "Remove a component",
-		Long: `Remove a component: its file and its test, or the folder of a feature. destroy also updates derived
-files. KIND can be one of the project's own generators. petrock's own generators cannot be removed.
-
-destroy refuses if you have edited the files, unless --force is given. undo restores them in both
-cases.
-
-If events of a command are stored, or the last commit has the command, say what happens to its events:
---retire keeps its type, which replays them and can no longer be executed; --skip ignores them; --map
-reads them as another command.`,
+		Long:  longHelp("destroy"),
 		Example: examples(env, "destroy tool add", "destroy prompt review --dry-run", "destroy command posts/create --retire", "destroy feature posts --skip",
 			"destroy command posts/publish --map posts/update --body 'return Update{ID: old.ID}, nil'"),
 		Args: mcpcli.ExactArgs("tool", "add"),
@@ -357,25 +336,9 @@ func newSync(env Env) *cobra.Command {
 	var c projectFlags
 	var check bool
 	cmd := &cobra.Command{
-		Use:   "sync",
-		Short: "Derive registration and schemas from your Go code",
-		Long: `Derive the registration of tools, resources, prompts and features, their schemas, and the wiring of
-the server from your Go code. Run it after you change a signature, a doc comment or a type. It also
-updates contract.json, which records what the server promises to clients and to its event log.
-
-If changed fields of a command make stored events unreadable, sync refuses and prints the change.
-Generate a new version of the command with generate version or, if you do not need the stored events,
-use --accept. If you removed a command, --skip ignores its stored events; destroy offers other ways.
-
-If petrock cannot derive from a package, sync reports it, keeps its derived files, and derives the
-other packages. sync does not check function bodies; run status.
-
-With --check, sync writes nothing. It reports stale files, commands whose stored events are
-unreadable, and commands whose Apply uses the clock, randomness or I/O. Without --check, the last are
-warnings.
-
-Exit codes: 0 success; 1 sync refuses the change, petrock cannot derive from a package or, with --check,
-something is reported; 2 usage error.`,
+		Use:               "sync",
+		Short:             "Derive registration and schemas from your Go code",
+		Long:              longHelp("sync"),
 		Example:           examples(env, "sync", "sync --check", "sync --dry-run", "sync --accept posts/create"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -413,27 +376,18 @@ func printCheck(env Env, r *engine.Result) error {
 
 func newUndo(env Env) *cobra.Command {
 	return newRevertCommand(env, (*engine.Engine).Undo, &cobra.Command{
-		Use:   "undo [ID]",
-		Short: "Undo an operation",
-		Long: `Undo an operation: the one with this id (see history) or, without an id, the last one that is not
-undone, except a plain sync. Repeat undo to go back step by step; redo goes forward. Undo restores all
-files of the operation or none, and updates derived files.
-
-Undo refuses if a file was edited after the operation, and shows the diff. It also refuses if a later
-operation builds on this one, or if it would make stored events unreadable.`,
+		Use:     "undo [ID]",
+		Short:   "Undo an operation",
+		Long:    longHelp("undo"),
 		Example: examples(env, "undo", "undo 0003", "undo 0003 --dry-run", "undo --keep"),
 	})
 }
 
 func newRedo(env Env) *cobra.Command {
 	return newRevertCommand(env, (*engine.Engine).Redo, &cobra.Command{
-		Use:   "redo [ID]",
-		Short: "Redo an operation that was undone",
-		Long: `Redo an operation that was undone: the one that was undone last, or the one with this id (see history).
-After several undos, several redos restore the operations in order.
-
-If another operation followed the undo, redo needs an id. It refuses for the same reasons as undo. A redo
-is an operation too; undo reverts it.`,
+		Use:     "redo [ID]",
+		Short:   "Redo an operation that was undone",
+		Long:    longHelp("redo"),
 		Example: examples(env, "redo", "redo 0003", "redo --dry-run"),
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/petrock/petrock/core/plumbing/mcpcli"
@@ -41,5 +42,25 @@ func TestCommandLine(t *testing.T) {
 	got := gen.NewCall("destroy", "kind", "tool", "name", "add", "force", true).CommandLine("go run ./cmd/petrock")
 	if want := "go run ./cmd/petrock destroy tool add --force"; got != want {
 		t.Errorf("command line: got %q, want %q", got, want)
+	}
+}
+
+// Each command on a project has a section in help.txt, and prints it.
+func TestLongHelp(t *testing.T) {
+	root := newProjectRoot(Env{Program: "petrock"})
+	sections := map[string]string{root.Name(): root.Long}
+	for _, cmd := range root.Commands() {
+		if cmd.Flags().Lookup("no-exec") != nil {
+			sections[cmd.Name()] = cmd.Long
+		}
+	}
+	sections["examples"] = strings.TrimPrefix(sections["generate"], longHelp("generate")+"\n\n")
+	for name, long := range sections {
+		if want := longHelp(name); want == "" || !strings.HasPrefix(long, want) {
+			t.Errorf("help of %s: got %q, want it to begin with the section of help.txt, %q", name, long, want)
+		}
+	}
+	if got := strings.Count("\n"+helpText, "\n== "); got != len(sections) {
+		t.Errorf("help.txt has %d sections, want %d, one for each command", got, len(sections))
 	}
 }

@@ -23,19 +23,9 @@ func newEdit(env Env) *cobra.Command {
 	var c projectFlags
 	var edit fileEdit
 	cmd := &cobra.Command{
-		Use:   "edit [FILE]",
-		Short: "Edit project files as one verified operation",
-		Long: `Edit, create, rename or delete project files as one operation. petrock formats Go files, adds and
-removes imports, updates derived files, and type-checks changed packages and their importers, tests
-included. If there is a new error, it changes nothing. undo reverts the operation.
-
-FILE with flags is one edit. For several, pass the input of the dev server's tool edit as JSON with
---input, or on standard input without FILE:
-
-  {"edits": [{"path": "tools/add.go", "replace": [{"old": "a + b", "new": "b + a"}]},
-             {"path": "notes.md", "text": "# Notes\n"}], "test": true}
-
-Exit codes: 0 success; 1 the edit was refused; 2 usage error.`,
+		Use:     "edit [FILE]",
+		Short:   "Edit project files as one verified operation",
+		Long:    longHelp("edit"),
 		Example: examples(env, "edit tools/add.go --replace 'in.A + in.B' --with 'in.B + in.A' --test", "edit tools/add.go --rename tools/sum.go", "edit notes.md --from /tmp/notes.md", "edit notes.md --delete", "edit --input edits.json"),
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -128,15 +118,9 @@ func newTest(env Env) *cobra.Command {
 	var c projectFlags
 	var o engine.TestOptions
 	cmd := &cobra.Command{
-		Use:   "test [PACKAGE…]",
-		Short: "Run the project's tests",
-		Long: `Run the Go tests of packages, which are folders or import paths and may end in /... . By default, all
-packages of the project are tested, except petrock's folders core and generators.
-
-The tests run as go test runs them: they are not confined. A package that exceeds --timeout
-fails. If a package prints more than 1 MiB, all tests are killed.
-
-Exit codes: 0 success; 1 a test failed, or a package does not compile or pass go vet; 2 usage error.`,
+		Use:     "test [PACKAGE…]",
+		Short:   "Run the project's tests",
+		Long:    longHelp("test"),
 		Example: examples(env, "test", "test tools features/...", "test tools --run 'TestAdd$'", "test --json"),
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -156,24 +140,13 @@ Exit codes: 0 success; 1 a test failed, or a package does not compile or pass go
 	return cmd
 }
 
-const changeHelp = `Change a component in place: its name, description, fields, output or body. References in the
-project's Go follow, tests included. petrock type-checks the result and runs the tests of
-changed packages and their importers before it writes anything. undo reverts the change.
-
-If stored events of a command would no longer be readable, change also generates a new version of the
-command, as generate version does, and of all commands that contain the same type. A renamed command
-keeps its name in the event log. To deploy changed fields without downtime, use --read-first: see petrock
-help deployment.
-
-Tests run as go test runs them, not confined. Stored events are decoded with the limits of examples.`
-
 func newChange(env Env) *cobra.Command {
 	var c projectFlags
 	var in engine.Change
 	cmd := &cobra.Command{
 		Use:   "change KIND NAME",
 		Short: "Rename or edit a component in place",
-		Long:  changeHelp,
+		Long:  longHelp("change"),
 		Example: examples(env,
 			"change tool add --rename sum --alias",
 			"change tool search --description 'Finds notes by their text.'",

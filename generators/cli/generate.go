@@ -19,29 +19,15 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// Help texts of several commands.
-const (
-	noNetUsage = "run examples without network, if the system permits namespaces"
-	trialHelp  = `Examples run with limits on time, memory and output. On Linux they can write only to a temporary
-folder, and their child processes end with them. They can read your files and, without --no-net, use
-the network. The result names limits that the system could not enforce.`
-)
+// noNetUsage is the usage of the flag --no-net.
+const noNetUsage = "run examples without network, if the system permits namespaces"
 
 func newGenerate(env Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "generate KIND NAME …",
-		Aliases: []string{"g"},
-		Short:   "Add a component to the project: a tool, a resource, a prompt, a feature, a generator",
-		Long: `Add a component to the project. petrock type-checks the generated code with the rest of the project
-before it writes anything, and writes all files or none. undo reverts the operation. With --dry-run,
-petrock saves a plan instead; apply writes it.
-
---body sets the code of the component, and --examples its test. Before petrock writes anything, it runs
-the examples in a separate process, and then the other tests of the package and of its importers.
-
-` + trialHelp + ` Other tests are not confined.
-
-The project's own generators are additional kinds.`,
+		Use:         "generate KIND NAME …",
+		Aliases:     []string{"g"},
+		Short:       "Add a component to the project: a tool, a resource, a prompt, a feature, a generator",
+		Long:        longHelp("generate") + "\n\n" + longHelp("examples"),
 		Example:     examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run", "g feature posts --crud title 'body:string?'"),
 		Annotations: map[string]string{needsOwn: ""}, // this is the command for kinds that this petrock does not have
 		Args:        cobra.ArbitraryArgs,

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"regexp"
@@ -11,6 +12,16 @@ import (
 	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/docs"
 )
+
+//go:embed help.txt
+var helpText string
+
+// longHelp returns a section of help.txt: the help of a command, or of several.
+func longHelp(name string) string {
+	_, section, _ := strings.Cut(helpText, "== "+name+"\n")
+	section, _, _ = strings.Cut(section, "\n== ")
+	return strings.TrimSpace(section)
+}
 
 // extendHelp makes the help command of root print the pages of package docs, and the help of root
 // list them.
