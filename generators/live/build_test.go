@@ -251,7 +251,7 @@ func TestBuildWithoutGo(t *testing.T) {
 
 // A process that gets only HOME and PATH uses the build cache of the person's shell.
 func TestGoEnviron(t *testing.T) {
-	for _, name := range goVariables() {
+	for _, name := range goVariables {
 		t.Setenv(name, "") // restores it
 		os.Unsetenv(name)
 	}

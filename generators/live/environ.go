@@ -47,14 +47,12 @@ func flagValue(args []string, name string) (value string) {
 // goEnvironFile records variables of the environment in which a person uses the project.
 const goEnvironFile = ".petrock/goenv"
 
-// goVariables returns the names of the variables that decide where the go command looks for
-// compiled packages and modules, and whether it can use them.
-func goVariables() []string {
-	return []string{
-		"GOCACHE", "GOMODCACHE", "GOPATH", "GOENV", "GOFLAGS", "GOEXPERIMENT", "GOTOOLCHAIN", "CGO_ENABLED", "CC",
-		"GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOINSECURE",
-		"XDG_CACHE_HOME", "XDG_CONFIG_HOME", // of the default GOCACHE and GOENV
-	}
+// goVariables decide where the go command looks for compiled packages and modules, and whether it
+// can use them.
+var goVariables = []string{
+	"GOCACHE", "GOMODCACHE", "GOPATH", "GOENV", "GOFLAGS", "GOEXPERIMENT", "GOTOOLCHAIN", "CGO_ENABLED", "CC",
+	"GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOINSECURE",
+	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", // of the default GOCACHE and GOENV
 }
 
 // RecordGoEnviron records the environment's variables for the go command, for goEnviron. Call it
@@ -62,7 +60,7 @@ func goVariables() []string {
 // and PATH alone.
 func RecordGoEnviron(root string) error {
 	var text bytes.Buffer
-	for _, name := range goVariables() {
+	for _, name := range goVariables {
 		if value := os.Getenv(name); value != "" && !strings.ContainsAny(value, "\r\n") {
 			fmt.Fprintf(&text, "%s=%s\n", name, value)
 		}
@@ -87,7 +85,7 @@ func goEnviron(root string) map[string]string {
 	recorded, _ := os.ReadFile(filepath.Join(root, goEnvironFile)) // it is optional
 	for line := range strings.Lines(string(recorded)) {
 		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), "=")
-		if _, isSet := os.LookupEnv(name); !isSet && slices.Contains(goVariables(), name) && value != "" {
+		if _, isSet := os.LookupEnv(name); !isSet && slices.Contains(goVariables, name) && value != "" {
 			lacking[name] = value
 		}
 	}

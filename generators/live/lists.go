@@ -24,9 +24,7 @@ const (
 	latest           = "2026-07-28"
 )
 
-func handshakeRevisions() []string {
-	return []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
-}
+var handshakeRevisions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 
 // statelessMeta returns the _meta of a request that needs no handshake.
 func statelessMeta() json.RawMessage {
@@ -49,7 +47,7 @@ func (c *session) initialize(m *jsonrpc.Message) {
 	defer c.setup.Unlock()
 	version := text(param(m, "protocolVersion"))
 	if version == "" { // no server would start with it
-		c.reply(jsonrpc.AppendError(nil, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions()[3])))
+		c.reply(jsonrpc.AppendError(nil, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions[3])))
 		return
 	}
 	server := c.slots[serverKind].current.Load()
@@ -69,8 +67,8 @@ func (c *session) initialize(m *jsonrpc.Message) {
 	c.handshake = m.Params()
 	c.mu.Unlock()
 	if result == nil {
-		if !slices.Contains(handshakeRevisions(), version) {
-			version = handshakeRevisions()[3]
+		if !slices.Contains(handshakeRevisions, version) {
+			version = handshakeRevisions[3]
 		}
 		info := object(nil).with("name", quote(c.sup.o.Name)).with("version", quote("dev")).json()
 		result = object(nil).with("protocolVersion", quote(version)).with("serverInfo", info).with("instructions", c.contract("instructions")).json()
@@ -89,7 +87,7 @@ func (c *session) replyOf(p *peer, id jsonrpc.ID, result json.RawMessage) {
 
 // discover answers server/discover.
 func (c *session) discover(m *jsonrpc.Message) {
-	versions, _ := json.Marshal(append([]string{latest}, handshakeRevisions()...)) // strings always encode
+	versions, _ := json.Marshal(append([]string{latest}, handshakeRevisions...)) // strings always encode
 	result := complete().with("supportedVersions", versions).with("instructions", c.contract("instructions")).json()
 	p := c.firstServer()
 	if p != nil {
@@ -128,9 +126,7 @@ func listMember(method string) string {
 	return strings.TrimSuffix(method, "/list")
 }
 
-func listMethods() []string {
-	return []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
-}
+var listMethods = []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
 
 // list answers the request for a list with the lists of both servers. The list of a server that
 // does not run comes from contract.json or the manifest.
@@ -220,7 +216,7 @@ type lists map[string]string
 // listsOf returns everything that a server lists.
 func listsOf(ctx context.Context, p *peer) lists {
 	all := lists{}
-	for _, method := range listMethods() {
+	for _, method := range listMethods {
 		_, entries, _ := listAll(ctx, p, method, object(nil).with("_meta", statelessMeta()).json()) // without the capability, nothing
 		all[method] = string(array(entries))
 	}
@@ -231,7 +227,7 @@ func listsOf(ctx context.Context, p *peer) lists {
 func (c *session) firstLists() (all [2]lists) {
 	for k := range all {
 		all[k] = lists{}
-		for _, method := range listMethods() {
+		for _, method := range listMethods {
 			all[k][method] = string(array(c.fallback(kind(k), listMember(method))))
 		}
 	}

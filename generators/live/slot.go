@@ -71,7 +71,7 @@ func (sl *slot) run(ctx context.Context) {
 	var last buildResult
 	for ctx.Err() == nil {
 		sl.s.sup.mu.Lock()
-		b, changed, want := sl.s.sup.builds[sl.kind], sl.s.sup.changed, sl.wanted()
+		b, changed, want, down := sl.s.sup.builds[sl.kind], sl.s.sup.changed, sl.wanted(), sl.down
 		sl.s.sup.mu.Unlock()
 		if b.program != last.program || b.err != last.err || b.restarts != last.restarts {
 			sl.delay, sl.retry = firstDelay, nil
@@ -81,9 +81,9 @@ func (sl *slot) run(ctx context.Context) {
 		}
 		last = b
 		switch p := sl.current.Load(); {
-		case want.program.path == "" && b.err != nil:
+		case want.program.path == "" && b.err != nil && down != b.err:
 			sl.stop(b.err)
-		case want.program.path == "": // nothing is built yet
+		case want.program.path == "": // it is stopped, or nothing is built yet
 		case p == nil && want != sl.tried, p != nil && p.launch != want:
 			sl.replace(ctx, want)
 			continue
@@ -115,12 +115,7 @@ func (sl *slot) stop(cause error) {
 	if sl.current.Load() != nil {
 		sl.swap(nil)
 	}
-	sl.s.sup.mu.Lock()
-	isKnown := sl.down == cause
-	sl.s.sup.mu.Unlock()
-	if !isKnown { // otherwise run would wake itself again and again
-		sl.s.sup.update(func() { sl.down = cause })
-	}
+	sl.s.sup.update(func() { sl.down = cause })
 }
 
 // wait waits until something has changed, or the server has crashed, or is to be started again.
