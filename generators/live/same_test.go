@@ -131,7 +131,7 @@ func (w *world) exchange(to jsonrpc.Transport, messages string) string {
 		case m.IsRequest():
 			send(strings.Replace(answer, "QUESTION", m.ID().String(), 1))
 		case m.IsResponse(), m.IsBatch(), m.Method() == "notifications/subscriptions/acknowledged":
-			answers = append(answers, comparable(w.t, m))
+			answers = append(answers, normalized(w.t, m))
 			w.write("go-on", "")
 		}
 	}
@@ -165,9 +165,9 @@ func (w *world) next(from jsonrpc.Transport, what string) *jsonrpc.Message {
 // counted are numbers in answers that differ: ids of processes, and offsets after an id.
 var counted = regexp.MustCompile(`(process|byte) \d+`)
 
-// comparable returns a message without what dev adds to results: the build in _meta, and
+// normalized returns a message without what dev adds to results: the build in _meta, and
 // capabilities that later builds may have.
-func comparable(t *testing.T, m *jsonrpc.Message) string {
+func normalized(t *testing.T, m *jsonrpc.Message) string {
 	t.Helper()
 	var value any
 	if err := json.Unmarshal(m.Raw(), &value); err != nil {
