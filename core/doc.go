@@ -18,6 +18,7 @@
 //   - auth: authenticate callers over HTTP: identities, gates, API keys
 //   - auth/token: authenticate callers by OAuth bearer tokens
 //   - plumbing/transport: the interface between mcp and mcphttp
+//   - plumbing/uritemplate: the URI templates of resources
 //   - mcp: MCP: the types of the protocol, the server, stdio
 //   - mcphttp: serve MCP over streamable HTTP
 //   - plumbing/filelock: lock files between processes, for the journal and app/sqlite

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/petrock/petrock/core/plumbing/uritemplate"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -28,7 +29,7 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	variables, err := derive.Variables(in.URI)
+	template, err := derive.ParseURI(in.URI)
 	if err != nil {
 		return gen.Draft{}, err
 	}
@@ -42,13 +43,13 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 
 	file := n.file()
 	params := "ctx " + file.Ref("context", "Context")
-	if len(variables) > 0 {
+	if variables := template.Variables(); len(variables) > 0 {
 		n.input.about = "holds the variables of the URI of " + n.wire + "."
 		var fields []string
-		for _, variable := range variables {
-			field := variable + ":string"
-			if _, query, _ := strings.Cut(in.URI, "{?"); strings.Contains(","+strings.TrimSuffix(query, "}")+",", ","+variable+",") {
-				field += "?" // in the query: note://{id}{?lang}
+		for _, name := range variables {
+			field := name + ":string"
+			if slices.Contains(template.Optional, name) {
+				field += "?"
 			}
 			fields = append(fields, field)
 		}
@@ -60,18 +61,18 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 	}
 	n.writeFunction(file, params, "string", `""`)
 
-	test, err := n.resourceTest(in.URI, variables)
+	test, err := n.resourceTest(template)
 	return n.draft(file, test, err)
 }
 
-func (n component) resourceTest(uri string, variables []string) (gen.GoFile, error) {
+func (n component) resourceTest(template *uritemplate.Template) (gen.GoFile, error) {
 	if len(n.steps) == 0 {
 		values := map[string]string{}
-		for _, name := range variables {
+		for _, name := range template.Variables() {
 			values[name] = "example"
 		}
-		expanded, err := derive.Expand(uri, values)
-		return n.plainTest(gen.TextLit(expanded)), err
+		uri, err := template.Expand(values)
+		return n.plainTest(gen.TextLit(uri)), err
 	}
 	return n.exampleTest(func(s step) (input, output *jen.Statement, err error) {
 		if _, output, err = textRow(s); err != nil {
@@ -82,12 +83,12 @@ func (n component) resourceTest(uri string, variables []string) (gen.GoFile, err
 			return nil, nil, fmt.Errorf("example %q: %w", s.Name, err)
 		}
 		for name := range values {
-			if !slices.Contains(variables, name) {
-				return nil, nil, fmt.Errorf("example %q: the URI %s has no variable %s", s.Name, uri, name)
+			if !slices.Contains(template.Variables(), name) {
+				return nil, nil, fmt.Errorf("example %q: the URI %s has no variable %s", s.Name, template, name)
 			}
 		}
-		expanded, err := derive.Expand(uri, values)
-		return gen.TextLit(expanded), output, err
+		uri, err := template.Expand(values)
+		return gen.TextLit(uri), output, err
 	})
 }
 

@@ -246,7 +246,7 @@ func addTypedTemplate(d *Derived, t ResourceTemplate, in, out reflect.Type, h Re
 		made, err = newTemplate(t, h)
 	}
 	if err == nil {
-		err = d.checkNames(in, t.URITemplate, made.uri.variables())
+		err = d.checkNames(in, t.URITemplate, made.uri.Variables())
 	}
 	return add(d.server, &d.server.templates, t.URITemplate, made, err)
 }

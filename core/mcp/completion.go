@@ -107,7 +107,7 @@ func (s *Server) completerOf(ctx context.Context, c *Call, p *completeParams) (C
 		if !ok || !c.canSee(found) {
 			return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown resource template %q", short(p.Ref.URI))
 		}
-		return found.input.complete, found.uri.variables(), checkScopes(ctx, found.Scopes)
+		return found.input.complete, found.uri.Variables(), checkScopes(ctx, found.Scopes)
 	}
 	return nil, nil, jsonrpc.Errorf(jsonrpc.InvalidParams, `a reference must be of type "ref/prompt" or "ref/resource", got %q`, short(p.Ref.Type))
 }

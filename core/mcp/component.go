@@ -13,6 +13,7 @@ import (
 	"github.com/petrock/petrock/core/internal/pace"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/plumbing/transport"
+	"github.com/petrock/petrock/core/plumbing/uritemplate"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -179,7 +180,7 @@ type template struct {
 	ResourceTemplate
 	descriptionCache
 	reader
-	uri   *uriTemplate
+	uri   *uritemplate.Template
 	input *textInput
 }
 
@@ -187,10 +188,12 @@ func (t *template) describe(r Revision) any { return t.ResourceTemplate.forRevis
 
 // newTemplate checks a resource template and compiles its pattern and its schema.
 func newTemplate(t ResourceTemplate, h ResourceHandler) (*template, error) {
-	uri, err := parseURITemplate(t.URITemplate)
+	uri, err := uritemplate.Parse(t.URITemplate)
 	switch {
 	case err != nil:
 		return nil, err
+	case len(uri.Variables()) == 0:
+		return nil, errors.New("has no variable such as {id}; add it as a resource instead")
 	case t.Name == "":
 		return nil, errors.New("has no name")
 	case h == nil:

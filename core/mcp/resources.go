@@ -43,7 +43,7 @@ func (s *Server) lookUp(ctx context.Context, c *Call, uri string) (*reader, map[
 		return &r.reader, nil, checkScopes(ctx, r.Scopes)
 	}
 	for t := range s.templates.all() {
-		variables, matches := t.uri.match(uri)
+		variables, matches := t.uri.Match(uri)
 		if !matches || !c.canSee(t) {
 			continue
 		}

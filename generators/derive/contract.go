@@ -112,10 +112,9 @@ type oldVersion struct {
 	line    int
 }
 
-var (
-	oldTypeName     = regexp.MustCompile(`^(.+)V([0-9]+)$`) // CreateV1
-	notInIdentifier = regexp.MustCompile(`\W+`)
-)
+var oldTypeName = regexp.MustCompile(`^(.+)V([0-9]+)$`) // CreateV1
+
+var notInIdentifier = regexp.MustCompile(`\W+`)
 
 // addOldVersion adds t if its name and its method Upgrade make it an older version of a command.
 // The command may be in a file that is visited later.

@@ -23,10 +23,9 @@ const (
 	mapFunc   = "Map"
 )
 
-var (
-	featureNamePattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
-	triggerMethod      = regexp.MustCompile(`^On(\P{Ll}|$)`) // OnCreate, but not Once
-)
+var featureNamePattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
+
+var triggerMethod = regexp.MustCompile(`^On(\P{Ll}|$)`) // OnCreate, but not Once
 
 func (p Place) featureName() string { return path.Base(p.Dir) }
 

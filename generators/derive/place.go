@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
-	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -146,13 +145,9 @@ func (p *Package) tools() []Component {
 	return tools
 }
 
-var (
-	workerCall        = regexp.MustCompile(`app\.WorkerOf\("([^"]+)"`)
-	uriExpression     = regexp.MustCompile(`\{([^{}]*)\}`)
-	expressionContent = regexp.MustCompile(`^(\+?\w+|\?\w+(,\w+)*)$`)
-	notPrintable      = regexp.MustCompile(`[^ -~]`)
-	nearlyScopes      = regexp.MustCompile(`(?i)^//\s*petrock:\s*scopes?\b`)
-)
+var workerCall = regexp.MustCompile(`app\.WorkerOf\("([^"]+)"`)
+
+var nearlyScopes = regexp.MustCompile(`(?i)^//\s*petrock:\s*scopes?\b`)
 
 // Workers returns the workers of a feature, such as posts/digest, from its derived file, which may
 // be nil.
@@ -165,66 +160,6 @@ func Workers(derived *typecheck.File) []string {
 		names = append(names, path.Base(derived.Dir())+"/"+string(call[1]))
 	}
 	return names
-}
-
-// Variables returns the names of the variables in a URI template, in order.
-func Variables(uri string) ([]string, error) {
-	plain := uriExpression.ReplaceAllString(uri, "x")
-	parsed, err := url.Parse(plain)
-	switch {
-	case err != nil || strings.ContainsAny(plain, "{} \t\n\"<>\\^`|") || notPrintable.MatchString(uri):
-		return nil, fmt.Errorf("%q is not a URI; write one such as note://{id}", uri)
-	case parsed.Scheme == "":
-		return nil, fmt.Errorf("the URI %q has no scheme; write one such as note://{id}", uri)
-	}
-	var names []string
-	for _, found := range uriExpression.FindAllStringSubmatchIndex(uri, -1) {
-		expression := uri[found[2]:found[3]]
-		if !expressionContent.MatchString(expression) || expression[0] == '?' && found[1] != len(uri) {
-			return nil, fmt.Errorf("URI %q: invalid expression {%s}; use {name}, {+name} or, at the end, {?a,b}", uri, expression)
-		}
-		for name := range strings.SplitSeq(strings.TrimLeft(expression, "+?"), ",") {
-			if slices.Contains(names, name) {
-				return nil, fmt.Errorf("URI %q: duplicate variable %s", uri, name)
-			}
-			names = append(names, name)
-		}
-	}
-	return names, nil
-}
-
-// Expand returns a URI template with the values of its variables. Only query variables are
-// optional.
-func Expand(uri string, values map[string]string) (string, error) {
-	var missing []string
-	expanded := uriExpression.ReplaceAllStringFunc(uri, func(expression string) string {
-		expression = strings.Trim(expression, "{}")
-		if list, ok := strings.CutPrefix(expression, "?"); ok {
-			var pairs []string
-			for name := range strings.SplitSeq(list, ",") {
-				if value, given := values[name]; given {
-					pairs = append(pairs, name+"="+url.QueryEscape(value))
-				}
-			}
-			if len(pairs) == 0 {
-				return ""
-			}
-			return "?" + strings.Join(pairs, "&")
-		}
-		name, reserved := strings.CutPrefix(expression, "+")
-		value, given := values[name]
-		if !given {
-			missing = append(missing, name)
-		}
-		if reserved {
-			return strings.ReplaceAll(url.PathEscape(value), "%2F", "/")
-		}
-		return url.PathEscape(value)
-	})
-	if len(missing) > 0 {
-		return "", fmt.Errorf("URI %s: no value for %s", uri, strings.Join(missing, ", "))
-	}
-	return expanded, nil
 }
 
 func (f *finder) addScopes(c *Component, d directive) {

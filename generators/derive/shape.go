@@ -3,12 +3,16 @@ package derive
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/types"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/plumbing/transport"
+	"github.com/petrock/petrock/core/plumbing/uritemplate"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -150,20 +154,44 @@ func (f *finder) checkResource(c *Component, decl *ast.FuncDecl, in, out types.T
 		f.problem(decl.Name.Pos(), "%s has no URI; put //petrock:uri %s://{id} into its doc comment", name, strings.ReplaceAll(c.Name, "_", "-"))
 		return
 	}
-	variables, err := Variables(c.URI)
+	template, err := ParseURI(c.URI)
 	if err != nil {
 		f.problem(decl.Name.Pos(), "%s: %v", name, err)
 		return
 	}
 	fields := slices.Sorted(slices.Values(c.arguments))
-	sorted := slices.Sorted(slices.Values(variables))
+	sorted := slices.Sorted(slices.Values(template.Variables()))
 	switch {
-	case len(variables) == 0 && in != nil:
+	case len(sorted) == 0 && in != nil:
 		f.problem(decl.Name.Pos(), "the URI %s has no variables, so %s must not have an input; add a variable such as {name} to the URI, or remove the input", c.URI, name)
 	case !slices.Equal(fields, sorted):
 		f.problem(decl.Name.Pos(), "the URI %s has the variables (%s), but the input of %s has the fields (%s); they must match", c.URI, strings.Join(sorted, ", "), name, strings.Join(fields, ", "))
 	}
 	f.setMIMEType(c, decl, out)
+}
+
+// notInURI matches a character that neither a URI nor a template has.
+var notInURI = regexp.MustCompile("[^!-~]|[\"<>\\\\^`|]")
+
+// ParseURI parses the URI of a resource, or its URI template.
+func ParseURI(text string) (*uritemplate.Template, error) {
+	template, err := uritemplate.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]string{}
+	for _, name := range template.Required {
+		values[name] = "x"
+	}
+	expanded, _ := template.Expand(values) // every variable has a value
+	parsed, err := url.Parse(expanded)
+	switch {
+	case err != nil || notInURI.MatchString(text):
+		return nil, fmt.Errorf("%q is not a URI; write one such as note://{id}", text)
+	case parsed.Scheme == "":
+		return nil, fmt.Errorf("the URI %q has no scheme; write one such as note://{id}", text)
+	}
+	return template, nil
 }
 
 func (f *finder) setMIMEType(c *Component, decl *ast.FuncDecl, out types.Type) {
