@@ -22,9 +22,9 @@ type crud struct {
 	Fields  []gen.Field
 
 	// Fields with values, for tests.
-	Required, Whole []jen.Code // of an item
-	Changed         []jen.Code // of an item after an update
-	Changes         []jen.Code // of that update
+	Required, Whole     []jen.Code // of an item
+	OneChanged, Changed []jen.Code // of an item after an update of one field, and of all
+	OneChange, Changes  []jen.Code // of these updates
 }
 
 func crudFeature(p gen.Project, draft gen.Draft, in FeatureInput, fields []gen.Field) (gen.Draft, error) {
@@ -108,13 +108,15 @@ func (c crud) sources() ([]source, error) {
 	state.PackageComment("// Package " + c.Feature + " stores every " + c.One + " in the event log.")
 	add("state.go", state, "fmt", "sort", "time")
 	add("create.go", c.file(), "context", app)
-	add("update.go", c.file(), "context", app)
+	add("update.go", c.file(), "context", "errors", "reflect", app)
 	add("delete.go", c.file(), "context", "slices", app)
 	add("get.go", c.file(), "context")
 	add("list.go", c.file(), "context")
-	for _, name := range []string{"create", "update", "delete", "get", "list"} {
-		add(name+"_test.go", featureTest(c.p, c.Feature), "testing", c.p.Import("core/app/apptest"), c.p.Import("core/mcptest"))
+	test := []string{"testing", c.p.Import("core/app/apptest"), c.p.Import("core/mcptest")}
+	for _, name := range []string{"create", "update", "delete", "get"} {
+		add(name+"_test.go", featureTest(c.p, c.Feature), test...)
 	}
+	add("list_test.go", featureTest(c.p, c.Feature), append(test, app)...)
 	return sources, err
 }
 
@@ -133,10 +135,23 @@ func (c *crud) setValues() (err error) {
 		err = errors.Join(err, failed)
 		return members
 	}
+	hasOther := func(f gen.Field) bool { _, ok := f.OtherSample(); return ok }
+	one := c.Fields[max(0, slices.IndexFunc(c.Fields, hasOther))].Name
 	c.Required = set(c.Fields, requiredSample)
 	c.Whole = set(c.Fields, anySample)
+	c.OneChanged = set(c.Fields, func(f gen.Field) (any, bool) {
+		if f.Name == one {
+			return otherSample(f)
+		}
+		return requiredSample(f)
+	})
 	c.Changed = set(c.Fields, otherSample)
-	c.Changes = append([]jen.Code{gen.KeyValue("ID", jen.Lit("id1"))}, set(c.changeable(), otherSample)...)
+	id := []jen.Code{gen.KeyValue("ID", jen.Lit("id1"))}
+	c.OneChange = append(id, set(c.changeable(), func(f gen.Field) (any, bool) {
+		value, _ := otherSample(f)
+		return value, f.Name == one
+	})...)
+	c.Changes = append(id, set(c.changeable(), otherSample)...)
 	return err
 }
 
@@ -184,17 +199,27 @@ func (f crudFile) Changeable() string { return f.structure(f.changeable()).membe
 // Enums returns the declarations of the types of the fields.
 func (f crudFile) Enums() string { return f.structure(f.Fields).enums() }
 
-// Literal returns a value of a type of the feature, on one line.
+// Literal returns a value of a type of the feature, on one line if it is short.
 func (f crudFile) Literal(typ string, set []jen.Code) string {
-	return f.file.Code(jen.Qual(f.path(), typ).Values(set...))
+	const maxLength = 80
+	line := f.file.Code(jen.Qual(f.path(), typ).Values(set...))
+	if len(line) <= maxLength {
+		return line
+	}
+	return f.lines(typ, set)
+}
+
+// lines returns a value of a type of the feature, with a line for each field.
+func (f crudFile) lines(typ string, set []jen.Code) string {
+	return f.file.Code(jen.Qual(f.path(), typ).Custom(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, set...))
 }
 
 // Item returns an item. created and updated are the numbers of its events.
 func (f crudFile) Item(created, updated int, set []jen.Code) string {
 	at := func(event int) jen.Code { return jen.Qual(f.p.Import("core/app/apptest"), "Time").Call(jen.Lit(event)) }
-	return f.file.Code(jen.Qual(f.path(), f.Type).Custom(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, slices.Concat(
+	return f.lines(f.Type, slices.Concat(
 		[]jen.Code{gen.KeyValue("ID", jen.Lit(fmt.Sprintf("id%d", created))), gen.KeyValue("Seq", jen.Lit(created))},
 		set,
 		[]jen.Code{gen.KeyValue("CreatedAt", at(created)), gen.KeyValue("UpdatedAt", at(updated))},
-	)...))
+	))
 }

@@ -175,7 +175,7 @@ func (n component) label() string {
 // name.
 func importFeature(p gen.Project, file gen.GoFile, feature string) {
 	switch imported := p.Import(featureDir(feature)); feature {
-	case "client", "example", "step", "result", "wrong", "offered", "first", "second", "changed", "unchanged", "ctx", "worker":
+	case "client", "example", "step", "result", "wrong", "offered", "first", "second", "got", "ctx", "worker":
 		file.ImportAlias(imported, feature+"feature")
 	default:
 		file.ImportName(imported, feature)
