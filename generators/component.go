@@ -126,14 +126,12 @@ func (n *component) setFields(input, output []string) (err error) {
 
 // isReserved reports whether petrock uses the name of the component for something else.
 func (n component) isReserved() bool {
-	switch {
-	case n.feature != "":
-		return isReserved(n.goName)
-	case n.kind == "generator":
+	if n.kind == "generator" {
 		own := append(gen.Names(All()), "component", "all")
 		return slices.Contains(own, strings.ReplaceAll(n.wire, "_", ""))
 	}
-	return slices.Contains([]string{"New", "Register", "Tools", "Resources", "Prompts"}, n.goName)
+	place, _ := derive.PlaceAt(n.dir)
+	return place.IsReserved(n.goName)
 }
 
 // file returns the empty file of the component. If its package is new, it has a package comment,

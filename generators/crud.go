@@ -9,6 +9,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -83,7 +84,8 @@ func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 
 // isCRUDName reports whether a feature with crud uses a Go name for something other than its items.
 func isCRUDName(name string) bool {
-	return slices.Contains([]string{"Create", "Update", "Delete", "Get", "List", "ListOutput"}, name) || isReserved(name)
+	return slices.Contains([]string{"Create", "Update", "Delete", "Get", "List", "ListOutput"}, name) ||
+		derive.Place{Kind: derive.Feature}.IsReserved(name)
 }
 
 func (c crud) structure(fields []gen.Field) structure {

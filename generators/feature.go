@@ -6,14 +6,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"go/types"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -112,43 +109,21 @@ func renderFiles(dir string, sources ...source) ([]gen.File, error) {
 	return files, nil
 }
 
-var featureName = regexp.MustCompile(`^[a-z][a-z0-9]+$`)
-
 func featureDir(feature string) string { return path.Join(derive.Features, feature) }
 
 // checkFeature checks the name of a feature, which is also the name of its folder and package, and
 // the prefix of its tools.
 func checkFeature(p gen.Project, name string) error {
-	const maxLength = 30
-	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("invalid feature name %q: %s", gen.Shorten(name), fmt.Sprintf(format, args...))
-	}
-	switch {
-	case len(name) > maxLength:
-		return refuse("%d characters, at most %d are allowed; choose a shorter one", len(name), maxLength)
-	case !featureName.MatchString(name):
-		return refuse("use lower-case letters and digits, as for a Go package, such as blogposts")
-	case token.IsKeyword(name) || types.Universe.Lookup(name) != nil || project.IsDevice(name) || slices.Contains([]string{
-		"internal", "vendor", "testdata",
-		// imports and declarations of derived files and tests
-		"app", "appmcp", "apptest", "mcp", "mcptest", "errors", "json", "time", "context", "strings", "testing",
-		"os", "features", "tools", "resources", "prompts", "core", "generators", "cmd",
-		"main", "init", "wire", "register", "serve", "appserve", "oauth", "postgres",
-	}, name):
-		return refuse("reserved by Go, Windows or generated code; try my%s", name)
+	if err := derive.CheckNewFeatureName(name); err != nil {
+		return err
 	}
 	if err := gen.CheckWireName(name, p.Name); err != nil {
 		return err
 	}
 	if pkg := p.Packages[featureDir(name)]; pkg != "" && pkg != name {
-		return refuse("the package in %s is named %s; rename the package to %s", featureDir(name), pkg, name)
+		return fmt.Errorf("invalid feature name %q: the package in %s is named %s; rename the package to %[1]s", name, featureDir(name), pkg)
 	}
 	return nil
-}
-
-// isReserved reports whether the package of a feature uses a Go name for something else.
-func isReserved(name string) bool {
-	return slices.Contains([]string{"State", "NewState", "Feature", "Map", "Register", "Event"}, name)
 }
 
 // knownFeature returns a feature of the project, or nil. It asks the project once. The name may be
@@ -175,7 +150,7 @@ func (n component) label() string {
 // name.
 func importFeature(p gen.Project, file gen.GoFile, feature string) {
 	switch imported := p.Import(featureDir(feature)); feature {
-	case "client", "example", "step", "result", "wrong", "offered", "first", "second", "got", "ctx", "worker":
+	case "client", "example", "step", "first", "second", "got", "ctx", "worker":
 		file.ImportAlias(imported, feature+"feature")
 	default:
 		file.ImportName(imported, feature)

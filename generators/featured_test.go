@@ -41,7 +41,7 @@ func TestFeatureNames(t *testing.T) {
 		"error":                              "reserved by Go",
 		"len":                                "reserved by Go",
 		"nil":                                "reserved by Go",
-		"a":                                  "use lower-case",
+		"a":                                  "reserved by Go",
 		"internal":                           "reserved by Go",
 		"vendor":                             "reserved by Go",
 		"testdata":                           "reserved by Go",

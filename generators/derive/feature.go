@@ -7,7 +7,6 @@ import (
 	"go/token"
 	"go/types"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -22,79 +21,6 @@ const (
 	newState  = "NewState"
 	mapFunc   = "Map"
 )
-
-var featureNamePattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
-
-var triggerMethod = regexp.MustCompile(`^On(\P{Ll}|$)`) // OnCreate, but not Once
-
-func (p Place) featureName() string { return path.Base(p.Dir) }
-
-// UsedFeatures returns the names of the features whose packages the package in a folder imports,
-// directly or through packages that are not features.
-func (p Project) UsedFeatures(view *typecheck.View, dir string) []string {
-	isFeature := func(dir string) bool {
-		return path.Dir(dir) == Features && slices.ContainsFunc(view.Files(dir), func(f *typecheck.File) bool { return slices.Contains(f.Names(), stateType) })
-	}
-	var names []string
-	for _, imported := range p.Checker.Imports(view, dir, func(dir string) bool { return isFeature(dir) || p.isCore(dir) }) {
-		if isFeature(imported) && imported != dir {
-			names = append(names, path.Base(imported))
-		}
-	}
-	return names
-}
-
-func (p Project) isCore(dir string) bool {
-	return strings.HasPrefix(p.Checker.ImportPath(dir)+"/", p.Core+"/")
-}
-
-// checkFeature checks the whole feature after all files are visited.
-func (f *finder) checkFeature() {
-	name := f.place.featureName()
-	taken := token.IsKeyword(name) || slices.Contains([]string{"init", "internal", "main", "vendor"}, name) // cannot be imported
-	if taken || !featureNamePattern.MatchString(name) {
-		f.problem(f.packagePos(), "invalid feature name %s: use lower-case letters and digits, and no name that Go reserves; rename the folder %s", name, f.place.Dir)
-	} else if f.pkg.Name() != name {
-		f.problem(f.packagePos(), "package %s must be named %s, like its folder", f.pkg.Name(), name)
-	}
-	for _, taken := range []string{f.place.derivedFunc(), "register"} {
-		if object := f.pkg.Scope().Lookup(taken); object != nil {
-			f.problem(object.Pos(), "%s is the name of a derived function; rename yours", taken)
-		}
-	}
-	f.checkDuplicates()
-	f.linkOldVersions()
-	f.checkState(name)
-	f.checkMap()
-	f.checkMappers()
-	for i, c := range f.found.Components {
-		if c.Kind == Worker {
-			f.found.Components[i].constructor = f.workerConstructor(c.Func)
-		}
-	}
-}
-
-// checkDuplicates refuses commands with the same event type and queries with the same name.
-// checkClashes compares tool names.
-func (f *finder) checkDuplicates() {
-	known := map[string]Component{}
-	for _, c := range f.found.Components {
-		key := string(c.Kind) + " " + c.localName()
-		if other, taken := known[key]; taken && c.Kind != Worker { // checkClashes compares workers
-			f.problemAt(c.File, c.Line, "%s and %s in %s are both the %s %s/%s; rename one of them", c.Func, other.Func, other.File, c.Kind, c.Feature, c.localName())
-		}
-		known[key] = c
-	}
-}
-
-func (f *finder) packagePos() token.Pos {
-	for _, file := range f.view.Files(f.place.Dir) {
-		if !file.IsTest() && !file.IsDerived() {
-			return file.Syntax.Name.Pos()
-		}
-	}
-	return token.NoPos
-}
 
 // visitType adds a type that is a command, query or worker, or reports its errors.
 func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
@@ -168,92 +94,6 @@ func (f *finder) kindOf(named *types.Named) (kind Kind, ok bool) {
 	return kind, kind != ""
 }
 
-// methods are the methods of commands, queries and workers, with their signatures.
-var methods = map[string]struct {
-	kind Kind
-	signature
-}{
-	"Check":  {Command, signature{"context.Context *State", "error"}},
-	"Apply":  {Command, signature{"*State app.Event", "T"}},
-	"Answer": {Query, signature{"context.Context *State", "T error"}},
-	"Every":  {Worker, signature{"context.Context", "error"}},
-}
-
-// kindByMethod returns the kind of a type with a method.
-func kindByMethod(name string) (Kind, bool) {
-	if m, ok := methods[name]; ok {
-		return m.kind, true
-	}
-	return Worker, triggerMethod.MatchString(name)
-}
-
-// methodSignature returns the signature of a method of a command, query or worker.
-func methodSignature(name string) signature {
-	if m, ok := methods[name]; ok {
-		return m.signature
-	}
-	return signature{"context.Context T app.Event", "error"} // OnCreate
-}
-
-// ignores reports whether the comment of a function, method or constant has //petrock:ignore.
-func (f *finder) ignores(object types.Object) bool {
-	if decl := declaration[*ast.FuncDecl](f, object.Pos()); decl != nil {
-		return isIgnored(decl.Doc)
-	}
-	spec := declaration[*ast.ValueSpec](f, object.Pos())
-	return spec != nil && isIgnored(spec.Doc, spec.Comment)
-}
-
-// method returns a method of a type, which may be promoted, or nil.
-func method(t types.Type, name string) *types.Func {
-	object, _, _ := types.LookupFieldOrMethod(t, true, nil, name)
-	found, _ := object.(*types.Func)
-	return found
-}
-
-func hasValueReceiver(t types.Type, name string) bool {
-	return types.NewMethodSet(t).Lookup(nil, name) != nil
-}
-
-// posOf returns the position of a declaration if it is in the project, else fallback.
-func (f *finder) posOf(object types.Object, fallback token.Pos) token.Pos {
-	if f.isInProject(object) {
-		return object.Pos()
-	}
-	return fallback
-}
-
-// A signature is the types of parameters and results, separated by spaces. T is any type.
-type signature struct{ params, results string }
-
-// String returns the signature as Go writes it.
-func (s signature) String() string {
-	params, results := strings.ReplaceAll(s.params, " ", ", "), strings.ReplaceAll(s.results, " ", ", ")
-	if strings.Contains(results, ",") {
-		results = "(" + results + ")"
-	}
-	return "(" + params + ") " + results
-}
-
-// hasSignature reports whether a function has a signature, with types as a package names them.
-func (f *finder) hasSignature(function *types.Func, pkg *types.Package, want signature) bool {
-	are := func(tuple *types.Tuple, names []string) bool {
-		for i, name := range names {
-			if tuple.Len() != len(names) || name != "T" && name != f.nameIn(pkg, tuple.At(i).Type()) {
-				return false
-			}
-		}
-		return tuple.Len() == len(names)
-	}
-	s := function.Signature()
-	return s.TypeParams() == nil && !s.Variadic() && are(s.Params(), strings.Fields(want.params)) && are(s.Results(), strings.Fields(want.results))
-}
-
-// IsContext reports whether a type is context.Context.
-func IsContext(t types.Type) bool { return typecheck.IsType(t, "context", "Context") }
-
-const orIgnore = "or put //petrock:ignore into the doc comment of the type or of the method"
-
 func (f *finder) checkCommand(c *Component, name *ast.Ident, t *types.Named) {
 	good := true
 	for _, wanted := range []string{"Check", "Apply"} {
@@ -314,27 +154,38 @@ func (f *finder) setSchemas(c *Component, name *ast.Ident, t *types.Named, metho
 	return true
 }
 
-// checkMethod checks the receiver and signature of a method of a command or query.
-func (f *finder) checkMethod(c *Component, name *ast.Ident, t *types.Named, m *types.Func) bool {
-	pos := f.posOf(m, name.Pos())
-	switch {
-	case !f.hasSignature(m, t.Obj().Pkg(), methodSignature(m.Name())):
-		f.problem(pos, wrongSignature, m.Name(), name.Name, c.Kind, wantedMethod(name.Name, m.Name()), orIgnore)
-		return false
-	case !hasValueReceiver(t, m.Name()):
-		f.problem(pos, "%s of %s has a pointer receiver, but a %s needs a value receiver: %s", m.Name(), name.Name, c.Kind, wantedMethod(name.Name, m.Name()))
-		return false
+// checkFeature checks the whole feature after all files are visited.
+func (f *finder) checkFeature() {
+	name := f.place.featureName()
+	if err := CheckFeatureName(name); err != nil {
+		f.problem(f.packagePos(), "%v; rename the folder %s", err, f.place.Dir)
+	} else if f.pkg.Name() != name {
+		f.problem(f.packagePos(), "package %s must be named %s, like its folder", f.pkg.Name(), name)
 	}
-	return true
+	for _, taken := range []string{f.place.derivedFunc(), "register"} {
+		if object := f.pkg.Scope().Lookup(taken); object != nil {
+			f.problem(object.Pos(), "%s is the name of a derived function; rename yours", taken)
+		}
+	}
+	f.checkDuplicates()
+	f.linkOldVersions()
+	f.checkState(name)
+	f.checkMap()
+	f.checkMappers()
+	for i, c := range f.found.Components {
+		if c.Kind == Worker {
+			f.found.Components[i].constructor = f.workerConstructor(c.Func)
+		}
+	}
 }
 
-const wrongSignature = "the method %s of %s does not have the signature of a %s: %s; change it, %s"
-
-func wantedMethod(name, method string) string {
-	if kind, _ := kindByMethod(method); kind == Worker {
-		name = "*" + name
+func (f *finder) packagePos() token.Pos {
+	for _, file := range f.view.Files(f.place.Dir) {
+		if !file.IsTest() && !file.IsDerived() {
+			return file.Syntax.Name.Pos()
+		}
 	}
-	return fmt.Sprintf("func (%s) %s%s", name, method, methodSignature(method))
+	return token.NoPos
 }
 
 // checkState checks State and NewState, and adds the feature to the components.
@@ -366,11 +217,6 @@ func (f *finder) checkState(name string) {
 	f.found.Components = append(f.found.Components, c)
 }
 
-func isStruct(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Struct)
-	return ok
-}
-
 // checkMap checks func Map, which replaces or drops old events, if it exists.
 func (f *finder) checkMap() {
 	object := f.pkg.Scope().Lookup(mapFunc)
@@ -383,4 +229,23 @@ func (f *finder) checkMap() {
 		return
 	}
 	f.found.hasMap = true
+}
+
+// UsedFeatures returns the names of the features whose packages the package in a folder imports,
+// directly or through packages that are not features.
+func (p Project) UsedFeatures(view *typecheck.View, dir string) []string {
+	isFeature := func(dir string) bool {
+		return path.Dir(dir) == Features && slices.ContainsFunc(view.Files(dir), func(f *typecheck.File) bool { return slices.Contains(f.Names(), stateType) })
+	}
+	var names []string
+	for _, imported := range p.Checker.Imports(view, dir, func(dir string) bool { return isFeature(dir) || p.isCore(dir) }) {
+		if isFeature(imported) && imported != dir {
+			names = append(names, path.Base(imported))
+		}
+	}
+	return names
+}
+
+func (p Project) isCore(dir string) bool {
+	return strings.HasPrefix(p.Checker.ImportPath(dir)+"/", p.Core+"/")
 }

@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -24,8 +23,6 @@ type mapper struct {
 	pos      token.Pos
 	line     typecheck.Diagnostic // of the directive, without a message
 }
-
-var eventTypePattern = regexp.MustCompile(`^[a-z][a-z0-9]*/[a-z][a-z0-9_]*$`)
 
 // IsMapper reports whether a function reads events of removed commands.
 func IsMapper(decl *ast.FuncDecl) bool {
@@ -63,7 +60,7 @@ func (f *finder) visitMapper(file *typecheck.File, decl *ast.FuncDecl) {
 			f.problem(d.pos, "//petrock:map needs the event types of removed commands, such as scratch/poke")
 		}
 		for eventType := range strings.FieldsSeq(d.text) {
-			if !eventTypePattern.MatchString(eventType) {
+			if feature, name, _ := strings.Cut(eventType, "/"); CheckFeatureName(feature) != nil || !isWireName(name) {
 				f.problem(d.pos, "%q is not the type of an event; write the feature and the removed command, such as scratch/poke", eventType)
 			}
 			m.types = append(m.types, eventType)

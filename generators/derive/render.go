@@ -261,15 +261,3 @@ func (f *finder) featureItem(file gen.GoFile, c Component) string {
 	}
 	return "app.WorkerOf(" + strings.Join(arguments, ", ") + ")"
 }
-
-// localName returns the name of a command, query or worker within its feature.
-func (c Component) localName() string {
-	name := c.Name
-	switch c.Kind {
-	case Command:
-		name = c.EventType
-	case Query:
-		name = c.Feature + "/" + gen.WireName(c.Func)
-	}
-	return strings.TrimPrefix(name, c.Feature+"/")
-}

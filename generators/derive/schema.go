@@ -19,8 +19,6 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-func quoted(text string) string { return string(strictjson.AppendString(nil, text)) }
-
 // A schemaBuilder builds the schema of an input or output type.
 type schemaBuilder struct {
 	finder *finder
@@ -235,9 +233,7 @@ func (f *finder) enumValues(t *types.Named) []string {
 	return values
 }
 
-func (f *finder) isInProject(object types.Object) bool {
-	return object.Pkg() != nil && f.view.FileAt(object.Pos()) != nil
-}
+func quoted(text string) string { return string(strictjson.AppendString(nil, text)) }
 
 // schemaDirective returns the schema in the doc comment of a type: the joined lines of its schema
 // directives.
@@ -309,6 +305,11 @@ func collect(t *types.Struct, outer JSONField, within []types.Type, written bool
 	}
 }
 
+func quotable(t types.Type) bool {
+	basic, ok := t.Underlying().(*types.Basic)
+	return ok && basic.Info()&(types.IsBoolean|types.IsNumeric|types.IsString) != 0 && basic.Info()&types.IsComplex == 0
+}
+
 // FieldAt returns the field of a type at a JSON path, such as items.price, or nil.
 func FieldAt(t types.Type, jsonPath string) *types.Var {
 	var found *types.Var
@@ -338,9 +339,4 @@ func Innermost(t types.Type) types.Type {
 		}
 		t = container.Elem()
 	}
-}
-
-func quotable(t types.Type) bool {
-	basic, ok := t.Underlying().(*types.Basic)
-	return ok && basic.Info()&(types.IsBoolean|types.IsNumeric|types.IsString) != 0 && basic.Info()&types.IsComplex == 0
 }

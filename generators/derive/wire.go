@@ -169,8 +169,6 @@ func declarationsIn(view *typecheck.View, place Place) declarations {
 	return d
 }
 
-func (p Place) derivedFile() string { return path.Join(p.Dir, path.Base(p.Dir)+"_gen.go") }
-
 func (p Project) petrockPackage(dir string) string { return path.Join(path.Dir(p.Core), dir) }
 
 // GeneratorProgram derives the project's petrock with the project's own generators. It is separate

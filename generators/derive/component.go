@@ -1,0 +1,193 @@
+package derive
+
+import (
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
+)
+
+// A Component is a tool, resource, prompt, generator, feature, command, query or worker.
+type Component struct {
+	Kind        Kind            `json:"kind"`                   // Kind of component
+	Name        string          `json:"name"`                   // Name that clients use
+	Title       string          `json:"title,omitempty"`        // Title for people
+	Description string          `json:"description,omitempty"`  // Description for models
+	Func        string          `json:"func,omitempty"`         // Go function, Type.Method, or the type of a command, query or worker
+	File        string          `json:"file,omitempty"`         // Source file, from the project's root
+	Line        int             `json:"line,omitempty"`         // Line in the source file
+	URI         string          `json:"uri,omitempty"`          // URI or URI template of a resource
+	MIMEType    string          `json:"mimeType,omitempty"`     // MIME type of a resource
+	Input       json.RawMessage `json:"inputSchema,omitempty"`  // JSON Schema of the input
+	Output      json.RawMessage `json:"outputSchema,omitempty"` // JSON Schema of the output
+	Feature     string          `json:"feature,omitempty"`      // Feature that it belongs to
+	EventType   string          `json:"eventType,omitempty"`    // Type of a command's events, such as posts/create
+	Aliases     []string        `json:"aliases,omitempty"`      // Deprecated names of a tool, which clients can still call
+	Internal    bool            `json:"internal,omitempty"`     // Whether the command or query is hidden from clients and only called from Go
+	Retired     bool            `json:"retired,omitempty"`      // Whether the events of the command are replayed, but it is not a tool and cannot be executed
+	Makes       []string        `json:"makes,omitempty"`        // Files of the components that a generator creates, such as macros/*.go
+
+	arguments   []string // fields of the input of a prompt or resource
+	ownSchema   bool     // a directive sets part of its schemas
+	annotations *mcp.ToolAnnotations
+	scopes      []string  // OAuth scopes that a call requires
+	version     int       // of a command
+	writes      int       // older version of the events and the input of a command; 0 means version
+	triggers    []trigger // of a worker
+	constructor string    // of a worker, as an expression
+	fromStart   bool      // the worker starts at the first event of the log
+	completer   string    // function, or Type.Method, that completes its arguments
+
+	stored      contract.Shape // fields of a command's events
+	oldVersions []oldVersion   // types of a command's older versions
+}
+
+// Tool returns the entry of a tool in tools/list.
+func (c Component) Tool() mcp.Tool {
+	return mcp.Tool{Name: c.Name, Title: c.Title, Description: c.Description, InputSchema: c.Input, OutputSchema: c.Output, Scopes: c.scopes, Annotations: c.annotations}
+}
+
+// WithAliases returns a tool and, for each of its deprecated names, the tool under that name.
+func (c Component) WithAliases() []Component {
+	all := []Component{c}
+	for _, alias := range c.Aliases {
+		old := c
+		old.Name, old.Description, old.Aliases = alias, "Deprecated: use "+c.Name+". "+c.Description, nil
+		all = append(all, old)
+	}
+	return all
+}
+
+// IsTool reports whether clients see the component as a tool.
+func (c Component) IsTool() bool { return c.Kind.IsTool() && !c.isHidden() }
+
+// isHidden reports whether clients do not see the component.
+func (c Component) isHidden() bool { return c.Internal || c.Retired }
+
+// Matches reports whether name is a name of the component: for clients, in Go, or in the event log.
+func (c Component) Matches(name string) bool {
+	if c.Kind == Feature {
+		return c.Name == name
+	}
+	return c.Name == name || c.Func == name || slices.Contains(c.Aliases, name) || c.Name == strings.ReplaceAll(name, "-", "_") || strings.HasSuffix(c.Func, "."+name) ||
+		c.Feature != "" && (name == c.Feature+"/"+c.localName() || name == c.Feature+"/"+gen.WireName(c.Func))
+}
+
+// method returns the name of the function or method, and whether it is a method.
+func (c Component) method() (string, bool) {
+	if _, name, isMethod := strings.Cut(c.Func, "."); isMethod {
+		return name, true
+	}
+	return c.Func, false
+}
+
+// localName returns the name of a command, query or worker within its feature.
+func (c Component) localName() string {
+	name := c.Name
+	switch c.Kind {
+	case Command:
+		name = c.EventType
+	case Query:
+		name = c.Feature + "/" + gen.WireName(c.Func)
+	}
+	return strings.TrimPrefix(name, c.Feature+"/")
+}
+
+func (c Component) isTemplate() bool { return c.Kind == Resource && len(c.arguments) > 0 }
+
+func (c Component) hasCompletion() bool {
+	return c.completer != "" || (c.Kind == Prompt || c.isTemplate()) && strings.Contains(string(c.Input), `"enum":`)
+}
+
+// Version returns the version of a command.
+func (c Component) Version() int { return c.version }
+
+// Stored returns the fields of a command's events in its current version.
+func (c Component) Stored() contract.Shape { return c.stored }
+
+// WritesOlder reports whether a command writes events of an older version, whose fields are then
+// its input.
+func (c Component) WritesOlder() bool { return c.writes != 0 }
+
+// NotDowngraded returns the newest older version whose next version has no method Downgrade: its
+// type, that of the next version, and its file. They are empty if there is none.
+func (c Component) NotDowngraded() (old, next, file string) {
+	for _, o := range slices.Backward(c.oldVersions) {
+		if !o.back {
+			return o.name, o.next, o.file
+		}
+	}
+	return "", "", ""
+}
+
+// OlderFiles returns the files, except that of the command, that declare its older versions.
+func (c Component) OlderFiles() []string {
+	var files []string
+	for _, o := range c.oldVersions {
+		if o.file != c.File && !slices.Contains(files, o.file) {
+			files = append(files, o.file)
+		}
+	}
+	return files
+}
+
+// A Package is the result of deriving from a package.
+type Package struct {
+	Place
+	Components []Component // sorted by name
+	File       string      // path of the derived file
+	Text       []byte      // its content; nil if the package has no components
+
+	// Problems are errors. If there are any, the derived file does not change.
+	Problems []typecheck.Diagnostic
+	Warnings []typecheck.Diagnostic
+
+	hasNew      bool // the package has func New, the constructor of the type whose methods are components
+	completers  []completer
+	hasMap      bool // the package has func Map
+	mappers     []mapper
+	oldVersions []oldVersion // types that may be older versions of commands
+}
+
+// tools returns the tools of a package that the server registers.
+func (p *Package) tools() []Component {
+	var tools []Component
+	for _, c := range p.Components {
+		if len(p.Problems) == 0 && p.Wired && c.IsTool() {
+			tools = append(tools, c.WithAliases()...)
+		}
+	}
+	return tools
+}
+
+// Workers returns the workers of a feature, such as posts/digest, from its derived file, which may
+// be nil.
+func Workers(derived *typecheck.File) []string {
+	if derived == nil || path.Dir(derived.Dir()) != Features || !derived.IsDerived() {
+		return nil
+	}
+	var names []string
+	for _, call := range workerCall.FindAllSubmatch(derived.Text, -1) {
+		names = append(names, path.Base(derived.Dir())+"/"+string(call[1]))
+	}
+	return names
+}
+
+var workerCall = regexp.MustCompile(`app\.WorkerOf\("([^"]+)"`)
+
+// HasMap reports whether the feature of a command has a func Map, which may convert older versions.
+func HasMap(packages []*Package, entry string) bool {
+	feature, _, _ := strings.Cut(entry, "/")
+	for _, pkg := range packages {
+		if pkg.Kind == Feature && pkg.featureName() == feature {
+			return pkg.hasMap
+		}
+	}
+	return false
+}

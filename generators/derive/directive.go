@@ -1,0 +1,223 @@
+package derive
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/petrock/petrock/core/auth"
+	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/typecheck"
+)
+
+func (f *finder) applyDirectives(c *Component, found []directive) {
+	seen := map[string]bool{}
+	for _, d := range found {
+		switch {
+		case !slices.Contains(allowedDirectives(c.Kind), d.name):
+			f.problem(d.pos, "//petrock:%s is not allowed on a %s; the allowed directives are %s", d.name, c.Kind, strings.Join(allowedDirectives(c.Kind), ", "))
+			continue
+		case seen[d.name]:
+			f.problem(d.pos, duplicateDirective, d.name)
+		case (d.name == "internal" || d.name == "retired") && d.text != "":
+			f.problem(d.pos, "//petrock:%s takes no value; remove %q", d.name, d.text)
+		case d.text == "" && d.name != "ignore" && d.name != "internal" && d.name != "retired":
+			f.problem(d.pos, "//petrock:%s needs a value", d.name)
+		}
+		seen[d.name] = true
+		switch d.name {
+		case "name":
+			c.Name = d.text
+		case "title":
+			c.Title = d.text
+		case "uri":
+			c.URI = d.text
+		case "mime":
+			c.MIMEType = d.text
+		case "hints":
+			f.addHints(c, d)
+		case "scopes":
+			f.addScopes(c, d)
+		case "from":
+			c.fromStart = d.text == "start"
+			if d.text != "start" && d.text != "" {
+				f.problem(d.pos, "//petrock:from %s is invalid; write //petrock:from start to follow the event log from its first event, or remove it to follow new events only", d.text)
+			}
+		case "internal":
+			c.Internal = true
+		case "retired":
+			c.Retired = true
+		case "makes":
+			f.setMakes(c, d)
+		case "version":
+			c.version = f.parseVersion(d, "(default 1), and increase it when the fields of the command change")
+		case "writes":
+			c.writes = f.parseVersion(d, "below the version of the command, or remove the directive to write the current version")
+		case "event":
+			c.EventType = d.text
+			if !isWireName(d.text) {
+				f.problem(d.pos, "//petrock:event %s is invalid; write the name of the command in the event log, such as create", d.text)
+			}
+		case "alias":
+			for word := range strings.FieldsSeq(d.text) {
+				if err := gen.CheckWireName(word, f.Name); err != nil {
+					f.problem(d.pos, "%v", err)
+				}
+				c.Aliases = append(c.Aliases, word)
+			}
+		}
+	}
+	for _, d := range found {
+		switch {
+		case c.Retired && slices.Contains([]string{"alias", "hints", "internal", "scopes", "writes"}, d.name):
+			f.problem(d.pos, "//petrock:%s has no effect on a command with //petrock:retired, which is not a tool and cannot be executed; remove it", d.name)
+		case c.Internal && d.name == "scopes":
+			f.problem(d.pos, "//petrock:scopes has no effect on a %s with //petrock:internal; remove one of the two directives", c.Kind)
+		}
+	}
+}
+
+func allowedDirectives(kind Kind) []string {
+	return strings.Fields(map[Kind]string{
+		Tool:      "alias hints ignore name scopes title",
+		Resource:  "ignore mime name scopes title uri",
+		Prompt:    "ignore name scopes title",
+		Query:     "alias ignore internal name scopes title",
+		Command:   "alias event hints ignore internal name retired scopes title version writes",
+		Worker:    "from ignore name",
+		Generator: "ignore makes name",
+	}[kind])
+}
+
+const duplicateDirective = "duplicate //petrock:%s; remove one"
+
+func (f *finder) parseVersion(d directive, remedy string) int {
+	version, err := strconv.Atoi(d.text)
+	if err != nil || version < 1 {
+		f.problem(d.pos, "%q is not a version; write an integer above 0 %s", d.text, remedy)
+	}
+	return version
+}
+
+func (f *finder) addHints(c *Component, d directive) {
+	c.annotations = &mcp.ToolAnnotations{}
+	for word := range strings.FieldsSeq(d.text) {
+		var hint **bool
+		switch word {
+		case "read-only":
+			hint = &c.annotations.ReadOnlyHint
+		case "destructive", "additive":
+			hint = &c.annotations.DestructiveHint
+		case "idempotent":
+			hint = &c.annotations.IdempotentHint
+		case "open-world", "closed-world":
+			hint = &c.annotations.OpenWorldHint
+		}
+		switch {
+		case hint == nil:
+			f.problem(d.pos, "%q is not a hint; the hints are read-only, destructive, additive, idempotent, open-world and closed-world", word)
+			continue
+		case c.Kind == Command && (hint == &c.annotations.ReadOnlyHint || hint == &c.annotations.OpenWorldHint):
+			f.problem(d.pos, "%q is not a hint for a command, which only changes state; use destructive or additive, and idempotent", word)
+		case *hint != nil:
+			f.problem(d.pos, "%q contradicts another hint", word)
+		}
+		*hint = new(word != "additive" && word != "closed-world")
+	}
+}
+
+func (f *finder) addScopes(c *Component, d directive) {
+	for word := range strings.FieldsSeq(d.text) {
+		switch {
+		case strings.Contains(word, ","):
+			f.problem(d.pos, "%q is not a scope; separate scopes with spaces, not commas", word)
+		case !auth.IsScope(word):
+			f.problem(d.pos, "%q is not a scope; use printable ASCII without quotes and backslashes", word)
+		case slices.Contains(c.scopes, word):
+			f.problem(d.pos, "duplicate scope %q; remove one", word)
+		default:
+			c.scopes = append(c.scopes, word)
+		}
+	}
+	f.scoped[d.pos] = true
+}
+
+// checkScopeDirectives refuses scope directives that apply to no component, since the user would
+// think that the component is protected. It ignores function bodies.
+func (f *finder) checkScopeDirectives(file *typecheck.File) {
+	for _, group := range file.Syntax.Comments {
+		for _, comment := range group.List {
+			if nearlyScopes.MatchString(comment.Text) && !f.scoped[comment.Pos()] && declaration[*ast.BlockStmt](f, comment.Pos()) == nil {
+				f.problem(comment.Pos(), "%q has no effect here; write //petrock:scopes, without spaces, in the doc comment of the function of a tool, resource or prompt, or of the type of a command or query", strings.TrimSpace(comment.Text))
+			}
+		}
+	}
+}
+
+var nearlyScopes = regexp.MustCompile(`(?i)^//\s*petrock:\s*scopes?\b`)
+
+// setMakes sets the files of the components that a generator creates.
+func (f *finder) setMakes(c *Component, d directive) {
+	c.Makes = strings.Fields(d.text)
+	for _, pattern := range c.Makes {
+		if err := gen.CheckPattern(pattern); err != nil {
+			f.problem(d.pos, "//petrock:makes: %v", err)
+		} else if place, ok := PlaceAt(path.Dir(pattern)); ok && place.Kind == Generator {
+			f.problem(d.pos, "//petrock:makes %s: %s has generators; choose another folder", pattern, place.Dir)
+		}
+	}
+}
+
+// A directive is a line of a doc comment that starts with //petrock:.
+type directive struct {
+	pos        token.Pos
+	name, text string
+}
+
+const directivePrefix = "//petrock:"
+
+func directives(groups ...*ast.CommentGroup) []directive {
+	var found []directive
+	for _, group := range groups {
+		if group == nil {
+			continue
+		}
+		for _, line := range group.List {
+			if rest, ok := strings.CutPrefix(line.Text, directivePrefix); ok {
+				name, text, _ := strings.Cut(rest, " ")
+				found = append(found, directive{line.Pos(), strings.TrimSpace(name), strings.TrimSpace(text)})
+			}
+		}
+	}
+	return found
+}
+
+// findDirective returns the first directive with a name.
+func findDirective(name string, groups ...*ast.CommentGroup) (d directive, ok bool) {
+	found := directives(groups...)
+	at := slices.IndexFunc(found, func(d directive) bool { return d.name == name })
+	if at < 0 {
+		return directive{}, false
+	}
+	return found[at], true
+}
+
+func isIgnored(groups ...*ast.CommentGroup) bool {
+	_, ok := findDirective("ignore", groups...)
+	return ok
+}
+
+// ignores reports whether the comment of a function, method or constant has //petrock:ignore.
+func (f *finder) ignores(object types.Object) bool {
+	if decl := declaration[*ast.FuncDecl](f, object.Pos()); decl != nil {
+		return isIgnored(decl.Doc)
+	}
+	spec := declaration[*ast.ValueSpec](f, object.Pos())
+	return spec != nil && isIgnored(spec.Doc, spec.Comment)
+}
