@@ -3,6 +3,7 @@ package chats_test
 import (
 	"testing"
 
+	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/apptest"
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/skeleton/example/tasks/features/chats"
@@ -36,5 +37,9 @@ func TestAnswer(t *testing.T) {
 		{"list_questions", mcptest.Example{Name: "list the rest", Input: `{}`, Output: `{"items":[` + when + `],"open":1}`}},
 	} {
 		t.Run(step.Name, func(t *testing.T) { client.CheckTool(t, step.tool, step.Example) })
+	}
+	got, err := app.Query(app.With(t.Context(), client.App), chats.List{})
+	if err != nil || len(got.Items) != 1 {
+		t.Errorf("app.Query(ctx, chats.List{}) = %+v, %v, want the one open question", got, err)
 	}
 }

@@ -17,8 +17,12 @@ type ListOutput struct {
 
 // Answer returns the oldest open questions.
 func (q List) Answer(ctx context.Context, s *State) (ListOutput, error) {
+	limit := q.Limit
+	if limit <= 0 {
+		limit = 20 // the default, which the schema sets only for clients
+	}
 	out := ListOutput{Items: []Question{}, Open: len(s.Open)}
-	for _, id := range s.Open[:min(q.Limit, len(s.Open))] {
+	for _, id := range s.Open[:min(limit, len(s.Open))] {
 		out.Items = append(out.Items, *s.Questions[id])
 	}
 	return out, nil

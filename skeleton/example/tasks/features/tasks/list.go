@@ -19,14 +19,18 @@ type ListOutput struct {
 
 // Answer returns a page of tasks, without their leases, which only their agents may use.
 func (q List) Answer(ctx context.Context, s *State) (ListOutput, error) {
+	limit := q.Limit
+	if limit <= 0 {
+		limit = 20 // the default, which the schema sets only for clients
+	}
 	out := ListOutput{Items: []Task{}}
 	for _, id := range s.Order[s.indexAfter(s.Order, q.After):] {
 		task := *s.Tasks[id]
 		if q.Status != "" && task.Status != q.Status {
 			continue
 		}
-		if len(out.Items) == q.Limit {
-			out.Next = out.Items[q.Limit-1].Seq
+		if len(out.Items) == limit {
+			out.Next = out.Items[limit-1].Seq
 			break
 		}
 		task.Lease = ""

@@ -3,6 +3,7 @@ package tasks_test
 import (
 	"testing"
 
+	"github.com/petrock/petrock/core/app"
 	"github.com/petrock/petrock/core/app/apptest"
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/skeleton/example/tasks/features/tasks"
@@ -30,5 +31,9 @@ func TestList(t *testing.T) {
 		{Name: "limit too high", Input: `{"limit":101}`, Error: "invalid arguments"},
 	} {
 		t.Run(step.Name, func(t *testing.T) { client.CheckTool(t, "list_tasks", step) })
+	}
+	got, err := app.Query(app.With(t.Context(), client.App), tasks.List{})
+	if err != nil || len(got.Items) != 3 {
+		t.Errorf("app.Query(ctx, tasks.List{}) = %+v, %v, want all three tasks", got, err)
 	}
 }
