@@ -76,11 +76,15 @@ func writeDoc(file gen.GoFile, name, about string, directives []string) {
 
 // shape returns the type for writing literals. imported is the import path of its package.
 func (s structure) shape(imported string) shape {
-	typ := shape{path: imported, name: s.name}
+	typ := shape{path: imported, name: s.name, constants: map[string]string{}}
 	for _, f := range s.fields {
 		typ.fields = append(typ.fields, gen.StructField{Name: f.Go, Type: s.Type(f), Tag: s.Tag(f)})
 		if enum, ok := f.Type.Enum(); ok {
-			typ.strings = append(typ.strings, s.Prefix+f.EnumName())
+			name := s.Prefix + f.EnumName()
+			typ.strings = append(typ.strings, name)
+			for _, value := range enum.Values {
+				typ.constants[name+" "+value.Text] = name + value.Go
+			}
 		} else if enum.Values != nil {
 			typ.strings = append(typ.strings, enum.Name)
 		}
@@ -117,6 +121,8 @@ type shape struct {
 	name    string
 	fields  []gen.StructField
 	strings []string // string types of its package
+
+	constants map[string]string // their constants, as far as known, by type and value: Status open
 }
 
 // literal returns the Go value that encodes to object. It reports false if there is none: a
@@ -241,10 +247,15 @@ func (s shape) code(t ast.Expr, v reflect.Value) (code *jen.Statement, ok bool) 
 	switch t := t.(type) {
 	case *ast.StarExpr:
 		code, ok = s.code(t.X, v.Elem())
-		if ident, isIdent := t.X.(*ast.Ident); isIdent && !slices.Contains([]string{"string", "bool", "int", "float64"}, ident.Name) {
+		_, isConstant := s.constant(t.X, v.Elem())
+		if ident, isIdent := t.X.(*ast.Ident); isIdent && !isConstant && !slices.Contains([]string{"string", "bool", "int", "float64"}, ident.Name) {
 			code = s.typeCode(t.X).Call(code)
 		}
 		return jen.New(code), ok
+	case *ast.Ident:
+		if name, ok := s.constant(t, v); ok {
+			return jen.Qual(s.path, name), true
+		}
 	case *ast.ArrayType:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			return jen.Index().Byte().Call(jen.Lit(string(v.Bytes()))), true
@@ -270,6 +281,12 @@ func (s shape) code(t ast.Expr, v reflect.Value) (code *jen.Statement, ok bool) 
 		return s.typeCode(t).Values(entries), true
 	}
 	return scalar(v)
+}
+
+// constant returns the constant of an enum that has a value, and whether it is known.
+func (s shape) constant(t ast.Expr, v reflect.Value) (name string, ok bool) {
+	name, ok = s.constants[types.ExprString(t)+" "+v.String()]
+	return name, ok
 }
 
 // scalar is code for types without elements.
