@@ -138,21 +138,18 @@ func (c *crud) setValues() (err error) {
 		return members
 	}
 	hasOther := func(f gen.Field) bool { _, ok := f.OtherSample(); return ok }
-	one := c.Fields[max(0, slices.IndexFunc(c.Fields, hasOther))].Name
+	one := max(0, slices.IndexFunc(c.Fields, hasOther))
 	c.Required = set(c.Fields, requiredSample)
 	c.Whole = set(c.Fields, anySample)
 	c.OneChanged = set(c.Fields, func(f gen.Field) (any, bool) {
-		if f.Name == one {
+		if f.Name == c.Fields[one].Name {
 			return otherSample(f)
 		}
 		return requiredSample(f)
 	})
 	c.Changed = set(c.Fields, otherSample)
 	id := []jen.Code{gen.KeyValue("ID", jen.Lit("id1"))}
-	c.OneChange = append(id, set(c.changeable(), func(f gen.Field) (any, bool) {
-		value, _ := otherSample(f)
-		return value, f.Name == one
-	})...)
+	c.OneChange = append(id, set(c.changeable()[one:one+1], otherSample)...)
 	c.Changes = append(id, set(c.changeable(), otherSample)...)
 	return err
 }
@@ -201,25 +198,16 @@ func (f crudFile) Changeable() string { return f.structure(f.changeable()).membe
 // Enums returns the declarations of the types of the fields.
 func (f crudFile) Enums() string { return f.structure(f.Fields).enums() }
 
-// Literal returns a value of a type of the feature, on one line if it is short.
+// Literal returns a value of a type of the feature, on one line if it sets few fields.
 func (f crudFile) Literal(typ string, set []jen.Code) string {
-	const maxLength = 80
-	line := f.file.Code(jen.Qual(f.path(), typ).Values(set...))
-	if len(line) <= maxLength {
-		return line
-	}
-	return f.lines(typ, set)
-}
-
-// lines returns a value of a type of the feature, with a line for each field.
-func (f crudFile) lines(typ string, set []jen.Code) string {
-	return f.file.Code(jen.Qual(f.path(), typ).Custom(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, set...))
+	layout := jen.Options{Open: "{", Close: "}", Separator: ",", Multi: len(set) > 3}
+	return f.file.Code(jen.Qual(f.path(), typ).Custom(layout, set...))
 }
 
 // Item returns an item. created and updated are the numbers of its events.
 func (f crudFile) Item(created, updated int, set []jen.Code) string {
 	at := func(event int) jen.Code { return jen.Qual(f.p.Import("core/app/apptest"), "Time").Call(jen.Lit(event)) }
-	return f.lines(f.Type, slices.Concat(
+	return f.Literal(f.Type, slices.Concat(
 		[]jen.Code{gen.KeyValue("ID", jen.Lit(fmt.Sprintf("id%d", created))), gen.KeyValue("Seq", jen.Lit(created))},
 		set,
 		[]jen.Code{gen.KeyValue("CreatedAt", at(created)), gen.KeyValue("UpdatedAt", at(updated))},
