@@ -2,9 +2,6 @@ package generators
 
 import (
 	"errors"
-	"go/ast"
-	"maps"
-	"slices"
 
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -38,31 +35,6 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 	file := n.toolFile()
 	n.writeCommandMethods(file, n.output.name)
 	return n.toolDraft(file)
-}
-
-// useDeclaredEnums replaces enums with string types of the feature that have the same values, and
-// adds the values of such types that fields name.
-func (n component) useDeclaredEnums(lists ...[]gen.Field) {
-	known := n.knownFeature(n.feature)
-	if known == nil {
-		return
-	}
-	for _, fields := range lists {
-		for i := range fields {
-			t := &fields[i].Type
-			for t.Elem != nil {
-				t = t.Elem
-			}
-			for _, text := range known.Strings[t.Name] {
-				t.Values = append(t.Values, gen.EnumValue{Text: text})
-			}
-			for _, name := range slices.Sorted(maps.Keys(known.Strings)) {
-				if t.Kind == gen.KindEnum && ast.IsExported(name) && t.HasValues(known.Strings[name]) {
-					*t = gen.FieldType{Kind: gen.KindGo, Name: name, Values: t.Values}
-				}
-			}
-		}
-	}
 }
 
 func (n component) writeCommandMethods(file gen.GoFile, output string) {

@@ -1,14 +1,12 @@
 package generators
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
+	"go/ast"
+	"maps"
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/dave/jennifer/jen"
 
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
@@ -124,6 +122,31 @@ func (n *component) setFields(input, output []string) (err error) {
 	return nil
 }
 
+// useDeclaredEnums replaces enums with string types of the feature that have the same values, and
+// adds the values of such types that fields name.
+func (n component) useDeclaredEnums(lists ...[]gen.Field) {
+	known := n.knownFeature(n.feature)
+	if known == nil {
+		return
+	}
+	for _, fields := range lists {
+		for i := range fields {
+			t := &fields[i].Type
+			for t.Elem != nil {
+				t = t.Elem
+			}
+			for _, text := range known.Strings[t.Name] {
+				t.Values = append(t.Values, gen.EnumValue{Text: text})
+			}
+			for _, name := range slices.Sorted(maps.Keys(known.Strings)) {
+				if t.Kind == gen.KindEnum && ast.IsExported(name) && t.HasValues(known.Strings[name]) {
+					*t = gen.FieldType{Kind: gen.KindGo, Name: name, Values: t.Values}
+				}
+			}
+		}
+	}
+}
+
 // isReserved reports whether petrock uses the name of the component for something else.
 func (n component) isReserved() bool {
 	if n.kind == "generator" {
@@ -221,6 +244,18 @@ func (n component) draft(file, test gen.GoFile, err error) (gen.Draft, error) {
 	return draft, err
 }
 
+// A body holds the statements of a function that the caller sent.
+type body struct {
+	imports []gen.Import // import declarations before the statements
+	text    string
+}
+
+// parseBody is [gen.ParseBody] for the body of a component.
+func parseBody(field, text string) (*body, error) {
+	imports, statements, err := gen.ParseBody(field, text)
+	return &body{imports, statements}, err
+}
+
 // An Implementation is the code of a component with its examples, as the caller sends them.
 type Implementation struct {
 	Body     string `json:"body,omitempty" schema:"format=go"` // Go statements, such as: return SendMailOutput{Result: in.To}, nil. In scope: ctx, in. Optional fields are pointers. Imports are added
@@ -247,21 +282,4 @@ func (n component) statements(file gen.GoFile, zero string) string {
 func (n component) unwrittenError(file gen.GoFile) string {
 	file.Import("errors")
 	return fmt.Sprintf("errors.New(%q)", n.label()+" is not written yet: write it in "+n.path())
-}
-
-func compact(raw json.RawMessage) (string, error) {
-	var out bytes.Buffer
-	err := json.Compact(&out, raw)
-	return out.String(), err
-}
-
-func textRow(e step) (input, output *jen.Statement, err error) {
-	if e.Output != nil {
-		var text string
-		if json.Unmarshal(e.Output, &text) != nil {
-			return nil, nil, fmt.Errorf("example %q: the output must be a string, not %s", e.Name, e.Output)
-		}
-		output = gen.TextLit(text)
-	}
-	return gen.TextLit(string(e.Input)), output, nil
 }

@@ -246,6 +246,17 @@ func (n component) toolRow(s step) (input, output *jen.Statement, err error) {
 	return n.inputOf(s.tool).argument(s.Input), output, nil
 }
 
+func textRow(e step) (input, output *jen.Statement, err error) {
+	if e.Output != nil {
+		var text string
+		if json.Unmarshal(e.Output, &text) != nil {
+			return nil, nil, fmt.Errorf("example %q: the output must be a string, not %s", e.Name, e.Output)
+		}
+		output = gen.TextLit(text)
+	}
+	return gen.TextLit(string(e.Input)), output, nil
+}
+
 // code returns the step as a literal of type mcptest.Example. mcptest is the path of that package.
 func (s step) code(file gen.GoFile, mcptest string) string {
 	text := "{Input: " + file.Code(s.input)

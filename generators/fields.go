@@ -313,6 +313,12 @@ func scalar(v reflect.Value) (code *jen.Statement, ok bool) {
 	return gen.Source(fmt.Sprint(v)), v.Kind() == reflect.Bool || v.CanInt() || v.CanUint()
 }
 
+func compact(raw json.RawMessage) (string, error) {
+	var out bytes.Buffer
+	err := json.Compact(&out, raw)
+	return out.String(), err
+}
+
 // typeCode returns a type as jennifer code. It supports the same types as typeOf.
 func (s shape) typeCode(t ast.Expr) *jen.Statement {
 	switch t := t.(type) {

@@ -283,26 +283,3 @@ func (w *wrapper) body(call string) string {
 	}
 	return "var out " + output + "\n" + strings.Join(set, ", ") + " = " + call + "\nreturn out, nil"
 }
-
-// typeText returns a type as Go source, and adds its imports to a file. Imports get no name that is
-// taken.
-func typeText(file gen.GoFile, t types.Type, taken ...string) string {
-	if alias, ok := t.(*types.Alias); ok && alias.Obj().Pkg() != nil && !alias.Obj().Exported() {
-		t = types.Unalias(t)
-	}
-	return types.TypeString(t, func(pkg *types.Package) string { return importName(file, pkg.Path(), pkg.Name(), taken) })
-}
-
-// importName imports a package and returns its name in the file, which is empty for the file's own
-// package.
-func importName(file gen.GoFile, imported, name string, taken []string) string {
-	if slices.Contains(taken, name) && imported != "context" {
-		name += "2"
-	}
-	if name == path.Base(imported) {
-		file.ImportName(imported, name)
-	} else {
-		file.ImportAlias(imported, name)
-	}
-	return file.Import(imported)
-}

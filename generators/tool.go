@@ -48,15 +48,3 @@ func (n component) checkedDraft(file gen.GoFile, own row) (gen.Draft, error) {
 	test, err := n.exampleTest(own)
 	return n.draft(file, test, err)
 }
-
-// A body holds the statements of a function that the caller sent.
-type body struct {
-	imports []gen.Import // import declarations before the statements
-	text    string
-}
-
-// parseBody is [gen.ParseBody] for the body of a component.
-func parseBody(field, text string) (*body, error) {
-	imports, statements, err := gen.ParseBody(field, text)
-	return &body{imports, statements}, err
-}

@@ -2,10 +2,12 @@ package derive
 
 import (
 	"encoding/json"
+	"go/token"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/generators/contract"
@@ -190,4 +192,30 @@ func HasMap(packages []*Package, entry string) bool {
 		}
 	}
 	return false
+}
+
+// A completer is a function that completes the arguments of a prompt or the variables of a URI.
+type completer struct {
+	function string // or Type.Method
+	of       string // name of the prompt or resource
+	pos      token.Pos
+}
+
+// A mapper is a function of a feature that reads events of removed commands:
+//
+//	//petrock:map scratch/poke
+//	func MapPoke(old eventlog.Record) (Create, error)
+//
+// With the directive, func Map states which types it reads.
+type mapper struct {
+	function string
+	types    []string
+	pos      token.Pos
+	line     typecheck.Diagnostic // of the directive, without a message
+}
+
+// A trigger is a method that runs after each command of a type, or at an interval.
+type trigger struct {
+	method string
+	every  time.Duration // 0 for a method that follows commands
 }

@@ -150,6 +150,22 @@ func (f *finder) findComponents(files []*typecheck.File) {
 	}
 }
 
+// CheckNames adds a problem to each package that has a tool with the name of a tool in others or in
+// an earlier package, or that maps events of a command, or of a type that another package maps. It
+// ignores packages with problems.
+func CheckNames(packages, others []*Package) {
+	checkMappedTypes(packages, others)
+	known := map[string]Component{}
+	for i, pkg := range slices.Concat(others, packages) {
+		for _, c := range pkg.tools() {
+			if other, taken := known[c.Name]; taken && i >= len(others) {
+				pkg.Problems = append(pkg.Problems, typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the name %s, which %s in %s already has; change one of them with //petrock:name", c.Func, c.Name, other.Func, other.File)})
+			}
+			known[c.Name] = c
+		}
+	}
+}
+
 // Schema returns the JSON Schema of a type as the input or output of a component in a place. It
 // returns nil for a type that is a complete tool result. The error has a position, but no remedy.
 func (p Project) Schema(view *typecheck.View, place Place, t types.Type, output bool) (json.RawMessage, error) {

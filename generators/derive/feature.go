@@ -15,13 +15,6 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// Declarations of a feature; Map is optional.
-const (
-	stateType = "State"
-	newState  = "NewState"
-	mapFunc   = "Map"
-)
-
 // visitType adds a type that is a command, query or worker, or reports its errors.
 func (f *finder) visitType(file *typecheck.File, spec *ast.TypeSpec) {
 	name := spec.Name.Name

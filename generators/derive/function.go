@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/build/constraint"
-	"go/token"
 	"go/types"
 	"net/url"
 	"path"
@@ -259,13 +258,6 @@ func (f *finder) setMIMEType(c *Component, decl *ast.FuncDecl, out types.Type) {
 func (f *finder) warnUndescribed(name *ast.Ident, kind Kind) {
 	d := f.diagnostic(name.Pos(), "%s has no description, and %s choose a %s by it; write one in its doc comment: // %[1]s …", name.Name, gen.ChosenBy(string(kind)), kind)
 	f.found.Warnings = append(f.found.Warnings, d)
-}
-
-// A completer is a function that completes the arguments of a prompt or the variables of a URI.
-type completer struct {
-	function string // or Type.Method
-	of       string // name of the prompt or resource
-	pos      token.Pos
 }
 
 // visitCompleter checks a function with the directive completes and reports whether it has one. The

@@ -3,26 +3,12 @@ package derive
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/generators/typecheck"
 )
-
-// A mapper is a function of a feature that reads events of removed commands:
-//
-//	//petrock:map scratch/poke
-//	func MapPoke(old eventlog.Record) (Create, error)
-//
-// With the directive, func Map states which types it reads.
-type mapper struct {
-	function string
-	types    []string
-	pos      token.Pos
-	line     typecheck.Diagnostic // of the directive, without a message
-}
 
 // IsMapper reports whether a function reads events of removed commands.
 func IsMapper(decl *ast.FuncDecl) bool {

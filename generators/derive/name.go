@@ -10,7 +10,13 @@ import (
 
 	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators/gen"
-	"github.com/petrock/petrock/generators/typecheck"
+)
+
+// Declarations of a feature; Map is optional.
+const (
+	stateType = "State"
+	newState  = "NewState"
+	mapFunc   = "Map"
 )
 
 var featureName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
@@ -116,20 +122,4 @@ var templateVariable = regexp.MustCompile(`\{([+?]?)[^{}]*\}`)
 // only in them match the same URIs.
 func withoutVariables(uri string) string {
 	return templateVariable.ReplaceAllString(uri, "{$1}")
-}
-
-// CheckNames adds a problem to each package that has a tool with the name of a tool in others or in
-// an earlier package, or that maps events of a command, or of a type that another package maps. It
-// ignores packages with problems.
-func CheckNames(packages, others []*Package) {
-	checkMappedTypes(packages, others)
-	known := map[string]Component{}
-	for i, pkg := range slices.Concat(others, packages) {
-		for _, c := range pkg.tools() {
-			if other, taken := known[c.Name]; taken && i >= len(others) {
-				pkg.Problems = append(pkg.Problems, typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the name %s, which %s in %s already has; change one of them with //petrock:name", c.Func, c.Name, other.Func, other.File)})
-			}
-			known[c.Name] = c
-		}
-	}
 }

@@ -36,15 +36,6 @@ func (f *finder) render() ([]byte, error) {
 	return file.Bytes()
 }
 
-func (c Component) hasInput() bool {
-	return c.Input != nil && (c.Kind.IsTool() || c.Kind == Generator || len(c.arguments) > 0)
-}
-
-// constant returns the name of a constant of the component, which is unique in the package.
-func (c Component) constant(prefix string) string {
-	return prefix + strings.ReplaceAll(c.Func, ".", "_")
-}
-
 func (f *finder) renderGenerators(file gen.GoFile) {
 	list := ""
 	for _, c := range f.found.Components {

@@ -233,6 +233,26 @@ func (f *finder) enumValues(t *types.Named) []string {
 	return values
 }
 
+// Constants returns the constants of a string type in its package, sorted by name. It returns nil
+// for other types.
+func Constants(t *types.Named) (found []*types.Const) {
+	if basic, ok := t.Underlying().(*types.Basic); !ok || basic.Info()&types.IsString == 0 {
+		return nil
+	}
+	return constantsOf(t)
+}
+
+// constantsOf returns the constants of a type in its package, sorted by name.
+func constantsOf(t *types.Named) (found []*types.Const) {
+	scope := t.Obj().Pkg().Scope()
+	for _, name := range scope.Names() {
+		if c, ok := scope.Lookup(name).(*types.Const); ok && types.Identical(c.Type(), t) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
 func quoted(text string) string { return string(strictjson.AppendString(nil, text)) }
 
 // schemaDirective returns the schema in the doc comment of a type: the joined lines of its schema

@@ -79,6 +79,15 @@ func (c Component) constants() (all []schemaText) {
 	return all
 }
 
+// constant returns the name of a constant of the component, which is unique in the package.
+func (c Component) constant(prefix string) string {
+	return prefix + strings.ReplaceAll(c.Func, ".", "_")
+}
+
+func (c Component) hasInput() bool {
+	return c.Input != nil && (c.Kind.IsTool() || c.Kind == Generator || len(c.arguments) > 0)
+}
+
 // sharedConstants returns the object schemas that occur more than once in constants, the longest
 // first. Each has the name of its struct type or, if several types have the same schema, is the
 // first of the constants.

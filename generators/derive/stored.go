@@ -250,23 +250,3 @@ func IsOpaque(t *types.Named) bool {
 	isNumber := pkg != nil && pkg.Path() == "encoding/json" && t.Obj().Name() == "Number"
 	return isNumber || pkg != nil && (method(t, "UnmarshalJSON") != nil || method(t, "UnmarshalText") != nil)
 }
-
-// Constants returns the constants of a string type in its package, sorted by name. It returns nil
-// for other types.
-func Constants(t *types.Named) (found []*types.Const) {
-	if basic, ok := t.Underlying().(*types.Basic); !ok || basic.Info()&types.IsString == 0 {
-		return nil
-	}
-	return constantsOf(t)
-}
-
-// constantsOf returns the constants of a type in its package, sorted by name.
-func constantsOf(t *types.Named) (found []*types.Const) {
-	scope := t.Obj().Pkg().Scope()
-	for _, name := range scope.Names() {
-		if c, ok := scope.Lookup(name).(*types.Const); ok && types.Identical(c.Type(), t) {
-			found = append(found, c)
-		}
-	}
-	return found
-}

@@ -16,12 +16,6 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// A trigger is a method that runs after each command of a type, or at an interval.
-type trigger struct {
-	method string
-	every  time.Duration // 0 for a method that follows commands
-}
-
 var workerName = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
 
 func (f *finder) checkWorker(c *Component, name *ast.Ident, t *types.Named) {
