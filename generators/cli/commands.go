@@ -244,8 +244,8 @@ func newHistory(env Env) *cobra.Command {
 }
 
 func printHistory(env Env, h *engine.History) error {
-	if h.Recovered != "" {
-		fmt.Fprintln(env.Err, h.Recovered)
+	for _, warning := range h.Warnings {
+		fmt.Fprintf(env.Err, "warning: %s\n", warning)
 	}
 	if len(h.Operations) == 0 {
 		_, err := fmt.Fprintln(env.Out, "There are no operations in this clone of the project.")

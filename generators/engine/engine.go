@@ -207,9 +207,10 @@ func (e *Engine) openJournal(ctx context.Context) (*journal.Journal, error) {
 	return journal.Open(ctx, e.project.Root, journal.Options{Waiting: func() { e.step("waiting for another petrock process in this project") }})
 }
 
+// interrupted warns of an operation that was interrupted. The next operation recovers it.
 func (e *Engine) interrupted() []typecheck.Diagnostic {
 	if !journal.Interrupted(e.root) {
 		return nil
 	}
-	return []typecheck.Diagnostic{{Message: "an operation was interrupted or is in progress; run petrock sync to complete it or roll it back"}}
+	return []typecheck.Diagnostic{{Message: fmt.Sprintf("an operation was interrupted or is in progress; run %s to complete it or roll it back", e.Call("sync"))}}
 }

@@ -7,15 +7,16 @@ import (
 	"strings"
 
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
 // A History is the recorded operations in this clone of a project.
 type History struct {
-	OK         bool        `json:"ok"`                  // Always true
-	Operations []Operation `json:"operations"`          // The oldest first; of a page, the newest first
-	Total      int         `json:"total,omitempty"`     // Of a page: number of all operations
-	Offset     int         `json:"offset,omitempty"`    // Of a page: number of operations before it
-	Recovered  string      `json:"recovered,omitempty"` // Recovery of an interrupted operation
+	OK         bool                   `json:"ok"`                 // Always true
+	Operations []Operation            `json:"operations"`         // The oldest first; of a page, the newest first
+	Total      int                    `json:"total,omitempty"`    // Of a page: number of all operations
+	Offset     int                    `json:"offset,omitempty"`   // Of a page: number of operations before it
+	Warnings   []typecheck.Diagnostic `json:"warnings,omitempty"` // An operation that was interrupted, or is in progress
 }
 
 // An Operation is one operation of a history.
@@ -27,18 +28,14 @@ type Operation struct {
 
 func (o *Operation) omitDetails() { o.Files = nil }
 
-// History returns the recorded operations in this clone of the project.
-func (e *Engine) History(ctx context.Context) (*History, error) {
-	opened, err := e.openJournal(ctx)
+// History returns the recorded operations in this clone of the project. It takes no lock and changes
+// nothing.
+func (e *Engine) History(context.Context) (*History, error) {
+	operations, err := journal.ReadHistory(e.root)
 	if err != nil {
 		return nil, err
 	}
-	defer opened.Close()
-	operations, err := opened.History()
-	if err != nil {
-		return nil, err
-	}
-	history := &History{OK: true, Operations: []Operation{}, Recovered: opened.Recovered()}
+	history := &History{OK: true, Operations: []Operation{}, Warnings: e.interrupted()}
 	undone := undoneBy(operations)
 	for _, op := range operations {
 		history.Operations = append(history.Operations, Operation{Operation: op, UndoneBy: undone[op.ID], Files: op.Files})
@@ -62,9 +59,7 @@ func (h *History) Short(limit int) any { return Shorten(h, limit) }
 // String lists the operations, one a line.
 func (h *History) String() string {
 	var out strings.Builder
-	if h.Recovered != "" {
-		fmt.Fprintln(&out, h.Recovered)
-	}
+	writeLines(&out, "warning: ", h.Warnings)
 	for _, op := range h.Operations {
 		fmt.Fprintf(&out, "%s %s %s", op.ID, op.Time.UTC().Format("2006-01-02T15:04Z"), op.Title)
 		if op.UndoneBy != "" {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petrock/petrock/core/plumbing/filelock"
 	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
@@ -169,6 +170,37 @@ func TestUndoOfARedo(t *testing.T) {
 	want := []string{"sync", "generate note a", "undo generate note a", "redo generate note a", "undo generate note a", "redo generate note a"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the titles are %q, want %q", got, want)
+	}
+}
+
+// History is a look: it recovers no interrupted operation and waits for none. The next operation
+// recovers it.
+func TestHistoryChangesNothing(t *testing.T) {
+	b := openNotes(t)
+	id := b.note("a")
+	record := b.read(".petrock/operations/" + id + ".json")
+	b.write(".petrock/pending.json", strings.Replace(record, id, "0003-abcdef", 1))
+	locked, err := filelock.WaitLock(t.Context(), filepath.Join(b.dir, ".petrock", "lock"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	history, err := b.History(t.Context())
+	if err != nil || len(history.Operations) != 2 {
+		t.Fatalf("got the history %+v, %v, want two operations", history, err)
+	}
+	if got := history.String(); !strings.Contains(got, "interrupted or is in progress; run petrock sync") {
+		t.Errorf("got %q, want a warning of the interrupted operation", got)
+	}
+	b.read(".petrock/pending.json")
+	if err := locked.Release(); err != nil {
+		t.Fatal(err)
+	}
+	result, err := b.Sync(t.Context(), engine.Options{})
+	if err != nil || !strings.Contains(result.Recovered, "has now been completed") {
+		t.Fatalf("sync returned %+v, %v, want that it completed the operation", result, err)
+	}
+	if history, err = b.History(t.Context()); err != nil || len(history.Operations) != 3 || len(history.Warnings) > 0 {
+		t.Errorf("got the history %+v, %v, want three operations and no warning", history, err)
 	}
 }
 

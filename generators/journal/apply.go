@@ -183,7 +183,7 @@ func (j *Journal) recover() error {
 	if _, err := j.root.Lstat(pendingFile); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	op, err := j.readOperation(pendingFile)
+	op, err := readOperation(j.root, pendingFile)
 	if err != nil {
 		return fmt.Errorf("read %s: %w; it describes an interrupted operation: check the project's files, then remove it", pendingFile, err)
 	}
@@ -288,7 +288,7 @@ func (c *checker) checkCase(name string) error {
 		names, ok := c.names[dir]
 		if !ok {
 			var err error
-			if names, err = c.list(path.Clean(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if names, err = list(c.root, path.Clean(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

@@ -174,7 +174,7 @@ func (op Operation) encode() ([]byte, error) {
 
 // nextID returns an id for an operation that follows all recorded ones.
 func (j *Journal) nextID(op Operation) (string, error) {
-	names, err := j.operationNames()
+	names, err := operationNames(j.root)
 	if err != nil {
 		return "", err
 	}
@@ -203,8 +203,12 @@ func isHex(text string) bool {
 }
 
 // History returns the recorded operations, oldest first.
-func (j *Journal) History() ([]Operation, error) {
-	names, err := j.operationNames()
+func (j *Journal) History() ([]Operation, error) { return ReadHistory(j.root) }
+
+// ReadHistory is [Journal.History] of the project in root. It takes no lock and writes nothing, so it
+// does not recover an interrupted operation either: see [Interrupted].
+func ReadHistory(root *os.Root) ([]Operation, error) {
+	names, err := operationNames(root)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +216,7 @@ func (j *Journal) History() ([]Operation, error) {
 	var problems []error
 	for _, name := range names {
 		file := path.Join(operationsDir, name)
-		op, err := j.readOperation(file)
+		op, err := readOperation(root, file)
 		if err == nil && op.ID+".json" != name {
 			err = fmt.Errorf("contains operation %q", op.ID)
 		}
@@ -233,16 +237,16 @@ func (j *Journal) History() ([]Operation, error) {
 	return all, nil
 }
 
-func (j *Journal) operationNames() ([]string, error) {
-	all, err := j.list(operationsDir)
-	if err != nil {
+func operationNames(root *os.Root) ([]string, error) {
+	all, err := list(root, operationsDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read history: %w", err)
 	}
 	return slices.DeleteFunc(all, func(name string) bool { return path.Ext(name) != ".json" }), nil
 }
 
-func (j *Journal) list(dir string) ([]string, error) {
-	folder, err := j.root.Open(dir)
+func list(root *os.Root, dir string) ([]string, error) {
+	folder, err := root.Open(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -251,9 +255,9 @@ func (j *Journal) list(dir string) ([]string, error) {
 	return all, errors.Join(err, folder.Close())
 }
 
-func (j *Journal) readOperation(file string) (Operation, error) {
+func readOperation(root *os.Root, file string) (Operation, error) {
 	var op Operation
-	text, err := j.root.ReadFile(file)
+	text, err := root.ReadFile(file)
 	if err != nil {
 		return op, err
 	}

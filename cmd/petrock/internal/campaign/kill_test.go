@@ -80,7 +80,7 @@ func testKilled(t *testing.T, generate []string, back ...[]string) {
 
 		_, err := os.Stat(w.path(".petrock/pending.json"))
 		pending := err == nil
-		next := one(m, []string{"history"}, []string{"history", "--json"}, []string{"generate", "tool", "other", "--dry-run"}, []string{"sync"}, []string{"generate", "prompt", "other"})
+		next := one(m, []string{"generate", "tool", "other", "--dry-run"}, []string{"sync"}, []string{"generate", "prompt", "other"})
 		out, errOut, status := w.run(next...)
 		if status != 0 {
 			t.Fatalf("after killing %s, %s: exit code %d, want 0: %s%s", args, next, status, out, errOut)
