@@ -55,7 +55,7 @@ func (e *Engine) prepare(ctx context.Context, j *journal.Journal, asked request,
 // It returns the operation's id. It removes a saved plan, so that it cannot be applied again; if
 // that fails, it adds a warning to the result, because the change is made.
 func (e *Engine) apply(j *journal.Journal, c *verified) (id string, err error) {
-	if len(c.files) == 0 {
+	if len(c.files) == 0 && c.undoes == "" { // an undo counts even if the files were restored by hand
 		return "", nil
 	}
 	e.step("writing")

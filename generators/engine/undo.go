@@ -216,7 +216,7 @@ func (r reversal) laterWith(matches func(journal.Record) bool) (ids []string) {
 func isRestored(f journal.Record) bool { return !f.Derived && f.Path != contract.File }
 
 // restoreFiles plans the old files of an operation. It returns the files that were edited since,
-// which it leaves alone unless Force is set.
+// which it leaves alone unless Force is set. A file with its old text is not edited.
 func (e *Engine) restoreFiles(j *journal.Journal, p *plan, r reversal) (edited []FileChange, err error) {
 	for _, record := range r.target.Files {
 		if !isRestored(record) {
@@ -231,16 +231,20 @@ func (e *Engine) restoreFiles(j *journal.Journal, p *plan, r reversal) (edited [
 		if err != nil && !isMissing(err) {
 			return nil, err
 		}
-		if journal.Hash(now) != record.After && !p.Force {
+		switch hash := journal.Hash(now); {
+		case hash == record.Before: // restored by hand
+			p.texts[record.Path] = now
+		case hash != record.After && !p.Force:
 			wrote, err := j.Contents(record.After)
 			if err != nil && !p.Keep {
 				return nil, err
 			}
 			edited = append(edited, newFileChange(journal.Change{Path: record.Path, Before: wrote, After: now}))
 			continue
-		}
-		if p.texts[record.Path], err = j.Contents(record.Before); err != nil {
-			return nil, err
+		default:
+			if p.texts[record.Path], err = j.Contents(record.Before); err != nil {
+				return nil, err
+			}
 		}
 		p.modes[record.Path] = record.Mode
 	}

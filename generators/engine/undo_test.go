@@ -204,6 +204,29 @@ func TestHistoryChangesNothing(t *testing.T) {
 	}
 }
 
+// A file that already has its old text counts as restored, so that undo goes on to the operation
+// before.
+func TestUndoOfARestoredFile(t *testing.T) {
+	b := openNotes(t)
+	first := b.note("a")
+	second := b.note("b")
+	if err := os.Remove(filepath.Join(b.dir, "notes", "b")); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{second, first} {
+		result, err := b.Undo(t.Context(), "", engine.Options{})
+		if err != nil || result.Undoes != want || result.Operation == "" {
+			t.Fatalf("undo returned %+v, %v, want an operation that undoes %s", result, err, want)
+		}
+	}
+	for _, file := range []string{"a", "b"} {
+		if _, err := b.Redo(t.Context(), "", engine.Options{}); err != nil {
+			t.Fatalf("redo %s: %v", file, err)
+		}
+	}
+	b.refused(func() (*engine.Result, error) { return b.Redo(t.Context(), "", engine.Options{}) })
+}
+
 // In a random sequence, undo and redo behave like those of an editor, with ids for exceptions.
 func TestUndoAndRedoAtRandom(t *testing.T) {
 	const seed, steps = 7, 120
