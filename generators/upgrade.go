@@ -1,6 +1,7 @@
 package generators
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -38,30 +39,55 @@ func (w *oldVersion) bodyFor(o *oldStruct) string {
 		return text
 	}
 	pkg := named.Obj().Pkg()
-	isOwn, isField := pkg.Path() == w.u.p.Import(w.Dir), map[*ast.Ident]bool{}
+	isOwn, isField := pkg.Path() == w.u.p.Import(w.Dir), fieldNames(file, pkg)
 	var out strings.Builder
 	end := 0 // of the text in out
 	for node := range ast.Preorder(file.Decls[0]) {
-		switch node := node.(type) {
-		case *ast.SelectorExpr:
-			isField[node.Sel] = true
-		case *ast.KeyValueExpr:
-			key, _ := node.Key.(*ast.Ident)
-			isField[key] = true
-		case *ast.Ident:
-			at := fset.Position(node.Pos()).Offset - len(before)
-			switch {
-			case isField[node]:
-			case isOwn && node.Name == pkg.Name() && strings.HasPrefix(text[at:], node.Name+"."):
-				out.WriteString(text[end:at])
-				end = at + len(node.Name) + 1
-			case !isOwn && node.IsExported() && pkg.Scope().Lookup(node.Name) != nil:
-				out.WriteString(text[end:at] + pkg.Name() + ".")
-				end = at
-			}
+		name, ok := node.(*ast.Ident)
+		if !ok || isField[name] {
+			continue
+		}
+		switch at := fset.Position(name.Pos()).Offset - len(before); {
+		case isOwn && name.Name == pkg.Name() && strings.HasPrefix(text[at:], name.Name+"."):
+			out.WriteString(text[end:at])
+			end = at + len(name.Name) + 1
+		case !isOwn && name.IsExported() && pkg.Scope().Lookup(name.Name) != nil:
+			out.WriteString(text[end:at] + pkg.Name() + ".")
+			end = at
 		}
 	}
 	return out.String() + text[end:]
+}
+
+// fieldNames returns the identifiers in a file that name fields and methods: those after a dot, and
+// the keys of struct literals. pkg declares the types that the file names without a package.
+func fieldNames(file *ast.File, pkg *types.Package) map[*ast.Ident]bool {
+	found := map[*ast.Ident]bool{}
+	elided := map[ast.Expr]types.Type{} // of literals that omit their type
+	for node := range ast.Preorder(file) {
+		switch node := node.(type) {
+		case *ast.SelectorExpr:
+			found[node.Sel] = true
+		case *ast.CompositeLit:
+			t := cmp.Or[types.Type](elided[node], types.Typ[types.Invalid])
+			if named, err := types.Eval(token.NewFileSet(), pkg, token.NoPos, types.ExprString(node.Type)); err == nil {
+				t = named.Type
+			}
+			list, isList := pointee(t).Underlying().(interface{ Elem() types.Type })
+			_, isMap := node.Type.(*ast.MapType) // perhaps with types of other packages
+			for _, value := range node.Elts {
+				if pair, ok := value.(*ast.KeyValueExpr); ok {
+					key, _ := pair.Key.(*ast.Ident)
+					found[key] = !isList && !isMap
+					value = pair.Value
+				}
+				if isList {
+					elided[value] = list.Elem()
+				}
+			}
+		}
+	}
+	return found
 }
 
 // convertFields returns the statements that convert a struct, old, to its target: as a literal, or

@@ -342,6 +342,23 @@ func TestOldEnums(t *testing.T) {
 	b.isClean()
 }
 
+// A body for a type of another package may have keys of maps and lists that the package declares;
+// keys of structs are fields.
+func TestBodyWithKeys(t *testing.T) {
+	b := openLibrary(t)
+	b.replace("features/desk/desk.go", "// Box has", "// Kind is a kind.\ntype Kind int\n\n// The kinds.\nconst (\n\tTitle Kind = iota\n\tPaper\n)\n\n// Names are names.\ntype Names map[Kind][]string\n\n// Box has")
+	b.replace("features/desk/desk.go", "Authors string", "Authors []string")
+	const body = `all := map[string]Names{"": {Title: {old.Title}}}
+times := map[Kind]time.Time{Paper: {}}
+kinds := []*Acquire{{Title: old.Title}}
+return Acquire{Title: kinds[0].Title, Authors: append(all[""][Title], map[Kind]string{Paper: times[Paper].String()}[Paper])}`
+	input, _ := json.Marshal(map[string]string{"name": "store/order", "body": body})
+	if _, err := b.version(string(input)); err != nil {
+		t.Fatal(err)
+	}
+	b.has("features/store/order_v1.go", `map[string]desk.Names{"": {desk.Title: {old.Title}}}`, "[]*desk.Acquire{{Title: old.Title}}", "map[desk.Kind]time.Time{desk.Paper: {}}", "map[desk.Kind]string{desk.Paper: times[desk.Paper]")
+}
+
 // Every refusal names the calls that work, in the words of the front end.
 func TestSharedTypeRefusals(t *testing.T) {
 	b := openLibrary(t)
