@@ -42,9 +42,9 @@ func newEdit(env Env) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&c.Test, "test", false, "run the tests of changed packages and their importers first; refuse new failures")
 	flags.StringArrayVar(&c.Accept, "accept", nil, "accept changed fields of a `COMMAND` such as posts/create, although stored events become unreadable; may be repeated")
-	flags.StringVar(&edit.replace.Old, "replace", "", "replace `TEXT`, which must occur once; needs --with")
-	flags.StringVar(&edit.replace.New, "with", "", "the new `TEXT` for --replace")
-	flags.BoolVar(&edit.replace.All, "all", false, "replace every occurrence")
+	flags.StringArrayVar(&edit.old, "replace", nil, "replace `TEXT`, which must occur once; needs --with; may be repeated")
+	flags.StringArrayVar(&edit.new, "with", nil, "the new `TEXT` for the --replace at the same position")
+	flags.BoolVar(&edit.all, "all", false, "replace every occurrence")
 	flags.StringVar(&edit.from, "from", "", "write the text of another `FILE`, or - for standard input")
 	flags.StringVar(&edit.Rename, "rename", "", "the new `PATH` of the file")
 	flags.BoolVar(&edit.Delete, "delete", false, "delete the file")
@@ -55,9 +55,10 @@ func newEdit(env Env) *cobra.Command {
 // A fileEdit is the edit of a command line.
 type fileEdit struct {
 	engine.FileEdit
-	replace engine.Replacement
-	from    string // file with the new text
-	input   string // file with edits
+	old, new []string // texts to replace, and their new texts
+	all      bool     // whether every occurrence is replaced
+	from     string   // file with the new text
+	input    string   // file with edits
 }
 
 // read returns the edits of a command line. Paths on the command line are relative to dir.
@@ -67,8 +68,8 @@ func (f *fileEdit) read(cmd *cobra.Command, dir string, args []string, c *projec
 		return f.readInput(cmd, c)
 	case f.input != "":
 		return nil, terminal.Usagef("FILE and --input cannot be combined; pass one of them")
-	case cmd.Flags().Changed("replace") != cmd.Flags().Changed("with"):
-		return nil, terminal.Usagef("--replace and --with belong together; pass both")
+	case len(f.old) != len(f.new):
+		return nil, terminal.Usagef("--replace and --with belong together; pass both equally often")
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // as the project's root is
@@ -77,8 +78,8 @@ func (f *fileEdit) read(cmd *cobra.Command, dir string, args []string, c *projec
 	if f.Rename != "" {
 		f.Rename = joinDir(dir, f.Rename)
 	}
-	if cmd.Flags().Changed("replace") {
-		f.Replace = []engine.Replacement{f.replace}
+	for i, old := range f.old {
+		f.Replace = append(f.Replace, engine.Replacement{Old: old, New: f.new[i], All: f.all})
 	}
 	if f.from != "" {
 		text, err := readFile(cmd, "from", f.from)
@@ -92,7 +93,7 @@ func (f *fileEdit) read(cmd *cobra.Command, dir string, args []string, c *projec
 
 // readInput reads the input of the tool edit from a file or standard input.
 func (f *fileEdit) readInput(cmd *cobra.Command, c *projectFlags) ([]engine.FileEdit, error) {
-	if f.replace.Old != "" || f.from != "" || f.Rename != "" || f.Delete || f.input == "" && terminal.IsTerminal(os.Stdin) {
+	if len(f.old) > 0 || f.from != "" || f.Rename != "" || f.Delete || f.input == "" && terminal.IsTerminal(os.Stdin) {
 		return nil, terminal.Usagef("edit needs FILE, such as tools/add.go, or only --input")
 	}
 	text, err := readFile(cmd, "input", cmp.Or(f.input, "-"))
