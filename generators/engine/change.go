@@ -102,7 +102,7 @@ type changer struct {
 }
 
 func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, error) {
-	c, home, err := e.lookUp(ctx, derive.Kind(in.Kind), in.Name)
+	c, home, err := e.onDisk().lookUp(ctx, derive.Kind(in.Kind), in.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 		return nil, deriveRefusal(home, e.before)
 	}
 	p.kind, p.name = string(c.Kind), c.Name
-	r, err := e.newRewrite(ctx, home.Dir)
+	r, err := e.onDisk().newRewrite(ctx, home.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -306,9 +306,11 @@ func (ch *changer) finish(ctx context.Context) error {
 		p.texts[cmp.Or(ch.moves[name], name)] = slices.Concat(text, []byte(ch.appends[name]))
 	}
 	p.bodyFile = cmp.Or(ch.moves[p.bodyFile], p.bodyFile)
-	if err := ch.engine.completeGo(ctx, p); err != nil {
+	missing, err := ch.engine.onDisk().completeGo(ctx, p.texts)
+	if err != nil {
 		return err
 	}
+	p.missing = missing
 	p.dir, p.oldNames = path.Dir(ch.c.File), map[string]string{}
 	for old, name := range ch.newNames {
 		p.oldNames[name] = old
@@ -328,13 +330,12 @@ func (ch *changer) finish(ctx context.Context) error {
 
 // addVersion adds a new version of a command if its stored events would no longer be readable.
 func (ch *changer) addVersion(ctx context.Context) error {
-	record, err := ch.engine.readContract(newPlan(request{action: actionChange}))
+	record, err := ch.engine.readContract(nil)
 	if err != nil {
 		return err
 	}
 	recorded, known := record.Commands[ch.c.EventType]
-	edited := *ch.engine // the same project, with the edits
-	edited.before = ch.engine.before.With(ch.plan.texts)
+	edited := ch.engine.onDisk().with(ch.plan.texts)
 	now, _, err := edited.lookUp(ctx, derive.Command, ch.c.EventType)
 	if err != nil {
 		return err
@@ -363,11 +364,11 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	edited.inputNames = map[string]string{"body": "upgrade", "rename": "rename_fields", "drop": "remove_fields"}
+	call := generatorCall{Generator: g, input: input, inputNames: map[string]string{"body": "upgrade", "rename": "rename_fields", "drop": "remove_fields"}}
 	if ch.in.ReadFirst {
-		edited.notes = ch.fieldNotes()
+		call.notes = ch.fieldNotes()
 	}
-	draft, err := edited.runGenerator(ctx, g, input)
+	draft, err := edited.run(ctx, call)
 	if err != nil {
 		return generatorError("change command "+ch.c.Name, err)
 	}
@@ -378,16 +379,15 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	ch.plan.trial = gen.Trial{} // its test runs with those of the package
 	ch.plan.next = append(ch.plan.next, draft.Next...)
 	if ch.in.ReadFirst {
-		return ch.addDowngrades(ctx, &edited, g)
+		return ch.addDowngrades(ctx, g)
 	}
 	return nil
 }
 
 // addDowngrades adds a Downgrade to each command that has a new version. Without it, Go code cannot
 // execute a command that writes an older version.
-func (ch *changer) addDowngrades(ctx context.Context, edited *Engine, g gen.Generator) error {
+func (ch *changer) addDowngrades(ctx context.Context, g gen.Generator) error {
 	versions := ch.plan.newVersionsOf
-	edited.inputNames = map[string]string{"downgrade_body": "downgrade"}
 	for _, command := range versions {
 		given := map[string]any{"name": command, "downgrade": true}
 		if command == ch.c.EventType {
@@ -397,8 +397,8 @@ func (ch *changer) addDowngrades(ctx context.Context, edited *Engine, g gen.Gene
 		if err != nil {
 			return err
 		}
-		edited.before = ch.engine.before.With(ch.plan.texts)
-		draft, err := edited.runGenerator(ctx, g, input)
+		call := generatorCall{Generator: g, input: input, inputNames: map[string]string{"downgrade_body": "downgrade"}}
+		draft, err := ch.engine.onDisk().with(ch.plan.texts).run(ctx, call)
 		switch {
 		case err != nil && (ch.in.Downgrade != "" || ctx.Err() != nil):
 			return generatorError("change command "+ch.c.Name, err)

@@ -393,7 +393,7 @@ func (t testEditor) edit(e ast.Expr, typ types.Type, edit *fieldEdit) {
 // readTools sets the types of the tools and prompts in packages that may use the edited types.
 func (ch *changer) readTools(ctx context.Context) error {
 	ch.tools, ch.typed = map[string]toolType{}, map[token.Pos]toolType{}
-	packages, err := ch.engine.deriver.Packages(ctx, ch.view, ch.engine.existingPlaces())
+	packages, err := ch.engine.deriver.Packages(ctx, ch.view, ch.engine.onDisk().existingPlaces())
 	if err != nil {
 		return err
 	}

@@ -22,15 +22,15 @@ func Kinds() []string {
 }
 
 // lookUp finds a component by its client name or Go name, and its package. An empty kind means any.
-func (e *Engine) lookUp(ctx context.Context, kind derive.Kind, name string) (c derive.Component, home *derive.Package, err error) {
-	places := slices.DeleteFunc(e.existingPlaces(), func(place derive.Place) bool {
+func (s snapshot) lookUp(ctx context.Context, kind derive.Kind, name string) (c derive.Component, home *derive.Package, err error) {
+	places := slices.DeleteFunc(s.existingPlaces(), func(place derive.Place) bool {
 		return kind != "" && !slices.Contains(place.Kinds(), kind)
 	})
-	packages, err := e.deriver.Packages(ctx, e.before, places)
+	packages, err := s.engine.deriver.Packages(ctx, s.view, places)
 	if err != nil {
 		return c, nil, err
 	}
-	made, err := e.madePackages(ctx)
+	made, err := s.madePackages(ctx)
 	if err != nil {
 		return c, nil, err
 	}
@@ -54,7 +54,7 @@ func (e *Engine) lookUp(ctx context.Context, kind derive.Kind, name string) (c d
 	}
 	switch {
 	case len(found) == 0 && broken != nil:
-		return c, nil, deriveRefusal(broken, e.before)
+		return c, nil, deriveRefusal(broken, s.view)
 	case len(found) == 0:
 		return c, nil, terminal.Usagef("%s %q does not exist; the project has %s", cmp.Or(string(kind), "component"), name, joinOrNone(names))
 	case len(found) == 1:
@@ -74,7 +74,7 @@ func (e *Engine) OwnGenerators(ctx context.Context) ([]gen.Generator, []typechec
 	if err := e.read(ctx); err != nil {
 		return nil, nil, err
 	}
-	own, err := e.ownGenerators(ctx)
+	own, err := e.onDisk().ownGenerators(ctx)
 	var all []gen.Generator
 	for _, c := range own.Components {
 		all = append(all, gen.Generator{Name: c.Name, Description: c.Description, InputSchema: c.Input})
@@ -83,12 +83,12 @@ func (e *Engine) OwnGenerators(ctx context.Context) ([]gen.Generator, []typechec
 }
 
 // ownGenerators returns the package of the project's own generators. It is empty if there are none.
-func (e *Engine) ownGenerators(ctx context.Context) (*derive.Package, error) {
+func (s snapshot) ownGenerators(ctx context.Context) (*derive.Package, error) {
 	place, _ := derive.PlaceOf(derive.Generator)
-	if len(e.before.Files(place.Dir)) == 0 {
+	if len(s.view.Files(place.Dir)) == 0 {
 		return &derive.Package{}, nil
 	}
-	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
+	packages, err := s.engine.deriver.Packages(ctx, s.view, []derive.Place{place})
 	if err != nil {
 		return &derive.Package{}, err
 	}
@@ -97,8 +97,8 @@ func (e *Engine) ownGenerators(ctx context.Context) (*derive.Package, error) {
 
 // madePackages returns the packages with components of own generators. Those in petrock's folders
 // are not among them: they have petrock's kinds.
-func (e *Engine) madePackages(ctx context.Context) ([]*derive.Package, error) {
-	own, err := e.ownGenerators(ctx)
+func (s snapshot) madePackages(ctx context.Context) ([]*derive.Package, error) {
+	own, err := s.ownGenerators(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -111,12 +111,12 @@ func (e *Engine) madePackages(ctx context.Context) ([]*derive.Package, error) {
 			continue
 		}
 		pkg := &derive.Package{Place: derive.Place{Dir: path.Dir(g.Makes[0]), Kind: derive.Kind(g.Name)}}
-		files, err := fs.Glob(e.root.FS(), g.Makes[0])
+		files, err := fs.Glob(s.engine.root.FS(), g.Makes[0])
 		if err != nil {
 			return nil, fmt.Errorf("find the components of generator %s: %w", g.Name, err)
 		}
 		for _, file := range files {
-			if c, ok := e.madeComponent(g, file); ok {
+			if c, ok := s.madeComponent(g, file); ok {
 				pkg.Components = append(pkg.Components, c)
 			}
 		}
@@ -128,9 +128,9 @@ func (e *Engine) madePackages(ctx context.Context) ([]*derive.Package, error) {
 // madeComponent returns the component of a generator in a file, with the Go name, line and
 // description of its first exported declaration. It reports false for tests, derived files and
 // folders.
-func (e *Engine) madeComponent(g derive.Component, file string) (derive.Component, bool) {
-	info, err := e.root.Lstat(file)
-	known := e.before.File(file)
+func (s snapshot) madeComponent(g derive.Component, file string) (derive.Component, bool) {
+	info, err := s.engine.root.Lstat(file)
+	known := s.view.File(file)
 	if err != nil || !info.Mode().IsRegular() || strings.HasSuffix(file, "_test.go") || known != nil && known.IsDerived() {
 		return derive.Component{}, false
 	}
@@ -142,7 +142,7 @@ func (e *Engine) madeComponent(g derive.Component, file string) (derive.Componen
 	}
 	for _, decl := range known.Syntax.Decls {
 		if name := declarationName(decl); ast.IsExported(name) {
-			c.Func, c.Line = name, e.before.Fset().PositionFor(decl.Pos(), false).Line
+			c.Func, c.Line = name, s.view.Fset().PositionFor(decl.Pos(), false).Line
 			c.Description, _, _ = strings.Cut(docOf(decl).Text(), "\n")
 			break
 		}
@@ -152,7 +152,7 @@ func (e *Engine) madeComponent(g derive.Component, file string) (derive.Componen
 
 // madeFiles returns the files of a component of an own generator, without its test.
 func (e *Engine) madeFiles(ctx context.Context, c derive.Component) ([]string, error) {
-	own, err := e.ownGenerators(ctx)
+	own, err := e.onDisk().ownGenerators(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (e *Engine) checkKind(ctx context.Context, kind string) error {
 	if kind == "" || slices.Contains(kinds, kind) {
 		return nil
 	}
-	made, err := e.madePackages(ctx)
+	made, err := e.onDisk().madePackages(ctx)
 	if err != nil {
 		return err
 	}
@@ -190,8 +190,8 @@ func (e *Engine) checkKind(ctx context.Context, kind string) error {
 	return nil
 }
 
-func (e *Engine) existingPlaces() []derive.Place {
-	return slices.DeleteFunc(derive.Places(e.before), func(place derive.Place) bool { return len(e.before.Files(place.Dir)) == 0 })
+func (s snapshot) existingPlaces() []derive.Place {
+	return slices.DeleteFunc(derive.Places(s.view), func(place derive.Place) bool { return len(s.view.Files(place.Dir)) == 0 })
 }
 
 // unreadPackages returns the packages that exist but are not read: symbolic links and nested

@@ -138,8 +138,8 @@ func (p *plan) mayBreak(command string) bool {
 }
 
 // readContract returns the planned contract, or else the contract on disk.
-func (e *Engine) readContract(p *plan) (*contract.Contract, error) {
-	text, err := e.textOf(p, contract.File)
+func (e *Engine) readContract(planned map[string][]byte) (*contract.Contract, error) {
+	text, err := e.textOf(planned, contract.File)
 	if err != nil {
 		return nil, err
 	}
@@ -227,9 +227,9 @@ type commandUpdate struct {
 }
 
 func (e *Engine) newCommandUpdate(ctx context.Context, p *plan) (*commandUpdate, error) {
-	before, err := e.readContract(p)
-	onDisk, diskErr := e.readContract(newPlan(p.request))
-	earlier, earlierErr := e.deriver.Packages(ctx, e.before, e.existingPlaces())
+	before, err := e.readContract(p.texts)
+	onDisk, diskErr := e.readContract(nil)
+	earlier, earlierErr := e.deriver.Packages(ctx, e.before, e.onDisk().existingPlaces())
 	var wasErr, nowErr error
 	p.was, wasErr = newSource(earlier)
 	p.now, nowErr = newSource(p.shippedPackages())
@@ -432,7 +432,7 @@ func (e *Engine) revertContract(opened *journal.Journal, p *plan, record journal
 	}
 	before, beforeErr := read(record.Before)
 	after, afterErr := read(record.After)
-	now, err := e.readContract(p)
+	now, err := e.readContract(p.texts)
 	if err := errors.Join(beforeErr, afterErr, err); err != nil {
 		return err
 	}

@@ -80,10 +80,10 @@ func (e *Engine) planDestroy(ctx context.Context, j *journal.Journal, p *plan, k
 // all of its components.
 func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name string, stays bool) (derive.Place, derive.Component, error) {
 	place := derive.FeaturePlace(path.Join(derive.Features, name))
-	if kind == derive.Feature && slices.Contains(e.existingPlaces(), place) {
+	if kind == derive.Feature && slices.Contains(e.onDisk().existingPlaces(), place) {
 		return place, derive.Component{Kind: kind, Name: name, Feature: name}, nil
 	}
-	c, pkg, err := e.lookUp(ctx, kind, name)
+	c, pkg, err := e.onDisk().lookUp(ctx, kind, name)
 	if err != nil {
 		return derive.Place{}, c, err
 	}

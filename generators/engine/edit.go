@@ -91,9 +91,11 @@ func (e *Engine) planEdits(ctx context.Context, j *journal.Journal, p *plan, edi
 	if len(refusal.Diagnostics) > 0 {
 		return refusal
 	}
-	if err := e.completeGo(ctx, p); err != nil {
+	missing, err := e.onDisk().completeGo(ctx, p.texts)
+	if err != nil {
 		return err
 	}
+	p.missing = append(p.missing, missing...)
 	return e.planGoMod(ctx, p)
 }
 

@@ -48,10 +48,7 @@ type Engine struct {
 	checker    *typecheck.Checker
 	deriver    derive.Project
 	resolver   *imports.Resolver
-	before     *typecheck.View   // the project on disk
-	inputNames map[string]string // other names of a generator's inputs in messages; nil if a generator is called by its name
-
-	notes map[string]map[string]gen.FieldNote // of fields before a change, by type and JSON name; nil outside of one
+	before     *typecheck.View // the project on disk
 
 	// Limits apply to examples; Limits.Time also to generators and to the tests of each package.
 	// The zero value means the defaults.
@@ -196,6 +193,18 @@ func (e *Engine) read(ctx context.Context) error {
 		return fmt.Errorf("read project: %w", err)
 	}
 	return nil
+}
+
+// A snapshot is the project's Go files at one moment: on disk, or with planned files over those.
+type snapshot struct {
+	engine *Engine
+	view   *typecheck.View
+}
+
+func (e *Engine) onDisk() snapshot { return snapshot{e, e.before} }
+
+func (s snapshot) with(planned map[string][]byte) snapshot {
+	return snapshot{s.engine, s.view.With(planned)}
 }
 
 func isMissing(err error) bool {

@@ -60,7 +60,7 @@ func (e *Engine) generate(ctx context.Context, asked request) (*Result, error) {
 
 func (e *Engine) planGenerate(ctx context.Context, p *plan, g gen.Generator) error {
 	p.checkPure = true
-	draft, err := e.runGenerator(ctx, g, json.RawMessage(p.input))
+	draft, err := e.onDisk().run(ctx, generatorCall{Generator: g, input: json.RawMessage(p.input)})
 	if err != nil {
 		return generatorError(g.Name, err)
 	}
@@ -95,10 +95,11 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 			p.dir = path.Dir(file.Path)
 		}
 		if file.AddImports {
-			var err error
-			if file.Text, err = e.addImports(ctx, p, file); err != nil {
+			text, missing, err := e.onDisk().with(p.texts).addImports(ctx, file)
+			if err != nil {
 				return err
 			}
+			file.Text, p.missing = text, append(p.missing, missing...)
 			if i == 0 || len(draft.NewVersionsOf) > 0 {
 				p.bodyFile = file.Path
 			}
@@ -207,7 +208,7 @@ func (e *Engine) verifySaved(_ context.Context, c *verified) error {
 
 // savePlan saves the plan of a dry run of a generator, and adds its id to the result. Other dry runs
 // are not saved.
-func (e *Engine) savePlan(c *verified, result *Result) error {
+func (e *Engine) savePlan(c *verified) error {
 	if c.generator == "" {
 		return nil
 	}
@@ -223,8 +224,8 @@ func (e *Engine) savePlan(c *verified, result *Result) error {
 	if err != nil {
 		return fmt.Errorf("save plan: %w", err)
 	}
-	result.Plan = id
-	result.Next = slices.Insert(result.Next, 0, fmt.Sprintf("Write it with %s.", e.Call("apply", "plan", id)))
+	c.result.Plan = id
+	c.result.Next = slices.Insert(c.result.Next, 0, fmt.Sprintf("Write it with %s.", e.Call("apply", "plan", id)))
 	return nil
 }
 

@@ -30,15 +30,23 @@ func (e *Engine) generator(kind string) (gen.Generator, error) {
 	return gen.Generator{}, terminal.Usagef("generator %q does not exist; the generators are %s", kind, strings.Join(gen.Names(e.generators), ", "))
 }
 
-// runGenerator calls Make of a generator, with the time limit of examples. The generator may be the
-// project's own code, so it runs on its own goroutine: a panic becomes an error, and runGenerator
-// returns after the limit even if Make does not. Until then runGenerator answers what Make asks the
-// engine, which is not safe for concurrent use. Answers do not count against the limit.
-func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.RawMessage) (gen.Draft, error) {
-	limit := cmp.Or(e.Limits.Time, trial.DefaultTime)
+// A generatorCall is a call of a generator.
+type generatorCall struct {
+	gen.Generator
+	input      json.RawMessage
+	inputNames map[string]string                   // other names of inputs in messages; nil if the user calls the generator
+	notes      map[string]map[string]gen.FieldNote // of fields before a change, by type and JSON name
+}
+
+// run calls Make of a generator, with the time limit of examples. The generator may be the project's
+// own code, so it runs on its own goroutine: a panic becomes an error, and run returns after the
+// limit even if Make does not. Until then run answers what Make asks the engine, which is not safe
+// for concurrent use. Answers do not count against the limit.
+func (s snapshot) run(ctx context.Context, g generatorCall) (gen.Draft, error) {
+	limit := cmp.Or(s.engine.Limits.Time, trial.DefaultTime)
 	asked := questions{make(chan func()), make(chan struct{})}
 	defer close(asked.closed)
-	known := e.view(ctx, asked)
+	known := s.project(ctx, g, asked)
 	type result struct {
 		draft gen.Draft
 		err   error
@@ -52,7 +60,7 @@ func (e *Engine) runGenerator(ctx context.Context, g gen.Generator, input json.R
 			}
 			done <- r
 		}()
-		r.draft, r.err = g.Make(known, input)
+		r.draft, r.err = g.Make(known, g.input)
 	}()
 	deadline := time.Now().Add(limit)
 	for {
@@ -89,47 +97,49 @@ func ask[T any](q questions, question func() (T, error)) (answer T, err error) {
 	}
 }
 
-// view returns the project as a generator sees it.
-func (e *Engine) view(ctx context.Context, asked questions) gen.Project {
+// project returns the project as a generator sees it.
+func (s snapshot) project(ctx context.Context, g generatorCall, asked questions) gen.Project {
+	e := s.engine
 	p := gen.Project{
 		Name: e.project.Name, Module: e.checker.Module().Path, Packages: map[string]string{},
-		Initialisms: e.project.Initialisms, FormatCall: e.FormatCall, InputNames: e.inputNames,
+		Initialisms: e.project.Initialisms, FormatCall: e.FormatCall, InputNames: g.inputNames,
 	}
-	for _, dir := range e.before.Dirs() {
-		if pkg := e.before.Package(dir, nil); pkg != nil {
+	for _, dir := range s.view.Dirs() {
+		if pkg := s.view.Package(dir, nil); pkg != nil {
 			p.Packages[dir] = pkg.Name
 		}
 	}
 	p.Function = func(ref string) (*gen.Function, error) {
-		return ask(asked, func() (*gen.Function, error) { return e.function(ctx, ref) })
+		return ask(asked, func() (*gen.Function, error) { return s.function(ctx, ref) })
 	}
 	p.Feature = func(name string) *gen.Feature {
-		feature, _ := ask(asked, func() (*gen.Feature, error) { return e.feature(ctx, name), nil })
+		feature, _ := ask(asked, func() (*gen.Feature, error) { return s.feature(ctx, name), nil })
 		return feature
 	}
 	p.Uses = func(dir string) []string {
-		features, _ := ask(asked, func() ([]string, error) { return e.deriver.UsedFeatures(e.before, dir), nil })
+		features, _ := ask(asked, func() ([]string, error) { return e.deriver.UsedFeatures(s.view, dir), nil })
 		return features
 	}
 	p.Migrate = func(command string, edit gen.Edit) (*gen.Migration, error) {
-		m, err := ask(asked, func() (*gen.Migration, error) { return e.migrate(ctx, command, edit) })
+		m, err := ask(asked, func() (*gen.Migration, error) { return s.migrate(ctx, command, edit) })
 		if err != nil {
 			return nil, err
 		}
+		m.Notes = g.notes
 		changes := m.Changes
 		m.Changes = func() ([]gen.File, error) { return ask(asked, changes) }
 		return m, nil
 	}
 	p.OldVersion = func(command string) (*gen.OldVersion, error) {
-		return ask(asked, func() (*gen.OldVersion, error) { return e.oldVersion(ctx, command) })
+		return ask(asked, func() (*gen.OldVersion, error) { return s.oldVersion(ctx, command) })
 	}
 	return p
 }
 
 // oldVersion returns the newest old version of a command whose next version has no method
 // Downgrade.
-func (e *Engine) oldVersion(ctx context.Context, command string) (*gen.OldVersion, error) {
-	c, home, err := e.lookUp(ctx, derive.Command, command)
+func (s snapshot) oldVersion(ctx context.Context, command string) (*gen.OldVersion, error) {
+	c, home, err := s.lookUp(ctx, derive.Command, command)
 	if err != nil {
 		return nil, err
 	}
@@ -137,29 +147,29 @@ func (e *Engine) oldVersion(ctx context.Context, command string) (*gen.OldVersio
 	if old == "" {
 		return nil, fmt.Errorf("%s has no older version without a Downgrade; its version is %d", c.EventType, c.Version())
 	}
-	r, err := e.newRewrite(ctx, home.Dir)
+	r, err := s.newRewrite(ctx, home.Dir)
 	if err != nil {
 		return nil, err
 	}
 	pkg, _ := r.pass.Package(home.Dir)
 	named := func(name string) *types.Named { return pkg.Scope().Lookup(name).Type().(*types.Named) }
-	return &gen.OldVersion{EventType: c.EventType, Type: named(old), Next: named(next), File: gen.File{Path: file, Text: e.before.File(file).Text}}, nil
+	return &gen.OldVersion{EventType: c.EventType, Type: named(old), Next: named(next), File: gen.File{Path: file, Text: s.view.File(file).Text}}, nil
 }
 
-func (e *Engine) feature(ctx context.Context, name string) *gen.Feature {
+func (s snapshot) feature(ctx context.Context, name string) *gen.Feature {
 	place := derive.FeaturePlace(path.Join(derive.Features, name))
-	if name == "" || !slices.Contains(derive.Places(e.before), place) {
+	if name == "" || !slices.Contains(derive.Places(s.view), place) {
 		return nil
 	}
 	feature := &gen.Feature{Name: name, Dir: place.Dir, Strings: map[string][]string{}}
-	for _, file := range e.before.Files(place.Dir) {
+	for _, file := range s.view.Files(place.Dir) {
 		if !file.IsTest() && !file.IsDerived() {
 			feature.Declared = append(feature.Declared, file.Names()...)
 		}
 	}
 	slices.Sort(feature.Declared)
-	packages, err := e.deriver.Packages(ctx, e.before, []derive.Place{place})
-	pass, passErr := e.checker.NewPass(ctx, e.before, []string{place.Dir}, typecheck.PassOptions{Skip: (*typecheck.File).IsTest})
+	packages, err := s.engine.deriver.Packages(ctx, s.view, []derive.Place{place})
+	pass, passErr := s.engine.checker.NewPass(ctx, s.view, []string{place.Dir}, typecheck.PassOptions{Skip: (*typecheck.File).IsTest})
 	if err != nil || passErr != nil || len(packages[0].Problems) > 0 {
 		return feature // derive reports the errors
 	}
@@ -232,11 +242,11 @@ func panicPosition() (innermost string) {
 
 // function returns the function of the project that text names, for a tool that calls it:
 // ./folder.Function or ./folder.Variable.Method.
-func (e *Engine) function(ctx context.Context, text string) (*gen.Function, error) {
+func (s snapshot) function(ctx context.Context, text string) (*gen.Function, error) {
 	folder, last := path.Split(strings.TrimSpace(text))
 	words := strings.Split(last, ".")
 	dir, call := path.Clean(folder+words[0]), words[1:]
-	if n := len(call); n != 1 && n != 2 || len(e.before.Files(dir)) == 0 {
+	if n := len(call); n != 1 && n != 2 || len(s.view.Files(dir)) == 0 {
 		return nil, fmt.Errorf("%q is not a function of the project; write ./folder.Function or ./folder.Variable.Method, with the folder of a package of this module, relative to the project's root", gen.Shorten(text))
 	}
 	ref := asFolder(dir) + "." + strings.Join(call, ".")
@@ -244,12 +254,12 @@ func (e *Engine) function(ctx context.Context, text string) (*gen.Function, erro
 	if dir == place.Dir {
 		return nil, fmt.Errorf("%q is in the tools package, where exported functions with a tool signature are already tools; see generators/docs/tools.md", ref)
 	}
-	pkg, err := e.compilePackage(ctx, dir)
+	pkg, err := s.compilePackage(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	isPetrock := strings.HasPrefix(dir+"/", "generators/") // servers do not link it
-	if isPetrock || pkg.Name() == "main" || !typecheck.MayImport(e.checker.ImportPath(place.Dir), pkg.Path()) {
+	if isPetrock || pkg.Name() == "main" || !typecheck.MayImport(s.engine.checker.ImportPath(place.Dir), pkg.Path()) {
 		return nil, fmt.Errorf("%q: package tools may not import %s; move the function to another package", ref, pkg.Path())
 	}
 	object, err := findFunction(ref, call, pkg)
@@ -262,14 +272,14 @@ func (e *Engine) function(ctx context.Context, text string) (*gen.Function, erro
 		Package:   pkg.Name(),
 		Call:      call,
 		Signature: object.Type().Underlying().(*types.Signature),
-		Input:     func(t types.Type) (json.RawMessage, error) { return e.deriver.Schema(e.before, place, t, false) },
-		Output:    func(t types.Type) (json.RawMessage, error) { return e.deriver.Schema(e.before, place, t, true) },
+		Input:     func(t types.Type) (json.RawMessage, error) { return s.engine.deriver.Schema(s.view, place, t, false) },
+		Output:    func(t types.Type) (json.RawMessage, error) { return s.engine.deriver.Schema(s.view, place, t, true) },
 	}
-	if file := e.before.FileAt(object.Pos()); file != nil {
+	if file := s.view.FileAt(object.Pos()); file != nil {
 		doc, _ := docAt(file, object.Pos())
 		f.Doc = doc.Text()
 	}
-	for _, file := range e.before.Files(place.Dir) {
+	for _, file := range s.view.Files(place.Dir) {
 		if !strings.HasSuffix(file.Syntax.Name.Name, "_test") {
 			f.Taken = append(f.Taken, file.Names()...)
 		}
@@ -306,8 +316,8 @@ func findFunction(ref string, call []string, pkg *types.Package) (types.Object, 
 
 // compilePackage type-checks the package in a folder, without tests. It refuses a package with
 // errors.
-func (e *Engine) compilePackage(ctx context.Context, dir string) (*types.Package, error) {
-	pass, err := e.checker.NewPass(ctx, e.before, []string{dir}, typecheck.PassOptions{Skip: (*typecheck.File).IsTest, Bodies: true})
+func (s snapshot) compilePackage(ctx context.Context, dir string) (*types.Package, error) {
+	pass, err := s.engine.checker.NewPass(ctx, s.view, []string{dir}, typecheck.PassOptions{Skip: (*typecheck.File).IsTest, Bodies: true})
 	if err != nil {
 		return nil, nonUsageError{err}
 	}

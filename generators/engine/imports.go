@@ -22,38 +22,39 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-func (e *Engine) addImports(ctx context.Context, p *plan, file gen.File) ([]byte, error) {
-	view := e.before.With(p.texts)
+// addImports adds imports to a file: those that it names, and those that its text lacks. It also
+// returns the names for which it found no package.
+func (s snapshot) addImports(ctx context.Context, file gen.File) ([]byte, []imports.Missing, error) {
 	var given []imports.Import
 	for _, i := range file.Imports {
 		given = append(given, imports.Import{Name: i.Name, Path: i.Path})
 	}
-	text, err := e.resolver.Insert(ctx, view, file.Path, file.Text, given)
+	text, err := s.engine.resolver.Insert(ctx, s.view, file.Path, file.Text, given)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	text, missing, err := e.resolver.Add(ctx, view, file.Path, text)
-	p.missing = append(p.missing, missing...)
-	return text, err
+	return s.engine.resolver.Add(ctx, s.view, file.Path, text)
 }
 
-// completeGo adds missing imports to planned Go files, removes unused ones, and formats the files.
-func (e *Engine) completeGo(ctx context.Context, p *plan) error {
-	for _, name := range slices.Sorted(maps.Keys(p.texts)) {
-		view := e.before.With(p.texts)
-		if view.File(name) == nil {
+// completeGo adds missing imports to planned Go files, removes unused ones, and formats the files. It
+// returns the names for which it found no package.
+func (s snapshot) completeGo(ctx context.Context, texts map[string][]byte) (missing []imports.Missing, err error) {
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		planned := s.with(texts)
+		if planned.view.File(name) == nil {
 			continue // deleted, not Go, or in testdata
 		}
-		text, err := e.resolver.RemoveUnused(ctx, view, name, p.texts[name])
+		text, err := s.engine.resolver.RemoveUnused(ctx, planned.view, name, texts[name])
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if text, err = e.addImports(ctx, p, gen.File{Path: name, Text: text}); err != nil {
-			return err
+		text, unknown, err := planned.addImports(ctx, gen.File{Path: name, Text: text})
+		if err != nil {
+			return nil, err
 		}
-		p.texts[name] = formatted(name, text)
+		texts[name], missing = formatted(name, text), append(missing, unknown...)
 	}
-	return nil
+	return missing, nil
 }
 
 // formatted returns the text of a file, formatted if it is Go that parses.
@@ -81,7 +82,7 @@ func (e *Engine) planGoMod(ctx context.Context, p *plan) error {
 	case parsed.Module == nil || parsed.Module.Mod.Path != e.checker.Module().Path:
 		return &Refusal{Reason: "edit go.mod: a project needs it, with the module path of its imports, " + e.checker.Module().Path, Remedy: "Nothing was changed. Keep the module directive."}
 	}
-	goSum, err := e.textOf(p, "go.sum")
+	goSum, err := e.textOf(p.texts, "go.sum")
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	if err := e.read(ctx); err != nil {
 		return nil, err
 	}
-	packages, err := e.deriver.Packages(ctx, e.before, e.existingPlaces())
+	packages, err := e.deriver.Packages(ctx, e.before, e.onDisk().existingPlaces())
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 		listing.Parts = append(listing.Parts, PartStatus{Name: part.Name, Description: part.Description, Present: isPresent(part, e.before), UsedBy: e.partUser(part, e.before)})
 	}
 	derive.CheckNames(packages, nil)
-	made, err := e.madePackages(ctx)
+	made, err := e.onDisk().madePackages(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, e
 	if err := e.checkKind(ctx, kind); err != nil {
 		return nil, err
 	}
-	c, pkg, err := e.lookUp(ctx, derive.Kind(kind), name)
+	c, pkg, err := e.onDisk().lookUp(ctx, derive.Kind(kind), name)
 	if err != nil {
 		return nil, err
 	}

@@ -24,8 +24,8 @@ import (
 // it makes the code of older versions convert to that instead of Create, and sets
 // //petrock:version.
 type migration struct {
-	*rewrite // of the edited source, for the last step
-	engine   *Engine
+	*rewrite          // of the edited source, for the last step
+	base     snapshot // before the edits
 	edit     gen.Edit
 	record   *contract.Contract
 	texts    map[string][]byte // files that are edited so far
@@ -38,7 +38,7 @@ func (e *Engine) noteShared(ctx context.Context, p *plan, record *contract.Contr
 		if first.sharedWith != "" || first.file == "" || i == len(p.broken)-1 {
 			continue
 		}
-		m := &migration{engine: e, record: record, texts: p.texts}
+		m := &migration{base: e.onDisk(), record: record, texts: p.texts}
 		if err := m.findStored(ctx, first.command); err != nil {
 			return err
 		}
@@ -88,14 +88,14 @@ func (e *Engine) changeCall(b brokenCommand) string {
 
 // migrate plans a new version of a recorded command, with edited fields, and of the commands that
 // break through the same types.
-func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*gen.Migration, error) {
-	component, _, err := e.lookUp(ctx, derive.Command, command)
+func (s snapshot) migrate(ctx context.Context, command string, edit gen.Edit) (*gen.Migration, error) {
+	component, _, err := s.lookUp(ctx, derive.Command, command)
 	if err != nil {
 		return nil, err
 	}
 	command = component.EventType
-	m := &migration{engine: e, edit: edit}
-	if m.record, err = e.readContract(newPlan(request{action: actionGenerate})); err != nil {
+	m := &migration{base: s, edit: edit, texts: map[string][]byte{}}
+	if m.record, err = s.engine.readContract(nil); err != nil {
 		return nil, err
 	}
 	recorded, known := m.record.Commands[command]
@@ -118,7 +118,7 @@ func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*g
 	if m.stored == nil {
 		return nil, fmt.Errorf("%s: the edited fields do not make a command", command)
 	}
-	planned := &gen.Migration{Versions: m.chooseVersions(), Notes: e.notes, Warnings: edited.unbuilt}
+	planned := &gen.Migration{Versions: m.chooseVersions(), Warnings: edited.unbuilt}
 	planned.Changes = func() ([]gen.File, error) { return m.changes(ctx, planned.Versions) }
 	return planned, nil
 }
@@ -126,13 +126,13 @@ func (e *Engine) migrate(ctx context.Context, command string, edit gen.Edit) (*g
 // editFields plans to rename and remove fields of the command.
 func (m *migration) editFields(ctx context.Context, c derive.Component) (*rewrite, error) {
 	dir := path.Dir(c.File)
-	edit, err := m.engine.newRewrite(ctx, dir)
+	edit, err := m.base.newRewrite(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	pkg, _ := edit.pass.Package(dir) // lookUp has found the type
 	t := pkg.Scope().Lookup(c.Func).Type().(*types.Named)
-	if err := edit.extend(ctx, m.engine.checker, t); err != nil {
+	if err := edit.extend(ctx, m.base.engine.checker, t); err != nil {
 		return nil, err
 	}
 	for _, old := range slices.Sorted(maps.Keys(m.edit.Rename)) {
@@ -153,26 +153,23 @@ func (m *migration) editFields(ctx context.Context, c derive.Component) (*rewrit
 
 // complete adds edited files, with their imports.
 func (m *migration) complete(ctx context.Context, texts map[string][]byte) error {
-	p := newPlan(request{action: actionGenerate})
-	maps.Copy(p.texts, m.texts)
-	maps.Copy(p.texts, texts)
-	m.texts = p.texts
-	return m.engine.completeGo(ctx, p)
+	maps.Copy(m.texts, texts)
+	_, err := m.base.completeGo(ctx, m.texts)
+	return err
 }
 
 // findStored finds the recorded commands of the edited source. It finds none if the requested
 // command has neither its recorded version nor the next.
 func (m *migration) findStored(ctx context.Context, requested string) error {
-	edited := *m.engine
-	edited.before = m.engine.before.With(m.texts)
+	edited := m.base.with(m.texts)
 	var dirs []string
-	places := slices.DeleteFunc(derive.Places(edited.before), func(place derive.Place) bool {
-		return place.Kind != derive.Feature || len(edited.before.Files(place.Dir)) == 0
+	places := slices.DeleteFunc(derive.Places(edited.view), func(place derive.Place) bool {
+		return place.Kind != derive.Feature || len(edited.view.Files(place.Dir)) == 0
 	})
 	for _, place := range places {
 		dirs = append(dirs, place.Dir)
 	}
-	packages, err := edited.deriver.Packages(ctx, edited.before, places)
+	packages, err := m.base.engine.deriver.Packages(ctx, edited.view, places)
 	if err != nil {
 		return err
 	}
@@ -335,7 +332,7 @@ func (m *migration) oldText(v *gen.Version, node ast.Node, info *types.Info) str
 // field has the type any more, its recorded name is still known.
 func (m *migration) oldType(v *gen.Version, t types.Type) string {
 	if named, ok := t.(*types.Named); ok && named.Obj().Pkg() != nil {
-		return cmp.Or(v.OldNames[typeKey(named)], v.OldNames[m.engine.deriver.TypeName(v.Named.Obj().Pkg(), named)])
+		return cmp.Or(v.OldNames[typeKey(named)], v.OldNames[m.base.engine.deriver.TypeName(v.Named.Obj().Pkg(), named)])
 	}
 	return ""
 }

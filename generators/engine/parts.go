@@ -240,8 +240,8 @@ func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, actio
 	if action == journal.Delete {
 		change.Files = len(removed)
 	}
-	goMod, modErr := e.textOf(p, "go.mod")
-	goSum, sumErr := e.textOf(p, "go.sum")
+	goMod, modErr := e.textOf(p.texts, "go.mod")
+	goSum, sumErr := e.textOf(p.texts, "go.sum")
 	if err := errors.Join(modErr, sumErr); err != nil {
 		return err
 	}

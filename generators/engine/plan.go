@@ -59,8 +59,7 @@ type request struct {
 }
 
 // A plan is one change to the project. User files come from a generator, an edit or the journal,
-// derived files from derive. Planning sets its fields. A [verified] plan has a copy, in which
-// decoding stored events only adds to broken, and to what stored says about the look at them.
+// derived files from derive. Planning sets its fields, and nothing after it changes them.
 type plan struct {
 	request
 	plannedFiles
@@ -145,8 +144,8 @@ func (p *plan) dirs() []string {
 }
 
 // textOf returns the planned text of a file, or else its text on disk; nil if it does not exist.
-func (e *Engine) textOf(p *plan, file string) ([]byte, error) {
-	if text, planned := p.texts[file]; planned {
+func (e *Engine) textOf(planned map[string][]byte, file string) ([]byte, error) {
+	if text, ok := planned[file]; ok {
 		return text, nil
 	}
 	text, err := e.root.ReadFile(file)

@@ -17,8 +17,8 @@ import (
 // report completes the result of an operation that was verified, before it is applied.
 func (e *Engine) report(ctx context.Context, c *verified) error {
 	result := c.result
-	if c.stored != nil && (!c.stored.Looked || c.stored.Events > 0) {
-		result.Stored = c.stored
+	if s := result.Stored; s != nil && s.Looked && s.Events == 0 {
+		result.Stored = nil // nothing to say
 	}
 	if c.action == actionEdit && !c.changes(contract.File) {
 		result.ToolsList = nil // unchanged
@@ -70,6 +70,9 @@ func newResult(p *plan, files []journal.Change) *Result {
 	}
 	if p.now.Contract != nil && len(p.now.Tools) > 0 {
 		r.ToolsList = newSize(p.now.Tools)
+	}
+	if p.stored != nil {
+		r.Stored = new(*p.stored) // verify adds to it
 	}
 	r.OK = len(r.Refused) == 0
 	return r

@@ -64,7 +64,7 @@ func (e *Engine) planRemoval(ctx context.Context, p *plan, place derive.Place, c
 // other directives that are about calls.
 func (e *Engine) planRetired(ctx context.Context, p *plan, c derive.Component) error {
 	dir := path.Dir(c.File)
-	edit, err := e.newRewrite(ctx, dir)
+	edit, err := e.onDisk().newRewrite(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -83,12 +83,13 @@ func (e *Engine) planRetired(ctx context.Context, p *plan, c derive.Component) e
 		return text, append(directives, "//petrock:retired")
 	})
 	maps.Copy(p.texts, edit.texts())
-	return e.completeGo(ctx, p)
+	p.missing, err = e.onDisk().completeGo(ctx, p.texts)
+	return err
 }
 
 // planMapped writes a function that reads the events of a removed command as another command.
 func (e *Engine) planMapped(ctx context.Context, p *plan, c derive.Component, r Removal) error {
-	target, home, err := e.lookUp(ctx, derive.Command, r.Map)
+	target, home, err := e.onDisk().lookUp(ctx, derive.Command, r.Map)
 	switch {
 	case err != nil:
 		return err
@@ -97,7 +98,7 @@ func (e *Engine) planMapped(ctx context.Context, p *plan, c derive.Component, r 
 	}
 	body := r.Body
 	if body == "" {
-		record, err := e.readContract(p)
+		record, err := e.readContract(p.texts)
 		if err != nil {
 			return err
 		}
@@ -134,9 +135,7 @@ func %[2]s(old eventlog.Record) (%[4]s, error) {
 		p.conflicts = append(p.conflicts, file+" already exists")
 		return nil
 	}
-	if p.texts[file], err = e.addImports(ctx, p, gen.File{Path: file, Text: []byte(text)}); err != nil {
-		return err
-	}
-	p.texts[file], p.bodyFile = formatted(file, p.texts[file]), file
-	return nil
+	completed, missing, err := e.onDisk().with(p.texts).addImports(ctx, gen.File{Path: file, Text: []byte(text)})
+	p.texts[file], p.bodyFile, p.missing = formatted(file, completed), file, missing
+	return err
 }

@@ -41,10 +41,10 @@ type textEdit struct {
 }
 
 // newRewrite returns a rewrite of declarations in folders.
-func (e *Engine) newRewrite(ctx context.Context, edited ...string) (*rewrite, error) {
-	dirs := e.checker.Importers(e.before, edited...)
-	pass, err := e.checker.NewPass(ctx, e.before, dirs, typecheck.PassOptions{})
-	r := &rewrite{initialisms: e.project.Initialisms, view: e.before, pass: pass, dirs: dirs, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, jsonNames: map[token.Pos]string{}}
+func (s snapshot) newRewrite(ctx context.Context, edited ...string) (*rewrite, error) {
+	dirs := s.engine.checker.Importers(s.view, edited...)
+	pass, err := s.engine.checker.NewPass(ctx, s.view, dirs, typecheck.PassOptions{})
+	r := &rewrite{initialisms: s.engine.project.Initialisms, view: s.view, pass: pass, dirs: dirs, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, jsonNames: map[token.Pos]string{}}
 	r.packages = sync.OnceValue(func() (all []*typecheck.InspectedPackage) {
 		for _, dir := range r.dirs {
 			all = append(all, r.pass.InspectTests(dir)...)

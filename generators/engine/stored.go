@@ -265,6 +265,7 @@ func (e *Engine) decodeStored(ctx context.Context, c *verified) error {
 	if len(c.decode) == 0 {
 		return nil
 	}
+	stored := c.result.Stored
 	var broken []brokenCommand
 	byDir := map[string][]storedType{}
 	for _, t := range c.decode {
@@ -278,17 +279,16 @@ func (e *Engine) decodeStored(ctx context.Context, c *verified) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			c.stored.Looked, c.stored.Why = false, err.Error()
+			stored.Looked, stored.Why = false, err.Error()
 			return nil
 		}
-		c.stored.decoded += bytes.Count(sample, []byte("\n"))
+		stored.decoded += bytes.Count(sample, []byte("\n"))
 		found, err := e.decodeWith(ctx, c, dir, sample)
 		if err != nil {
 			return err
 		}
 		broken = append(broken, found...)
 	}
-	c.broken = append(c.broken, broken...)
 	return e.refuseBroken(&c.plan, broken)
 }
 

@@ -25,7 +25,7 @@ func (e *Engine) planSync(ctx context.Context, p *plan) error {
 	for _, command := range p.Skip {
 		p.title += " --skip " + command
 	}
-	return e.derive(ctx, p, e.existingPlaces(), false)
+	return e.derive(ctx, p, e.onDisk().existingPlaces(), false)
 }
 
 // Check reports the changes that [Engine.Sync] would make. The result is OK if there are none, and

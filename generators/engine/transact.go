@@ -10,54 +10,65 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// transact makes one change to the project under its lock: it plans, verifies, applies and records
-// the change. Each phase returns what it decides, and no later phase changes that. A dry run saves
-// the plan instead of applying it.
-func (e *Engine) transact(ctx context.Context, asked request, makePlan func(*journal.Journal, *plan) error) (*Result, error) {
-	j, err := e.openJournal(ctx)
-	var checked *verified
-	if err == nil {
-		defer j.Close()
-		checked, err = e.prepare(ctx, j, asked, makePlan)
-	}
-	switch cancelled := ctx.Err(); { // the last moment to cancel
-	case cancelled != nil && err != nil && !errors.Is(err, cancelled):
-		return nil, fmt.Errorf("interrupted; this change was not made: %w: %w", cancelled, err)
-	case cancelled != nil:
-		return nil, fmt.Errorf("interrupted; this change was not made: %w", cancelled)
-	case err != nil:
-		return nil, err
-	}
-	result := checked.result
-	if result.Recovered = j.Recovered(); asked.DryRun {
-		err = e.savePlan(checked, result)
-	} else {
-		result.Operation, err = e.apply(j, checked)
-	}
-	return result, err
-}
+// A planner adds a change to an empty plan.
+type planner func(*journal.Journal, *plan) error
 
-// prepare reads the project, and plans and verifies a change.
-func (e *Engine) prepare(ctx context.Context, j *journal.Journal, asked request, makePlan func(*journal.Journal, *plan) error) (*verified, error) {
+// transact makes one change to the project under its lock. Each phase returns what it decides, and no
+// later phase changes that. A dry run saves the plan instead of applying it.
+func (e *Engine) transact(ctx context.Context, asked request, makePlan planner) (*Result, error) {
+	j, err := e.openJournal(ctx)
+	if err != nil {
+		return nil, notMade(ctx, err)
+	}
+	defer j.Close()
 	e.cache.Lenient = asked.lenient
 	defer func() { e.cache.Lenient = false }()
-	if err := e.read(ctx); err != nil {
+	planned, err := e.plan(ctx, j, asked, makePlan)
+	if err != nil {
+		return nil, notMade(ctx, err)
+	}
+	checked, err := e.verify(ctx, planned)
+	if err = notMade(ctx, err); err != nil { // the last moment to cancel
 		return nil, err
 	}
-	planned := newPlan(asked)
-	if err := makePlan(j, planned); err != nil {
-		return nil, err
+	checked.result.Recovered = j.Recovered()
+	switch {
+	case asked.DryRun:
+		return checked.result, e.savePlan(checked)
+	case len(checked.files) == 0 && checked.undoes == "": // an undo counts even if the files were restored by hand
+		return checked.result, nil
 	}
-	return e.verify(ctx, *planned)
+	applied, err := e.apply(j, checked)
+	if err != nil {
+		return checked.result, err
+	}
+	return checked.result, e.record(j, checked, applied)
 }
 
-// apply writes the files of a change, all of them or none, and adds the operation to the history.
-// It returns the operation's id. It removes a saved plan, so that it cannot be applied again; if
-// that fails, it adds a warning to the result, because the change is made.
-func (e *Engine) apply(j *journal.Journal, c *verified) (id string, err error) {
-	if len(c.files) == 0 && c.undoes == "" { // an undo counts even if the files were restored by hand
-		return "", nil
+// notMade returns the error of a change that was not made. It adds that the caller cancelled it.
+func notMade(ctx context.Context, err error) error {
+	cancelled := ctx.Err()
+	switch {
+	case cancelled == nil:
+		return err
+	case err == nil || errors.Is(err, cancelled):
+		return fmt.Errorf("interrupted; this change was not made: %w", cancelled)
 	}
+	return fmt.Errorf("interrupted; this change was not made: %w: %w", cancelled, err)
+}
+
+// plan reads the project, and plans a change.
+func (e *Engine) plan(ctx context.Context, j *journal.Journal, asked request, makePlan planner) (plan, error) {
+	if err := e.read(ctx); err != nil {
+		return plan{}, err
+	}
+	planned := newPlan(asked)
+	err := makePlan(j, planned)
+	return *planned, err
+}
+
+// apply writes the files of a change, all of them or none.
+func (e *Engine) apply(j *journal.Journal, c *verified) (journal.Operation, error) {
 	e.step("writing")
 	op := journal.Operation{Action: c.action, Title: c.title, Undoes: c.undoes}
 	if c.action == actionSync && (c.Saved || !c.changes(contract.File)) {
@@ -70,13 +81,21 @@ func (e *Engine) apply(j *journal.Journal, c *verified) (id string, err error) {
 			op.Removed = append(op.Removed, part.Name)
 		}
 	}
-	if op, err = j.Apply(op, c.files); err == nil {
-		err = j.Record(op)
+	return j.Apply(op, c.files)
+}
+
+// record adds the operation to the history, and its id to the result. It removes a saved plan, so that
+// it cannot be applied again; if that fails, it adds a warning, because the change is made.
+func (e *Engine) record(j *journal.Journal, c *verified, op journal.Operation) error {
+	if err := j.Record(op); err != nil {
+		return err
 	}
-	if err == nil && c.applying != nil {
-		if err := e.root.Remove(planFile(c.applying.id)); err != nil {
-			c.result.Warnings = append(c.result.Warnings, typecheck.Diagnostic{Message: fmt.Sprintf("plan %s was applied, but not removed: %v; remove the file", c.applying.id, err)})
-		}
+	c.result.Operation = op.ID
+	if c.applying == nil {
+		return nil
 	}
-	return op.ID, err
+	if err := e.root.Remove(planFile(c.applying.id)); err != nil {
+		c.result.Warnings = append(c.result.Warnings, typecheck.Diagnostic{Message: fmt.Sprintf("plan %s was applied, but not removed: %v; remove the file", c.applying.id, err)})
+	}
+	return nil
 }
