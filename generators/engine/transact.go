@@ -71,8 +71,11 @@ func (e *Engine) plan(ctx context.Context, j *journal.Journal, asked request, ma
 func (e *Engine) apply(j *journal.Journal, c *verified) (journal.Operation, error) {
 	e.step("writing")
 	op := journal.Operation{Action: c.action, Title: c.title, Undoes: c.undoes}
-	if c.action == actionSync && (c.Saved || !c.changes(contract.File)) {
-		op.Action = "" // derived files need no history; the contract does
+	if c.action == actionSync {
+		op.Follows = len(c.Accept)+len(c.Skip) == 0
+		if c.Saved || !c.changes(contract.File) {
+			op.Action = "" // derived files need no history; the contract does
+		}
 	}
 	for _, part := range c.parts {
 		if part.Action == journal.Create {

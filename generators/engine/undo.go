@@ -109,13 +109,13 @@ func (e *Engine) findUndo(history []journal.Operation, id string) (int, error) {
 }
 
 // lastNotUndone returns the index of the operation that an undo without an id reverts, or -1: of
-// those that are not undone, the one that was done or redone last. It passes over sync: the contract
-// would follow the source again.
+// those that are not undone, the one that was done or redone last. It passes over those that follow
+// from the source.
 func lastNotUndone(history []journal.Operation) int {
 	undone := undoneBy(history)
 	for at := range slices.Backward(history) {
 		at = original(history, at)
-		if op := history[at]; op.Undoes == "" && op.Title != actionSync && undone[op.ID] == "" {
+		if op := history[at]; op.Undoes == "" && !op.Follows && undone[op.ID] == "" {
 			return at
 		}
 	}

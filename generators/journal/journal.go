@@ -139,12 +139,13 @@ func (j *Journal) Recovered() string { return j.recovered }
 
 // An Operation is a recorded change of the project.
 type Operation struct {
-	ID     string    `json:"id"`               // sequence number and the beginning of a hash, such as 0007-3fa2c1
-	Time   time.Time `json:"time"`             // when it was applied
-	Action string    `json:"action"`           // such as generate, edit, undo
-	Title  string    `json:"title"`            // such as "generate tool send_mail"
-	Undoes string    `json:"undoes,omitempty"` // id of the operation that this one undoes
-	Files  []Record  `json:"files"`            // the changed files, sorted by path
+	ID      string    `json:"id"`                // sequence number and the beginning of a hash, such as 0007-3fa2c1
+	Time    time.Time `json:"time"`              // when it was applied
+	Action  string    `json:"action"`            // such as generate, edit, undo
+	Title   string    `json:"title"`             // such as "generate tool send_mail"
+	Undoes  string    `json:"undoes,omitempty"`  // id of the operation that this one undoes
+	Follows bool      `json:"follows,omitempty"` // it follows from the source, so an undo would not last
+	Files   []Record  `json:"files"`             // the changed files, sorted by path
 
 	Added   []string `json:"addedParts,omitempty"`   // petrock's parts that it added
 	Removed []string `json:"removedParts,omitempty"` // petrock's parts that it removed
