@@ -176,6 +176,8 @@ type Change struct {
 	Path     string // JSON names of the field and its parents, joined by dots
 	What     string // such as "was removed"
 	Breaking bool   // whether events of the old shape do not fit the new one
+	Added    bool   // whether the field was added
+	Removed  bool   // whether the field was removed
 	Version  int    // the older version of the command that changed; 0 for the current one
 }
 
@@ -230,7 +232,7 @@ func (c *comparer) compareFields(path string, old, now []Field) {
 		is, ok := findField(now, was.Name)
 		switch at := path + was.Name; {
 		case !ok:
-			c.note(at, removed, true)
+			c.found = append(c.found, Change{Path: at, What: removed, Breaking: true, Removed: true})
 		case was.Optional && !is.Optional:
 			c.note(at, "is no longer optional", true)
 		case was.Quoted != is.Quoted || !c.fits(at, was.Type, is.Type):
@@ -243,7 +245,7 @@ func (c *comparer) compareFields(path string, old, now []Field) {
 	}
 	for _, is := range now {
 		if _, ok := findField(old, is.Name); !ok {
-			c.note(path+is.Name, added, !is.Optional)
+			c.found = append(c.found, Change{Path: path + is.Name, What: added, Breaking: !is.Optional, Added: true})
 		}
 	}
 }
@@ -470,11 +472,8 @@ func (s Shape) object(fields []Field, within []string) string {
 // Renamed returns OLD=NEW if one field was removed and one added, which is probably a rename.
 // Otherwise it returns an empty string.
 func Renamed(changes []Change) string {
-	if len(changes) != 2 || changes[0].What != removed || changes[1].What != added || changes[0].Version > 0 {
+	if len(changes) != 2 || !changes[0].Removed || !changes[1].Added || changes[0].Version > 0 {
 		return ""
 	}
 	return changes[0].Path + "=" + changes[1].Path
 }
-
-// Removes reports whether the change is the removal of a field.
-func (c Change) Removes() bool { return c.What == removed }

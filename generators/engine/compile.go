@@ -39,19 +39,18 @@ func (e *Engine) compile(ctx context.Context, c *verified) error {
 	if err != nil {
 		return err
 	}
-	after, _, err := e.goErrors(ctx, c.after, dirs, all, true, typecheck.BuildOptions{
+	after, reached, err := e.goErrors(ctx, c.after, dirs, all, true, typecheck.BuildOptions{
 		Roots: []string{e.project.Root, filepath.Join(temp, "files")}, Flags: []string{"-overlay=" + overlay},
 	})
 	unseen := c.unseenByGo()
 	if err != nil || len(after)+len(unseen) == 0 {
 		return err
 	}
-	vetted := len(after) > 0 && strings.HasPrefix(after[0].Message, typecheck.VetMark)
-	before, loads, err := e.goErrors(ctx, e.before, dirs, all, vetted, typecheck.BuildOptions{})
+	before, reached, err := e.goErrors(ctx, e.before, dirs, all, reached == vetting, typecheck.BuildOptions{})
 	switch {
 	case err != nil:
 		return err
-	case !loads: // nothing to compare with
+	case reached == loading: // nothing to compare with
 		c.result.Diagnostics = append(c.result.Diagnostics, after...)
 		return nil
 	case len(unseen) > 0:
@@ -68,14 +67,22 @@ func (e *Engine) compile(ctx context.Context, c *verified) error {
 	return refusal.orNil()
 }
 
+// A goStep is a step of the go command in verifying packages.
+type goStep int
+
+const (
+	loading goStep = iota
+	building
+	vetting
+)
+
 // goErrors returns what go build reports about the packages in dirs and those that import them, or
 // about all packages. If that is nothing and vet is set, it returns what go vet reports about the
-// packages in dirs, or about all but petrock's. loads is false if the go command cannot load the
-// project.
-func (e *Engine) goErrors(ctx context.Context, view *typecheck.View, dirs []string, all, vet bool, o typecheck.BuildOptions) (found []typecheck.Diagnostic, loads bool, err error) {
+// packages in dirs, or about all but petrock's. It also returns the step that it reached.
+func (e *Engine) goErrors(ctx context.Context, view *typecheck.View, dirs []string, all, vet bool, o typecheck.BuildOptions) (found []typecheck.Diagnostic, reached goStep, err error) {
 	o.Dir, o.Env, o.Flags = e.project.Root, slices.Concat(e.system.Env, []string{"PWD=" + e.project.Root}), slices.Concat(e.system.Flags, o.Flags)
 	if o.Patterns = patterns(view, e.checker.Importers(view, dirs...)); len(o.Patterns) == 0 && !all {
-		return nil, true, nil
+		return nil, building, nil
 	}
 	if all {
 		o.Patterns = []string{"./..."}
@@ -83,19 +90,22 @@ func (e *Engine) goErrors(ctx context.Context, view *typecheck.View, dirs []stri
 	}
 	result, err := typecheck.CheckPackages(ctx, o)
 	if _, failed := errors.AsType[*exec.ExitError](err); failed {
-		return []typecheck.Diagnostic{{Message: err.Error()}}, false, nil
+		return []typecheck.Diagnostic{{Message: err.Error()}}, loading, nil
 	}
-	if err != nil || len(result.Diagnostics) > 0 {
-		return result.Diagnostics, err == nil && len(result.Packages) > 0, err
+	if err != nil {
+		return nil, loading, err
 	}
-	if o.Patterns = patterns(view, dirs); len(o.Patterns) == 0 || !vet {
-		return nil, true, nil
+	if len(result.Packages) == 0 && len(result.Diagnostics) > 0 {
+		return result.Diagnostics, loading, nil
+	}
+	if o.Patterns = patterns(view, dirs); len(result.Diagnostics) > 0 || len(o.Patterns) == 0 || !vet {
+		return result.Diagnostics, building, nil
 	}
 	found, err = typecheck.Build(ctx, o, "vet", "-cgocall=false") // cgocall reads files without the overlay
 	for i := range found {
 		found[i].Message = typecheck.VetMark + strings.TrimPrefix(found[i].Message, typecheck.VetMark)
 	}
-	return found, true, err
+	return found, vetting, err
 }
 
 // patterns returns the patterns of the packages in folders.

@@ -71,7 +71,7 @@ func (e *Engine) changeCall(b brokenCommand) string {
 	}
 	var set, removed []string
 	for _, c := range b.changes {
-		if c.Removes() {
+		if c.Removed {
 			removed = append(removed, c.Path)
 		} else {
 			set = append(set, c.Path+":TYPE")
@@ -101,7 +101,7 @@ func (s snapshot) migrate(ctx context.Context, command string, edit gen.Edit) (*
 	recorded, known := m.record.Commands[command]
 	switch version := component.Version(); {
 	case !known:
-		return nil, fmt.Errorf("%s is not recorded in %s; run petrock sync", command, contract.File)
+		return nil, fmt.Errorf("%s is not recorded in %s; run %s", command, contract.File, s.engine.Call("sync"))
 	case version < recorded.Version || version > recorded.Version+1:
 		return nil, fmt.Errorf("%s: version %d is recorded, but its type has version %d; set its //petrock:version to %d", command, recorded.Version, version, recorded.Version)
 	}
