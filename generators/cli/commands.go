@@ -179,7 +179,11 @@ func printListing(env Env, l *engine.Listing) error {
 		fmt.Fprintln(env.Out, d)
 	}
 	for _, part := range l.Parts {
-		fmt.Fprintln(env.Out, part)
+		remedy := ""
+		if !part.Present {
+			remedy = fmt.Sprintf("; run petrock add %s to add it", part.Name)
+		}
+		fmt.Fprintf(env.Out, "%s%s\n", part, remedy)
 	}
 	_, err := fmt.Fprintln(env.Out, l.ToolsList)
 	return err

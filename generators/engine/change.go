@@ -457,5 +457,4 @@ func (ch *changer) advise() {
 		p.next = append(p.next, fmt.Sprintf("If the worker has run and does not start, discard its saved fields: %s workers reset %s. Its position stays.", ch.engine.project.Name, ch.c.Name))
 	}
 	p.name = ch.newWire
-	p.next = append(p.next, "go test ./"+path.Dir(ch.c.File))
 }

@@ -183,7 +183,8 @@ func (e *Engine) whyNotEditable(name string, text []byte) string {
 		}
 	}
 	reasons := map[string]string{
-		contract.File:    "records what the server promises, and is changed by operations only; to accept changed fields of a command, use build with accept (petrock sync --accept), to keep old events readable, use change",
+		contract.File: fmt.Sprintf("records what the server promises, and is changed by operations only; to accept changed fields of a command, %s; to keep old events readable, %s",
+			e.Call("sync", "accept", []string{"COMMAND"}), e.Call("change")),
 		SumFile:          "has the hashes of petrock's code; it never needs an edit",
 		project.FileName: "identifies the project for petrock; only its initialisms may change, in an editor",
 		"go.sum":         "follows from go.mod; edit go.mod",

@@ -50,7 +50,7 @@ type PartStatus struct {
 func (s PartStatus) String() string {
 	switch {
 	case !s.Present:
-		return fmt.Sprintf("part %s: not in this project (%s); run petrock add %[1]s to add it", s.Name, s.Description)
+		return fmt.Sprintf("part %s: not in this project (%s)", s.Name, s.Description)
 	case s.UsedBy != "":
 		return fmt.Sprintf("part %s: %s; used by %s", s.Name, s.Description, s.UsedBy)
 	}
