@@ -32,60 +32,6 @@ type migration struct {
 	stored   []*gen.Version    // recorded commands of the edited source; the requested one first
 }
 
-// noteShared notes the broken commands that get a new version together with another one.
-func (e *Engine) noteShared(ctx context.Context, p *plan, record *contract.Contract) error {
-	for i, first := range p.broken {
-		if first.sharedWith != "" || first.file == "" || i == len(p.broken)-1 {
-			continue
-		}
-		m := &migration{base: e.onDisk(), record: record, texts: p.texts}
-		if err := m.findStored(ctx, first.command); err != nil {
-			return err
-		}
-		for _, v := range m.chooseVersions() {
-			for j, other := range p.broken[i+1:] {
-				if v.EventType == other.command {
-					p.broken[i+1+j].sharedWith = first.command
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// versionCall returns the call that generates a version of a command, with a renamed field as
-// OLD=NEW or "".
-func (e *Engine) versionCall(command, rename string) string {
-	arguments := []any{"kind", "version", "name", command}
-	if rename != "" {
-		arguments = append(arguments, "rename", []string{rename})
-	}
-	return e.Call("generate", arguments...)
-}
-
-// changeCall returns the call that makes the change of a broken command and generates its version.
-func (e *Engine) changeCall(b brokenCommand) string {
-	arguments := []any{"kind", "command", "name", b.command}
-	if rename := contract.Renamed(b.changes); rename != "" {
-		return e.Call("change", append(arguments, "rename_fields", []string{rename})...)
-	}
-	var set, removed []string
-	for _, c := range b.changes {
-		if c.Removed {
-			removed = append(removed, c.Path)
-		} else {
-			set = append(set, c.Path+":TYPE")
-		}
-	}
-	if len(set) > 0 {
-		arguments = append(arguments, "fields", set)
-	}
-	if len(removed) > 0 {
-		arguments = append(arguments, "remove_fields", removed)
-	}
-	return e.Call("change", arguments...)
-}
-
 // migrate plans a new version of a recorded command, with edited fields, and of the commands that
 // break through the same types.
 func (s snapshot) migrate(ctx context.Context, command string, edit gen.Edit) (*gen.Migration, error) {

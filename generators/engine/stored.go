@@ -11,7 +11,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -197,66 +196,6 @@ func (e *Engine) runServer(ctx context.Context, server string, args []string) ([
 		return nil, fmt.Errorf("%s: %s", name, cmp.Or(strings.TrimPrefix(reason, "error: "), err.Error()))
 	}
 	return out, nil
-}
-
-// lookAtChanged looks at the stored events if a plan changes commands. It notes as broken the
-// commands whose events no type reads any more, and plans to decode those of changed types.
-func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate) error {
-	changed, isRecorded := u.changed()
-	if len(changed) == 0 || u.Saved || u.contractOnly {
-		return nil
-	}
-	stored, err := e.lookAtEvents(ctx, u.plan, isRecorded)
-	if err != nil {
-		return err
-	}
-	isSkipped := func(command string) bool {
-		return slices.Contains(u.skips, command) || u.before.Commands[command].Skipped && !slices.Contains(u.Accept, command)
-	}
-	mayMapChange := func(eventType string) bool { // the function, or the command that it returns
-		feature, _, isMapped := strings.Cut(u.now.mapped[eventType], ".")
-		return isMapped && slices.ContainsFunc(changed, func(c string) bool { return c == eventType || strings.HasPrefix(c, feature+"/") })
-	}
-	for _, t := range stored.types {
-		if slices.Contains(changed, t.Type) {
-			stored.Events += t.Count
-		}
-		command, exists := u.now.Commands[t.Type]
-		switch isRead := u.now.reads(t); {
-		case isRead && exists && slices.Contains(changed, t.Type), mayMapChange(t.Type):
-			u.decode = append(u.decode, t)
-		case isRead || isSkipped(t.Type) && !exists || !u.was.reads(t) && !slices.Contains(u.Accept, t.Type):
-		case exists:
-			u.breaks(t.Type, brokenCommand{isNewer: t.Version > command.Version, unreadable: fmt.Sprintf("version %d of its events is stored, and the source has version %d", t.Version, command.Version)})
-		case !u.mayBeHidden(t.Type):
-			u.breaks(t.Type, brokenCommand{})
-		}
-	}
-	return nil
-}
-
-// changed returns the commands whose types, or functions that map them, a plan adds, changes or
-// removes. isRecorded reports whether the contract on disk has one of them.
-func (u *commandUpdate) changed() (changed []string, isRecorded bool) {
-	all := map[string]bool{}
-	for _, commands := range []map[string]contract.Command{u.was.Commands, u.now.Commands, u.before.Commands} {
-		for command := range commands {
-			was, now := u.was.Commands[command], u.now.Commands[command]
-			isUndecided := now.Versions == nil && !u.before.Commands[command].IsGone()
-			all[command] = isUndecided || !reflect.DeepEqual(was, now) || u.was.mapped[command] != u.now.mapped[command]
-		}
-	}
-	for _, command := range slices.Concat(u.Accept, u.skips) {
-		all[command] = true
-	}
-	for _, command := range slices.Sorted(maps.Keys(all)) {
-		if all[command] {
-			changed = append(changed, command)
-			_, known := u.before.Commands[command]
-			isRecorded = isRecorded || known || u.was.Commands[command].Versions != nil
-		}
-	}
-	return changed, isRecorded
 }
 
 // decodeStored decodes stored events of changed commands with the planned types, in the program

@@ -193,3 +193,16 @@ func valueType(t types.Type) types.Type {
 	}
 	return t
 }
+
+// member returns the value of a key in a map or struct literal, or nil.
+func member(literal *ast.CompositeLit, key string) ast.Expr {
+	for _, element := range literal.Elts {
+		if pair, ok := element.(*ast.KeyValueExpr); ok {
+			ident, isIdent := pair.Key.(*ast.Ident)
+			if text, _ := unquote(pair.Key); text == key || isIdent && ident.Name == key {
+				return pair.Value
+			}
+		}
+	}
+	return nil
+}
