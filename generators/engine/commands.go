@@ -304,3 +304,10 @@ func (u *commandUpdate) checkAccepted() error {
 	}
 	return nil
 }
+
+// shippedPackages returns the packages that the server includes after a plan.
+func (p *plan) shippedPackages() []*derive.Package {
+	return slices.DeleteFunc(slices.Concat(p.packages, p.others), func(pkg *derive.Package) bool { return !pkg.Wired })
+}
+
+func hasProblems(pkg *derive.Package) bool { return len(pkg.Problems) > 0 }

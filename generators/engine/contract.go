@@ -12,24 +12,10 @@ import (
 	"path"
 	"slices"
 
-	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/generators/contract"
-	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/typecheck"
 )
-
-// readContract returns the planned contract, or else the contract on disk.
-func (e *Engine) readContract(planned map[string][]byte) (*contract.Contract, error) {
-	text, err := e.textOf(planned, contract.File)
-	if err != nil {
-		return nil, err
-	}
-	if err := project.CheckMerged(contract.File, text); err != nil {
-		return nil, err
-	}
-	return contract.Parse(text)
-}
 
 // updateContract plans the contract, and returns it.
 func (e *Engine) updateContract(ctx context.Context, p *plan) (*contract.Contract, error) {
@@ -64,11 +50,6 @@ func (e *Engine) updateContract(ctx context.Context, p *plan) (*contract.Contrac
 	}
 	p.texts[contract.File], err = after.Encode()
 	return after, err
-}
-
-// shippedPackages returns the packages that the server includes after a plan.
-func (p *plan) shippedPackages() []*derive.Package {
-	return slices.DeleteFunc(slices.Concat(p.packages, p.others), func(pkg *derive.Package) bool { return !pkg.Wired })
 }
 
 // revertContract plans to undo the change that an operation made to the contract. It keeps later
@@ -109,5 +90,3 @@ func (e *Engine) instructions(view *typecheck.View) (text string, known bool) {
 	}
 	return "", len(files) > 0
 }
-
-func hasProblems(pkg *derive.Package) bool { return len(pkg.Problems) > 0 }

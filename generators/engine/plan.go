@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
@@ -155,6 +157,18 @@ func (e *Engine) textOf(planned map[string][]byte, file string) ([]byte, error) 
 	return text, err
 }
 
+// readContract returns the planned contract, or else the contract on disk.
+func (e *Engine) readContract(planned map[string][]byte) (*contract.Contract, error) {
+	text, err := e.textOf(planned, contract.File)
+	if err != nil {
+		return nil, err
+	}
+	if err := project.CheckMerged(contract.File, text); err != nil {
+		return nil, err
+	}
+	return contract.Parse(text)
+}
+
 func (p *plan) compileRemedy() string {
 	remedy := "Nothing was changed."
 	if p.bodyFile != "" {
@@ -184,6 +198,15 @@ func (p *plan) correctable(source string) string {
 		return source
 	}
 	return fmt.Sprintf("the input of %s or its template in %s", p.generator, derive.OwnGenerators)
+}
+
+// declares returns the declarations of the file with the caller's body, without function bodies, to
+// show the names that the body can use. It is empty if no diagnostic is about that file.
+func (p *plan) declares(found []typecheck.Diagnostic) string {
+	if p.bodyFile == "" || !slices.ContainsFunc(found, func(d typecheck.Diagnostic) bool { return d.File == p.bodyFile }) {
+		return ""
+	}
+	return outline(p.bodyFile, p.texts[p.bodyFile], false)
 }
 
 // A verified is a plan that is checked. Verifying adds what it finds to the result.

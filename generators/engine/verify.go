@@ -92,15 +92,6 @@ func (e *Engine) changedFiles(p *plan) ([]journal.Change, error) {
 	return files, nil
 }
 
-// declares returns the declarations of the file with the caller's body, without function bodies, to
-// show the names that the body can use. It is empty if no diagnostic is about that file.
-func (p *plan) declares(found []typecheck.Diagnostic) string {
-	if p.bodyFile == "" || !slices.ContainsFunc(found, func(d typecheck.Diagnostic) bool { return d.File == p.bodyFile }) {
-		return ""
-	}
-	return outline(p.bodyFile, p.texts[p.bodyFile], false)
-}
-
 // vet runs the checks of go vet on the packages whose code a plan writes, and refuses the plan if
 // they find something new.
 func (e *Engine) vet(ctx context.Context, c *verified) error {
