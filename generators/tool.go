@@ -1,7 +1,7 @@
 package generators
 
 import (
-	"errors"
+	"fmt"
 
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -23,7 +23,7 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 		return toolFrom(p, in)
 	}
 	if in.Name == "" {
-		return gen.Draft{}, errors.New("a tool needs a name, such as send_mail, or from (--from), a function of the project such as ./store.Find")
+		return gen.Draft{}, fmt.Errorf("a tool needs a name, such as send_mail, or %s, a function of the project such as ./store.Find", p.Call("", "from", nil))
 	}
 	n, err := newComponent(p, "tool", request{in.Name, in.Description, in.Fields, in.Output, in.Implementation})
 	if err != nil {

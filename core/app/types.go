@@ -248,8 +248,8 @@ func skipAmended(t *eventlog.TypeCount, v eventlog.TypeView, amended []int64) er
 	return nil
 }
 
-// Sample yields up to limit events of a type and version, with their amendments, in order: the
-// first, the last, and others at equal distances.
+// Sample yields up to limit events of a type and version, as they are read with amendments, in
+// order: the first, the last, and others at equal distances.
 func Sample(v eventlog.TypeView, eventType string, version, limit int) iter.Seq2[eventlog.Record, error] {
 	return func(yield func(eventlog.Record, error) bool) {
 		v, err := withRows(v)

@@ -488,8 +488,8 @@ func TestScopes(t *testing.T) {
 		"tools/call": `{"name":"tool"}`, "resources/read": `{"uri":"note://one"}`, "resources/subscribe": `{"uri":"note://all/1"}`, "prompts/get": `{"name":"tool"}`,
 		"completion/complete": `{"ref":{"type":"ref/prompt","name":"tool"},"argument":{"name":"id","value":""}}`,
 	} {
-		if err := eve.Call(method, json.RawMessage(params), nil); !errors.Is(err, jsonrpc.InvalidRequest) || !strings.Contains(err.Error(), "needs a token with the scopes notes:") {
-			t.Errorf(`%s without the scopes: %v; want the code of %v and "needs a token with the scopes notes:"`, method, err, jsonrpc.InvalidRequest)
+		if err := eve.Call(method, json.RawMessage(params), nil); !errors.Is(err, jsonrpc.InvalidRequest) || !strings.Contains(err.Error(), "the caller needs the scopes notes:") {
+			t.Errorf(`%s without the scopes: %v; want the code of %v and "the caller needs the scopes notes:"`, method, err, jsonrpc.InvalidRequest)
 		}
 		for _, client := range []*mcptest.Client{local, ada} {
 			if err := client.Call(method, json.RawMessage(params), nil); err != nil {

@@ -196,7 +196,7 @@ type ScopeError struct {
 }
 
 func (e *ScopeError) Error() string {
-	return "the call needs a token with the scopes " + strings.Join(e.Needed, " ")
+	return "the caller needs the scopes " + strings.Join(e.Needed, " ")
 }
 
 // Unwrap returns the error response, a [*jsonrpc.Error].

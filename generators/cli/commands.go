@@ -181,7 +181,7 @@ func printListing(env Env, l *engine.Listing) error {
 	for _, part := range l.Parts {
 		remedy := ""
 		if !part.Present {
-			remedy = fmt.Sprintf("; run petrock add %s to add it", part.Name)
+			remedy = fmt.Sprintf("; run %s add %s to add it", env.Program, part.Name)
 		}
 		fmt.Fprintf(env.Out, "%s%s\n", part, remedy)
 	}

@@ -70,6 +70,8 @@ func (f *fileEdit) read(cmd *cobra.Command, dir string, args []string, c *projec
 		return nil, terminal.Usagef("FILE and --input cannot be combined; pass one of them")
 	case len(f.old) != len(f.new):
 		return nil, terminal.Usagef("--replace and --with belong together; pass both equally often")
+	case len(f.old) == 0 && f.from == "" && f.Rename == "" && !f.Delete:
+		return nil, terminal.Usagef("edit FILE needs --replace, --from, --rename or --delete")
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // as the project's root is

@@ -224,7 +224,7 @@ func (ch *changer) check() error {
 	isCommand := ch.c.Kind == derive.Command
 	switch {
 	case !hasFields && !hasOutput && in.Rename == "" && in.Description == "" && in.Body == "" && in.Check == "":
-		return fmt.Errorf("nothing to change; set rename, description, fields, rename_fields, remove_fields, output or body")
+		return fmt.Errorf("nothing to change; set %s, %s, %s or another argument of change", ch.engine.option("rename"), ch.engine.option("fields"), ch.engine.option("body"))
 	case ch.c.Kind == derive.Feature && in.Rename != "":
 		return fmt.Errorf("events and positions of workers are stored under the name of their feature; rename its commands and queries one by one, or change what clients see with //petrock:name and //petrock:title")
 	case ch.c.Kind == derive.Feature && (hasFields || hasOutput || in.Body != ""):

@@ -23,7 +23,7 @@ type Listing struct {
 	Name       string                 `json:"name"`              // Name of the project
 	Root       string                 `json:"root"`              // Folder of the project
 	Components []derive.Component     `json:"components"`        // Sorted by kind and name
-	Parts      []PartStatus           `json:"parts,omitempty"`   // Petrock's optional code
+	Parts      []PartStatus           `json:"parts,omitempty"`   // Petrock's optional code: what the project has, and what can be added
 	Refused    []typecheck.Diagnostic `json:"refused,omitempty"` // Errors in packages that could not be read
 	ToolsList  *Size                  `json:"toolsList"`         // Size of tools/list
 	Total      int                    `json:"total,omitempty"`   // Of a page: number of all components
@@ -41,7 +41,10 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	}
 	listing := &Listing{OK: true, Name: e.project.Name, Root: e.project.Root, Components: []derive.Component{}, Refused: []typecheck.Diagnostic{}}
 	for _, part := range parts.All() {
-		listing.Parts = append(listing.Parts, PartStatus{Name: part.Name, Description: part.Description, Present: isPresent(part, e.before), UsedBy: e.partUser(part, e.before)})
+		present := isPresent(part, e.before)
+		if _, err := e.root.Lstat(part.Archive()); err == nil || present { // else it cannot be added
+			listing.Parts = append(listing.Parts, PartStatus{Name: part.Name, Description: part.Description, Present: present, UsedBy: e.partUser(part, e.before)})
+		}
 	}
 	derive.CheckNames(packages, nil)
 	made, err := e.onDisk().madePackages(ctx)

@@ -115,7 +115,7 @@ func parse(text string, initialisms []string) (f Field, err error) {
 		return f, nil
 	}
 	if kind, value, ok := strings.Cut(rest, "="); ok {
-		return Field{}, fmt.Errorf("a default is not part of a field; write %s:%s, then add default=%s to the schema tag of the field in Go, and run petrock sync", name, strings.TrimSpace(kind), strings.TrimSpace(value))
+		return Field{}, fmt.Errorf("a default is not part of a field; write %s:%s, then add default=%s to the schema tag of the field in Go, and run sync", name, strings.TrimSpace(kind), strings.TrimSpace(value))
 	}
 	kind, limits, limited := cut(rest)
 	kind, f.Optional = strings.CutSuffix(kind, "?")

@@ -75,8 +75,8 @@ func (d *Data) newSample() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sample TYPE",
 		Short: "Show events of a type from all of the log",
-		Long: `Show events of a type and version, with their amendments, as lines of JSON: the first, the last, and
-others from all of the log. The output ends after 4 MiB.
+		Long: `Show events of a type and version as lines of JSON: the first, the last, and others from all of the
+log. Amended events are shown as they are read now. The output ends after 4 MiB.
 
 The command only reads: if the data does not exist, it has no events. Servers can keep running.`,
 		Example: d.examples("log sample posts/create --version 2", "log sample posts/create --limit 10"),
