@@ -228,7 +228,7 @@ func TestChangeRefuses(t *testing.T) {
 	before := b.snapshot()
 	for want, change := range map[string]engine.Change{
 		`"gadget" is not a kind of component`:                  {Kind: "gadget", Name: "add"},
-		"nothing to change; set --rename":                        {Name: "add"},
+		"nothing to change; set --rename":                      {Name: "add"},
 		"tools/other.go already declares it; choose another":   {Name: "add", Rename: "sum"},
 		"it already has this name":                             {Name: "add", Rename: "Add"},
 		"invalid name":                                         {Name: "add", Rename: "a b"},
