@@ -74,7 +74,7 @@ func NewMCP(env Env, newTools func(devserver.Options) (*devserver.Tools, error))
 	cmd.Flags().BoolVar(&o.Limits.NoNet, "no-net", false, noNetUsage)
 	cmd.Flags().StringVar(&o.Prefix, "prefix", "", "prefix for the names of tools and prompts, such as petrock_")
 	cmd.Flags().MarkHidden("prefix")
-	return handsOver(env, cmd)[0]
+	return projectCommands(env, cmd)[0]
 }
 
 func newStatus(env Env) *cobra.Command {
@@ -82,7 +82,6 @@ func newStatus(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "status",
 		Short:   "Show and check the project",
-		Long:    longHelp("status"),
 		Example: examples(env, "status", "status --json"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			compile := func(e *engine.Engine, ctx context.Context) (devserver.ProjectStatusOutput, error) {

@@ -27,7 +27,7 @@ const (
 
 // AddCommands adds the commands that work on a project to root, except mcp.
 func AddCommands(root *cobra.Command, env Env) {
-	mcpcli.AddGroup(root, ChangeGroup, handsOver(env,
+	mcpcli.AddGroup(root, ChangeGroup, projectCommands(env,
 		newGenerate(env),
 		newEdit(env),
 		newApply(env),
@@ -39,7 +39,7 @@ func AddCommands(root *cobra.Command, env Env) {
 		newRemove(env),
 		newSync(env),
 	)...)
-	mcpcli.AddGroup(root, "Inspect a project:", handsOver(env, newList(env), newStatus(env), newTest(env), newHistory(env))...)
+	mcpcli.AddGroup(root, "Inspect a project:", projectCommands(env, newList(env), newStatus(env), newTest(env), newHistory(env))...)
 }
 
 // examples returns command lines for help, one per line.
@@ -154,7 +154,6 @@ func newList(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "list",
 		Short:             "List the components and parts of the project",
-		Long:              longHelp("list"),
 		Example:           examples(env, "list", "list --json"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -193,7 +192,6 @@ func newAdd(env Env) *cobra.Command {
 	return newPartCommand(env, (*engine.Engine).AddPart, &cobra.Command{
 		Use:     "add PART",
 		Short:   "Add optional code: app (event log), client (HTTP client), oauth, postgres",
-		Long:    longHelp("add") + "\n\n" + partsHelp(),
 		Example: examples(env, "add oauth", "add oauth --dry-run"),
 	})
 }
@@ -202,7 +200,6 @@ func newRemove(env Env) *cobra.Command {
 	return newPartCommand(env, (*engine.Engine).RemovePart, &cobra.Command{
 		Use:     "remove PART",
 		Short:   "Remove an unused part",
-		Long:    longHelp("remove") + "\n\n" + partsHelp(),
 		Example: examples(env, "remove oauth", "remove app --dry-run"),
 	})
 }
@@ -218,6 +215,7 @@ func partsHelp() string {
 // newPartCommand completes a command that adds or removes a part.
 func newPartCommand(env Env, do operationOn, cmd *cobra.Command) *cobra.Command {
 	var c projectFlags
+	cmd.Long = longHelp(cmd.Name()) + "\n\n" + partsHelp()
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return fmt.Errorf("%s needs PART, one of %s", cmd.Name(), strings.Join(parts.Names(), ", "))
@@ -235,7 +233,6 @@ func newHistory(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "history",
 		Short:             "List operations, oldest first",
-		Long:              longHelp("history"),
 		Example:           examples(env, "history", "history --json"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -271,7 +268,6 @@ func newApply(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "apply PLAN",
 		Short:       "Apply the plan of a dry run",
-		Long:        longHelp("apply"),
 		Annotations: map[string]string{needsOwn: ""}, // the plan may come from any generator
 		Example:     examples(env, "generate tool search query --dry-run", "apply 5f0c2a9d1b7e4c33"),
 		Args:        mcpcli.ExactArgs("5f0c2a9d1b7e4c33"),
@@ -290,7 +286,6 @@ func newDestroy(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "destroy KIND NAME",
 		Short: "Remove a component",
-		Long:  longHelp("destroy"),
 		Example: examples(env, "destroy tool add", "destroy prompt review --dry-run", "destroy command posts/create --retire", "destroy feature posts --skip",
 			"destroy command posts/publish --map posts/update --body 'return Update{ID: old.ID}, nil'"),
 		Args: mcpcli.ExactArgs("tool", "add"),
@@ -342,7 +337,6 @@ func newSync(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "sync",
 		Short:             "Derive registration and schemas from your Go code",
-		Long:              longHelp("sync"),
 		Example:           examples(env, "sync", "sync --check", "sync --dry-run", "sync --accept posts/create"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -382,7 +376,6 @@ func newUndo(env Env) *cobra.Command {
 	return newRevertCommand(env, (*engine.Engine).Undo, &cobra.Command{
 		Use:     "undo [ID]",
 		Short:   "Undo an operation",
-		Long:    longHelp("undo"),
 		Example: examples(env, "undo", "undo 0003", "undo 0003 --dry-run", "undo --keep"),
 	})
 }
@@ -391,7 +384,6 @@ func newRedo(env Env) *cobra.Command {
 	return newRevertCommand(env, (*engine.Engine).Redo, &cobra.Command{
 		Use:     "redo [ID]",
 		Short:   "Redo an operation that was undone",
-		Long:    longHelp("redo"),
 		Example: examples(env, "redo", "redo 0003", "redo --dry-run"),
 	})
 }

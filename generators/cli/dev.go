@@ -18,7 +18,6 @@ func NewDev(env Env, serve func(ctx context.Context, o live.Options, out *os.Fil
 	cmd := &cobra.Command{
 		Use:     "dev [-- ARGUMENT...]",
 		Short:   "Run the project's server and petrock's tools, and reload after each change",
-		Long:    longHelp("dev"),
 		Example: examples(env, "dev", "dev --no-petrock", "dev -- --data ./data"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if before := cmd.ArgsLenAtDash(); len(args) > 0 && before != 0 {
@@ -39,5 +38,5 @@ func NewDev(env Env, serve func(ctx context.Context, o live.Options, out *os.Fil
 	cmd.Flags().BoolVar(&o.NoPetrock, "no-petrock", false, "offer only the project's server, without petrock's tools")
 	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "petrock's tools run no code of the project; dev still runs its server")
 	cmd.Flags().BoolVar(&o.NoNet, "no-net", false, noNetUsage)
-	return handsOver(env, cmd)[0]
+	return projectCommands(env, cmd)[0]
 }

@@ -25,7 +25,6 @@ func newEdit(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "edit [FILE]",
 		Short:   "Edit project files as one verified operation",
-		Long:    longHelp("edit"),
 		Example: examples(env, "edit tools/add.go --replace 'in.A + in.B' --with 'in.B + in.A' --test", "edit tools/add.go --rename tools/sum.go", "edit notes.md --from /tmp/notes.md", "edit notes.md --delete", "edit --input edits.json"),
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -123,7 +122,6 @@ func newTest(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "test [PACKAGE…]",
 		Short:   "Run the project's tests",
-		Long:    longHelp("test"),
 		Example: examples(env, "test", "test tools features/...", "test tools --run 'TestAdd$'", "test --json"),
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -149,7 +147,6 @@ func newChange(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "change KIND NAME",
 		Short: "Rename or edit a component in place",
-		Long:  longHelp("change"),
 		Example: examples(env,
 			"change tool add --rename sum --alias",
 			"change tool search --description 'Finds notes by their text.'",

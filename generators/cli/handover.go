@@ -24,14 +24,16 @@ const programVariable = "PETROCK_PROGRAM"
 // needsOwn is the cobra annotation of commands that may use the project's own generators.
 const needsOwn = "petrock.own"
 
-// handsOver makes commands on a project, and their subcommands, run in the program that
+// projectCommands completes commands on a project, and their subcommands. Their help is the section of
+// help.txt with their name, unless they have their own. They run in the program that
 // [handover.Operation] names: the installed petrock hands them over to the project's own petrock,
 // which hands those that need the project's own generators over to a program that links them in.
 // This happens only after cobra has accepted the whole command line, so a misspelt --no-exec is a
 // usage error before any code of the project runs.
-func handsOver(env Env, commands ...*cobra.Command) []*cobra.Command {
+func projectCommands(env Env, commands ...*cobra.Command) []*cobra.Command {
 	for _, cmd := range commands {
-		handsOver(env, cmd.Commands()...)
+		projectCommands(env, cmd.Commands()...)
+		cmd.Long = cmp.Or(cmd.Long, longHelp(cmd.Name()))
 		run := cmd.RunE
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if done, err := handOver(cmd, env); done || err != nil {
@@ -163,7 +165,7 @@ func addOwnGenerators(ctx context.Context, root *cobra.Command, env Env) {
 		cmd := newGenerator(env, g)
 		cmd.Annotations = map[string]string{needsOwn: ""}
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return unknownGenerator(cmd, g.Name, env) }
-		generate.AddCommand(handsOver(env, cmd)...)
+		generate.AddCommand(projectCommands(env, cmd)...)
 	}
 }
 
