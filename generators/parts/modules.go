@@ -74,17 +74,6 @@ func (p Part) Required() ([]module.Version, error) {
 	return all, nil
 }
 
-// NewModules returns the go.mod and go.sum of a new project with the parts.
-func NewModules(modulePath string, names []string) (goMod, goSum []byte, err error) {
-	bare := fmt.Appendf(nil, "module %s\n\ngo 1.26.0\n", modfile.AutoQuote(modulePath))
-	wanted, err := requirementsOf(names)
-	if err != nil {
-		return nil, nil, err
-	}
-	goMod, err = setRequired(bare, wanted.modules, nil)
-	return goMod, formatSums(wanted.sums), err
-}
-
 // ChangeModules returns the go.mod and go.sum of a project after its parts change. imported are the
 // import paths that the project uses. It reports false if go mod tidy must decide: the project
 // replaces or excludes one of the modules, requires it at another version, or may still need a

@@ -163,18 +163,22 @@ func combinations() [][]string {
 	})
 }
 
+// newModules returns the go.mod and go.sum of a new project with parts.
+func newModules(t *testing.T, names []string) (goMod, goSum []byte) {
+	t.Helper()
+	goMod, goSum, ok, err := parts.ChangeModules([]byte("module example.com/hello\n\ngo 1.26.0\n"), nil, nil, names, nil)
+	if err != nil || !ok {
+		t.Fatalf("got %t, %v; want true and no error", ok, err)
+	}
+	return goMod, goSum
+}
+
 // After adding and removing parts in any order, go.mod and go.sum equal those of a new project.
 func TestChangeModules(t *testing.T) {
 	for _, from := range combinations() {
-		goMod, goSum, err := parts.NewModules("example.com/hello", from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		goMod, goSum := newModules(t, from)
 		for _, to := range combinations() {
-			wantMod, wantSum, err := parts.NewModules("example.com/hello", to)
-			if err != nil {
-				t.Fatal(err)
-			}
+			wantMod, wantSum := newModules(t, to)
 			gotMod, gotSum, ok, err := parts.ChangeModules(goMod, goSum, from, to, nil)
 			if err != nil || !ok {
 				t.Errorf("from %q to %q: got %t, %v; want true and no error", from, to, ok, err)
@@ -191,10 +195,7 @@ func TestChangeModules(t *testing.T) {
 
 // An edited go.mod keeps the user's requirements. In doubt, go mod tidy decides.
 func TestChangeEditedModules(t *testing.T) {
-	plainMod, plainSum, err := parts.NewModules("hello", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plainMod, plainSum := newModules(t, nil)
 	const own = "\nrequire (\n\texample.com/own v1.0.0\n\tmodernc.org/libc v1.77.1\n)\n"
 	goMod, goSum, ok, err := parts.ChangeModules(append(plainMod, own...), append(plainSum, "example.com/own v1.0.0 h1:x\n"...), nil, []string{"app"}, nil)
 	if err != nil || !ok || !strings.Contains(string(goMod), "example.com/own v1.0.0") || !strings.Contains(string(goSum), "example.com/own v1.0.0 h1:x\n") {
@@ -212,10 +213,7 @@ func TestChangeEditedModules(t *testing.T) {
 	if _, _, ok, err := parts.ChangeModules(goMod, goSum, []string{"app"}, nil, nil); ok || err != nil {
 		t.Errorf("ChangeModules decides without go mod tidy: %t, %v; want false: example.com/own may need the modules", ok, err)
 	}
-	appMod, appSum, err := parts.NewModules("hello", []string{"app"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	appMod, appSum := newModules(t, []string{"app"})
 	if _, _, ok, err := parts.ChangeModules(appMod, appSum, []string{"app"}, nil, []string{"fmt", "modernc.org/libc/errno"}); ok || err != nil {
 		t.Errorf("ChangeModules decides without go mod tidy: %t, %v; want false: the project imports modernc.org/libc", ok, err)
 	}
@@ -232,14 +230,8 @@ func TestChangeEditedModules(t *testing.T) {
 // The result of go mod tidy applies to modules of parts. Unused requirements of the user stay, and
 // new ones that no part needs are ignored.
 func TestMergeTidied(t *testing.T) {
-	goMod, goSum, err := parts.NewModules("hello", []string{"app"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tidyMod, tidySum, err := parts.NewModules("hello", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	goMod, goSum := newModules(t, []string{"app"})
+	tidyMod, tidySum := newModules(t, nil)
 	goMod = append(goMod, "\nrequire example.com/own v1.0.0\n"...)
 	goSum = append(goSum, "example.com/own v1.0.0 h1:x\n"...)
 	tidyMod = append(tidyMod, "\nrequire (\n\texample.com/new v1.0.0\n\tgithub.com/google/uuid v1.6.0\n)\n"...)

@@ -60,7 +60,8 @@ func (s Sources) Make(a Answers) ([]File, error) {
 		return nil, err
 	}
 	var err error
-	if files["go.mod"], files["go.sum"], err = parts.NewModules(a.Module, used); err != nil {
+	bare := fmt.Appendf(nil, "module %s\n\ngo 1.26.0\n", modfile.AutoQuote(a.Module))
+	if files["go.mod"], files["go.sum"], _, err = parts.ChangeModules(bare, nil, nil, used, nil); err != nil {
 		return nil, err
 	}
 	if err := checkRequirements(files["go.mod"], a); err != nil {

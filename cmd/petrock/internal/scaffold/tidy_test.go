@@ -45,7 +45,7 @@ func TestTidy(t *testing.T) {
 			continue
 		}
 		dir := writeWithParts(t, has)
-		goMod, goSum, err := parts.NewModules("hello", has)
+		goMod, goSum, _, err := parts.ChangeModules([]byte("module hello\n\ngo 1.26.0\n"), nil, nil, has, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
