@@ -65,7 +65,7 @@
 // has the table of methods; session.go handles a request in either era; tools.go, prompts.go,
 // listen.go, resources.go, completion.go and list.go are the methods. add.go and register.go add
 // components. ask.go, log.go and call.go are what handlers can do with a call. server.go has the
-// types that all of these share. The rest knows no server: component.go and textinput.go
-// (registered components), changes.go and askstate.go (notifications and signed state), the
-// questions, and the types of the protocol.
+// types that all of these share. The rest knows no server: component.go (registered components),
+// changes.go and askstate.go (notifications and signed state), the questions, and the types of the
+// protocol.
 package mcp
