@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path"
+	"slices"
 
 	"github.com/petrock/petrock/generators/contract"
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -100,5 +104,169 @@ func (e *Engine) record(j *journal.Journal, c *verified, op journal.Operation) e
 	if err := e.root.Remove(planFile(c.applying.id)); err != nil {
 		c.result.Warnings = append(c.result.Warnings, typecheck.Diagnostic{Message: fmt.Sprintf("plan %s was applied, but not removed: %v; remove the file", c.applying.id, err)})
 	}
+	return nil
+}
+
+// verify refuses a plan that conflicts with the project, does not compile, fails go vet, makes
+// replay non-deterministic or stored events unreadable, or fails examples or tests. It ignores
+// errors that the project had before.
+func (e *Engine) verify(ctx context.Context, p plan) (*verified, error) {
+	if len(p.conflicts) > 0 {
+		return nil, &Refusal{
+			Reason:    p.title + ": conflict with existing files:",
+			Conflicts: slices.Compact(slices.Sorted(slices.Values(p.conflicts))),
+			Remedy:    fmt.Sprintf("Nothing was changed. Choose another name, or rename or destroy what exists first (%s).", e.Call("destroy")),
+		}
+	}
+	if err := e.refuseBroken(&p, p.broken); err != nil {
+		return nil, err
+	}
+	e.step("verifying")
+	files, err := e.changedFiles(&p)
+	if err != nil {
+		return nil, err
+	}
+	c := &verified{plan: p, after: e.before.With(p.texts), files: files, result: newResult(&p, files)}
+	for _, check := range []func(context.Context, *verified) error{
+		e.verifyTypes, e.vet, e.verifyPure, e.compile, e.verifySaved, e.decodeStored, e.runPlannedTests, e.report,
+	} {
+		if err := check(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// verifyTypes type-checks the changed packages and those that import them.
+func (e *Engine) verifyTypes(ctx context.Context, c *verified) error {
+	verdict, err := e.checker.Verify(ctx, e.before, c.after)
+	if err != nil {
+		return err
+	}
+	c.result.Diagnostics = append(c.result.Diagnostics, verdict.Old...)
+	if len(verdict.New) == 0 {
+		return nil
+	}
+	c.explainMissing(verdict.New)
+	return &Refusal{
+		Reason:      wouldNotCompile,
+		cause:       causeCompile,
+		Diagnostics: withSource(verdict.New, c.after),
+		Declares:    c.declares(verdict.New),
+		Remedy:      c.compileRemedy(),
+	}
+}
+
+// explainMissing replaces errors about undefined package names with the reason why no package was
+// imported.
+func (p *plan) explainMissing(found []typecheck.Diagnostic) {
+	for i, d := range found {
+		for _, m := range p.missing {
+			if (p.bodyFile == "" || d.File == p.bodyFile) && d.Message == "undefined: "+m.Name {
+				found[i].Message = m.Reason
+			}
+		}
+	}
+}
+
+// changedFiles returns the files that a plan changes on disk, sorted.
+func (e *Engine) changedFiles(p *plan) ([]journal.Change, error) {
+	var files []journal.Change
+	for _, file := range slices.Sorted(maps.Keys(p.texts)) {
+		f := journal.Change{Path: file, After: p.texts[file], Mode: p.modes[file], Derived: p.recomputed[file]}
+		if was := e.before.File(file); was != nil {
+			f.Before = was.Text
+		} else if text, err := e.root.ReadFile(file); err == nil {
+			f.Before = text
+		} else if !isMissing(err) {
+			return nil, err
+		}
+		if f.Action() != journal.None {
+			files = append(files, f)
+		}
+	}
+	return files, nil
+}
+
+// vet runs the checks of go vet on the packages whose code a plan writes, and refuses the plan if
+// they find something new.
+func (e *Engine) vet(ctx context.Context, c *verified) error {
+	dirs := map[string]bool{}
+	for file, text := range c.texts {
+		if text != nil && !c.recomputed[file] && !isPetrockPath(file) && c.after.File(file) != nil {
+			dirs[path.Dir(file)] = true
+		}
+	}
+	changed := slices.Sorted(maps.Keys(dirs))
+	after, _, err := e.checker.VetAll(ctx, c.after, changed)
+	if err != nil || len(after) == 0 {
+		return err
+	}
+	before, broken, err := e.checker.VetAll(ctx, e.before, changed)
+	if err != nil {
+		return err
+	}
+	fresh := slices.DeleteFunc(withoutExisting(after, before), func(d typecheck.Diagnostic) bool {
+		return !c.plans(d.File) && slices.Contains(broken, path.Dir(d.File)) // a file that was not checked before
+	})
+	refusal := &Refusal{Reason: "the change would fail go vet:", Diagnostics: withSource(fresh, c.after), Remedy: "Nothing was changed."}
+	if c.bodyFile != "" {
+		refusal.Remedy += " Correct the body and retry."
+	}
+	return refusal.orNil()
+}
+
+// verifyPure refuses code that makes replay non-deterministic.
+func (e *Engine) verifyPure(ctx context.Context, c *verified) error {
+	if !c.checkPure {
+		return nil
+	}
+	after, err := e.checkPurity(ctx, c.after, c.dirs())
+	isOther := func(d typecheck.Diagnostic) bool { return c.texts[d.File] == nil }
+	c.result.Warnings = append(c.result.Warnings, slices.DeleteFunc(after.Warnings, isOther)...)
+	if err != nil || len(after.Impure) == 0 {
+		return err
+	}
+	before, err := e.checkPurity(ctx, e.before, c.dirs())
+	if err != nil {
+		return err
+	}
+	fresh := withoutExisting(after.Impure, before.Impure)
+	refusal := &Refusal{
+		Reason:      "replaying the event log would be non-deterministic:",
+		Diagnostics: withSource(fresh, c.after),
+		Declares:    c.declares(fresh),
+		Remedy:      "Nothing was changed. If a function is deterministic, add //petrock:pure and a reason to its doc comment.",
+	}
+	return refusal.orNil()
+}
+
+// checkPurity checks that replay of features is deterministic. If changed is not nil, it checks
+// only features that depend on packages in these folders, except core.
+func (e *Engine) checkPurity(ctx context.Context, view *typecheck.View, changed []string) (typecheck.PurityReport, error) {
+	var dirs, affected []string
+	for _, dir := range changed {
+		if !isPetrockPath(dir) {
+			affected = append(affected, e.checker.Importers(view, dir)...)
+		}
+	}
+	for _, place := range derive.Places(view) {
+		if place.Kind == derive.Feature && (changed == nil || slices.Contains(affected, place.Dir)) {
+			dirs = append(dirs, place.Dir)
+		}
+	}
+	if len(dirs) > 0 {
+		e.step("checking that replay is deterministic")
+	}
+	return typecheck.PurityCheck{Core: e.deriver.Core, Checker: e.checker}.Find(ctx, view, dirs)
+}
+
+func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.View) error {
+	report, err := e.checkPurity(ctx, view, nil)
+	if err != nil {
+		return err
+	}
+	r.Impure = report.Impure
+	r.Warnings = append(r.Warnings, report.Warnings...)
 	return nil
 }

@@ -12,12 +12,15 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"go/token"
 	"go/types"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/generators/contract"
 )
 
 // A Project describes a project to a generator.
@@ -255,4 +258,140 @@ func describeVar(role string, at int, list *types.Tuple) string {
 // Errorf returns an error about the function. It adds the remedy to wrap the function in another.
 func (f *Function) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%q: %s; write a function that wraps %s, and create the tool from that", f.Ref, fmt.Sprintf(format, args...), strings.Join(f.Call, "."))
+}
+
+// A Call is a petrock command that a message recommends. Messages are the same for all front ends,
+// and each front end formats calls in its own way: the command line with CommandLine, and the dev
+// server as the call of a tool.
+type Call struct {
+	Command   string     // such as destroy; empty to write only the arguments
+	Arguments []Argument // positional ones first
+}
+
+// An Argument is an argument of a [Call].
+type Argument struct {
+	Name  string // as tools name it, such as rename_fields
+	Value any    // a string, a []string or true; nil to write only the name
+}
+
+// NewCall returns a call with arguments, given as alternating names and values. It panics if a name
+// is not a string, or has no value.
+func NewCall(command string, arguments ...any) Call {
+	c := Call{Command: command}
+	for pair := range slices.Chunk(arguments, 2) {
+		c.Arguments = append(c.Arguments, Argument{pair[0].(string), pair[1]})
+	}
+	return c
+}
+
+// positional are the arguments that are not flags on the command line.
+var positional = []string{"kind", "name", "operation", "packages", "part", "plan"}
+
+// String returns the call as a command line: petrock destroy command posts/create --retire.
+func (c Call) String() string { return c.CommandLine("petrock") }
+
+// CommandLine is String for a program that users start in another way, such as
+// go run ./cmd/petrock.
+func (c Call) CommandLine(program string) string {
+	var words []string
+	if c.Command != "" {
+		words = append(words, program, c.Command)
+	}
+	for _, a := range c.Arguments {
+		flag := "--" + strings.ReplaceAll(a.Name, "_", "-")
+		switch value := a.Value.(type) {
+		case string:
+			if !slices.Contains(positional, a.Name) {
+				words = append(words, flag)
+			}
+			words = append(words, value)
+		case []string: // the flag is repeated: --field for fields
+			for _, text := range value {
+				if !slices.Contains(positional, a.Name) {
+					words = append(words, strings.TrimSuffix(flag, "s"))
+				}
+				words = append(words, text)
+			}
+		case nil:
+			words = append(words, strings.TrimSuffix(flag, "s"))
+		default:
+			words = append(words, flag)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// A Migration is a new version of a command, and of every other command whose stored events would
+// not be readable because of the same types.
+type Migration struct {
+	Versions []*Version // the requested command first
+
+	// Notes are the notes of fields before the change, by struct type and JSON name, for structs
+	// that stay the input of a tool.
+	Notes    map[string]map[string]FieldNote
+	Warnings []string // about files that may use renamed fields, but are not built on this system
+
+	// Changes returns the edited files: renamed and dropped fields with all references, the
+	// versions in the doc comments of the commands, and the code of previous versions. Set OldNames
+	// and OldFields of all versions before.
+	Changes func() ([]File, error)
+}
+
+// A Version is a new version of one command.
+type Version struct {
+	EventType string       // type of its events, such as posts/create
+	Dir       string       // folder of the feature
+	Type      string       // Go type of the command, such as Create
+	Named     *types.Named // the type itself, with the new fields
+	Number    int          // the version that the contract records
+	Writes    bool         // whether new events keep this version, with //petrock:writes
+	Old, New  contract.Shape
+	Defaults  map[string]string // the defaults in the tags of its fields as JSON, by JSON name
+
+	// The code of previous versions converts to types of the source, and must now convert to this
+	// version. The generator sets the replacements. OldNames has the Go source that replaces types
+	// and constants, by name with the import path, and types by their names in recorded fields.
+	// OldFields has the Go names that replace fields, by the positions of their declarations.
+	OldNames  map[string]string
+	OldFields map[token.Pos]string
+}
+
+// OldType returns the type name for the recorded version: CreateV1, or CreateV1Item for its type
+// Item.
+func (v *Version) OldType(name string) string {
+	base := v.Type + "V" + strconv.Itoa(v.Number)
+	if name == v.Type { // the command contains itself
+		return base
+	}
+	if short := strings.TrimPrefix(name, v.Type); short != name {
+		if _, taken := v.Old.Types[short]; !taken {
+			return base + short
+		}
+	}
+	return base + name
+}
+
+// A FieldNote is the part of a field that schemas have, but not events.
+type FieldNote struct {
+	Schema  string // tag
+	Comment string
+}
+
+// An OldVersion is an old version of a command in the source, such as CreateV1.
+type OldVersion struct {
+	EventType string       // type of its events, such as posts/create
+	Type      *types.Named // such as CreateV1
+	Next      *types.Named // the type that it is upgraded to, such as Create
+	File      File         // which declares it
+}
+
+// An Edit renames and drops fields of a command. Fields have JSON names, joined by dots for nested
+// structs. Edits that the source already contains are skipped.
+type Edit struct {
+	Rename map[string]string // old name to new name
+	Drop   []string
+
+	// ReadFirst makes a new version for every change that older builds cannot read. New events keep
+	// the recorded version.
+	ReadFirst bool
 }

@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"io"
@@ -235,3 +236,12 @@ func (c *session) firstLists() (all [2]lists) {
 }
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) }
+
+//go:embed manifest.json
+var manifestText string
+
+// manifest returns what petrock's dev server answers to initialize and list requests, with [Prefix]
+// and without the project's own generators: an object with instructions, capabilities, tools,
+// resources, resourceTemplates and prompts. It is the same in all revisions. To regenerate it,
+// run go test ./generators/devserver -run Manifest -update.
+func manifest() json.RawMessage { return json.RawMessage(manifestText) }
