@@ -93,8 +93,7 @@ func newStatus(env Env) *cobra.Command {
 			return reported(err, !status.OK, "some files of "+status.Name+" cannot be read")
 		},
 	}
-	c.addFlags(cmd, false)
-	return cmd
+	return c.addFlags(cmd, false)
 }
 
 // An Env is the environment of a command line.

@@ -31,12 +31,12 @@ func AddCommands(root *cobra.Command, env Env) {
 		newGenerate(env),
 		newEdit(env),
 		newApply(env),
-		newUndo(env),
-		newRedo(env),
+		newRevert(env, (*engine.Engine).Undo, "undo", "Undo an operation", "undo", "undo 0003", "undo 0003 --dry-run", "undo --keep"),
+		newRevert(env, (*engine.Engine).Redo, "redo", "Redo an operation that was undone", "redo", "redo 0003", "redo --dry-run"),
 		newChange(env),
 		newDestroy(env),
-		newAdd(env),
-		newRemove(env),
+		newPart(env, (*engine.Engine).AddPart, "add", "Add optional code: app (event log), client (HTTP client), oauth, postgres", "add oauth", "add oauth --dry-run"),
+		newPart(env, (*engine.Engine).RemovePart, "remove", "Remove an unused part", "remove oauth", "remove app --dry-run"),
 		newSync(env),
 	)...)
 	mcpcli.AddGroup(root, "Inspect a project:", projectCommands(env, newList(env), newStatus(env), newTest(env), newHistory(env))...)
@@ -56,7 +56,8 @@ type projectFlags struct {
 	noNet  bool
 }
 
-func (c *projectFlags) addFlags(cmd *cobra.Command, writes bool) {
+// addFlags adds the flags to a command, and returns it.
+func (c *projectFlags) addFlags(cmd *cobra.Command, writes bool) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&c.dir, "dir", ".", "folder in the project")
 	cmd.MarkFlagDirname("dir")
@@ -69,6 +70,7 @@ func (c *projectFlags) addFlags(cmd *cobra.Command, writes bool) {
 	if writes {
 		flags.BoolVar(&c.DryRun, "dry-run", false, "print a diff, change nothing; generate also saves a plan for apply")
 	}
+	return cmd
 }
 
 func (c *projectFlags) open(env Env) (*engine.Engine, error) {
@@ -161,8 +163,7 @@ func newList(env Env) *cobra.Command {
 			return reported(err, err == nil && len(listing.Refused) > 0, "some packages cannot be read")
 		},
 	}
-	c.addFlags(cmd, false)
-	return cmd
+	return c.addFlags(cmd, false)
 }
 
 func printListing(env Env, l *engine.Listing) error {
@@ -188,22 +189,6 @@ func printListing(env Env, l *engine.Listing) error {
 	return err
 }
 
-func newAdd(env Env) *cobra.Command {
-	return newPartCommand(env, (*engine.Engine).AddPart, &cobra.Command{
-		Use:     "add PART",
-		Short:   "Add optional code: app (event log), client (HTTP client), oauth, postgres",
-		Example: examples(env, "add oauth", "add oauth --dry-run"),
-	})
-}
-
-func newRemove(env Env) *cobra.Command {
-	return newPartCommand(env, (*engine.Engine).RemovePart, &cobra.Command{
-		Use:     "remove PART",
-		Short:   "Remove an unused part",
-		Example: examples(env, "remove oauth", "remove app --dry-run"),
-	})
-}
-
 func partsHelp() string {
 	text := "Parts:"
 	for _, part := range parts.All() {
@@ -212,20 +197,23 @@ func partsHelp() string {
 	return text
 }
 
-// newPartCommand completes a command that adds or removes a part.
-func newPartCommand(env Env, do operationOn, cmd *cobra.Command) *cobra.Command {
+// newPart returns a command that adds or removes a part.
+func newPart(env Env, do operationOn, name, short string, lines ...string) *cobra.Command {
 	var c projectFlags
-	cmd.Long = longHelp(cmd.Name()) + "\n\n" + partsHelp()
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return fmt.Errorf("%s needs PART, one of %s", cmd.Name(), strings.Join(parts.Names(), ", "))
-		}
-		return mcpcli.ExactArgs("oauth")(cmd, args)
-	}
-	cmd.ValidArgsFunction = cobra.FixedCompletions(parts.Names(), cobra.ShellCompDirectiveNoFileComp)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runOn(cmd, env, &c, do, args) }
-	c.addFlags(cmd, true)
-	return cmd
+	return c.addFlags(&cobra.Command{
+		Use:     name + " PART",
+		Short:   short,
+		Long:    longHelp(name) + "\n\n" + partsHelp(),
+		Example: examples(env, lines...),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("%s needs PART, one of %s", name, strings.Join(parts.Names(), ", "))
+			}
+			return mcpcli.ExactArgs("oauth")(cmd, args)
+		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return runOn(cmd, env, &c, do, args) },
+		ValidArgsFunction: cobra.FixedCompletions(parts.Names(), cobra.ShellCompDirectiveNoFileComp),
+	}, true)
 }
 
 func newHistory(env Env) *cobra.Command {
@@ -240,8 +228,7 @@ func newHistory(env Env) *cobra.Command {
 			return err
 		},
 	}
-	c.addFlags(cmd, false)
-	return cmd
+	return c.addFlags(cmd, false)
 }
 
 func printHistory(env Env, h *engine.History) error {
@@ -276,9 +263,8 @@ func newApply(env Env) *cobra.Command {
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	c.addFlags(cmd, false)
 	cmd.Flags().BoolVar(&c.noNet, "no-net", false, noNetUsage)
-	return cmd
+	return c.addFlags(cmd, false)
 }
 
 func newDestroy(env Env) *cobra.Command {
@@ -299,14 +285,13 @@ func newDestroy(env Env) *cobra.Command {
 		},
 		ValidArgsFunction: completeComponent(env, &c),
 	}
-	c.addFlags(cmd, true)
 	flags := cmd.Flags()
 	flags.BoolVar(&c.Force, "force", false, "also remove edited files")
 	flags.BoolVar(&c.Removal.Retire, "retire", false, "keep the type of a command, to replay its events")
 	flags.BoolVar(&c.Removal.Skip, "skip", false, "ignore the stored events of a command, or of all commands of a feature")
 	flags.StringVar(&c.Removal.Map, "map", "", "read the stored events of a command as this `COMMAND`, such as posts/create")
 	flags.StringVar(&c.Removal.Body, "body", "", "with --map: `GO` statements that return the command and an error from old, an eventlog.Record, or @FILE")
-	return cmd
+	return c.addFlags(cmd, true)
 }
 
 // completeComponent completes KIND and NAME.
@@ -360,11 +345,10 @@ func newSync(env Env) *cobra.Command {
 			return reported(err, check && len(result.Impure) > 0, "replay would not rebuild the same state")
 		},
 	}
-	c.addFlags(cmd, true)
 	cmd.Flags().StringArrayVar(&c.Accept, "accept", nil, "accept changed fields of a `COMMAND` such as posts/create, although stored events become unreadable; may be repeated")
 	cmd.Flags().StringArrayVar(&c.Skip, "skip", nil, "ignore the stored events of a removed `COMMAND` such as posts/create; may be repeated")
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; fail if derived files are stale, stored events unreadable, or replay not deterministic")
-	return cmd
+	return c.addFlags(cmd, true)
 }
 
 func printCheck(env Env, r *engine.Result) error {
@@ -372,34 +356,23 @@ func printCheck(env Env, r *engine.Result) error {
 	return err
 }
 
-func newUndo(env Env) *cobra.Command {
-	return newRevertCommand(env, (*engine.Engine).Undo, &cobra.Command{
-		Use:     "undo [ID]",
-		Short:   "Undo an operation",
-		Example: examples(env, "undo", "undo 0003", "undo 0003 --dry-run", "undo --keep"),
-	})
-}
-
-func newRedo(env Env) *cobra.Command {
-	return newRevertCommand(env, (*engine.Engine).Redo, &cobra.Command{
-		Use:     "redo [ID]",
-		Short:   "Redo an operation that was undone",
-		Example: examples(env, "redo", "redo 0003", "redo --dry-run"),
-	})
-}
-
-// newRevertCommand completes the command undo or redo.
-func newRevertCommand(env Env, do operationOn, cmd *cobra.Command) *cobra.Command {
+// newRevert returns the command undo or redo.
+func newRevert(env Env, do operationOn, name, short string, lines ...string) *cobra.Command {
 	var c projectFlags
-	cmd.Args, cmd.ValidArgsFunction = cobra.MaximumNArgs(1), cobra.NoFileCompletions
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if c.Keep && c.Force {
-			return terminal.Usagef("--keep and --force cannot be combined; pass one of them")
-		}
-		return runOn(cmd, env, &c, do, args)
+	cmd := &cobra.Command{
+		Use:     name + " [ID]",
+		Short:   short,
+		Example: examples(env, lines...),
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if c.Keep && c.Force {
+				return terminal.Usagef("--keep and --force cannot be combined; pass one of them")
+			}
+			return runOn(cmd, env, &c, do, args)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	c.addFlags(cmd, true)
-	cmd.Flags().BoolVar(&c.Keep, "keep", false, "leave edited files, and "+cmd.Name()+" the rest")
-	cmd.Flags().BoolVar(&c.Force, "force", false, "also "+cmd.Name()+" edited files")
-	return cmd
+	cmd.Flags().BoolVar(&c.Keep, "keep", false, "leave edited files, and "+name+" the rest")
+	cmd.Flags().BoolVar(&c.Force, "force", false, "also "+name+" edited files")
+	return c.addFlags(cmd, true)
 }

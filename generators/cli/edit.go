@@ -37,7 +37,6 @@ func newEdit(env Env) *cobra.Command {
 			})
 		},
 	}
-	c.addFlags(cmd, true)
 	flags := cmd.Flags()
 	flags.BoolVar(&c.Test, "test", false, "run the tests of changed packages and their importers first; refuse new failures")
 	flags.StringArrayVar(&c.Accept, "accept", nil, "accept changed fields of a `COMMAND` such as posts/create, although stored events become unreadable; may be repeated")
@@ -48,7 +47,7 @@ func newEdit(env Env) *cobra.Command {
 	flags.StringVar(&edit.Rename, "rename", "", "the new `PATH` of the file")
 	flags.BoolVar(&edit.Delete, "delete", false, "delete the file")
 	flags.StringVar(&edit.input, "input", "", "read the edits from a JSON `FILE`, or - for standard input")
-	return cmd
+	return c.addFlags(cmd, true)
 }
 
 // A fileEdit is the edit of a command line.
@@ -135,10 +134,9 @@ func newTest(env Env) *cobra.Command {
 			return reported(err, err == nil && !result.OK, "tests failed")
 		},
 	}
-	c.addFlags(cmd, false)
 	cmd.Flags().StringVar(&o.Run, "run", "", "run only tests whose names match this `PATTERN`")
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", trial.DefaultTime, "time limit for the tests of each package")
-	return cmd
+	return c.addFlags(cmd, false)
 }
 
 func newChange(env Env) *cobra.Command {
@@ -174,7 +172,6 @@ func newChange(env Env) *cobra.Command {
 		},
 		ValidArgsFunction: completeComponent(env, &c),
 	}
-	c.addFlags(cmd, true)
 	flags := cmd.Flags()
 	flags.StringVar(&in.Rename, "rename", "", "new `NAME`")
 	flags.BoolVar(&in.Alias, "alias", false, "with --rename: keep the old name of a tool as a deprecated alias")
@@ -190,5 +187,5 @@ func newChange(env Env) *cobra.Command {
 	flags.StringVar(&in.Check, "check", "", "new body of Check of a command, as `GO` statements")
 	flags.StringVar(&in.Body, "body", "", "new body of the function, as `GO` statements, or @FILE")
 	flags.BoolVar(&c.noNet, "no-net", false, noNetUsage)
-	return cmd
+	return c.addFlags(cmd, true)
 }
