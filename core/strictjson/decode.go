@@ -336,33 +336,12 @@ func isNumber(raw []byte) bool {
 	return raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9'
 }
 
-func typeMismatch(want string, raw []byte) error {
-	return &TypeError{Msg: "must be " + want + ", got " + Describe(raw)}
-}
-
 // asTypeError converts the error of another decoder to a [*TypeError].
 func asTypeError(err error) error {
 	if _, ok := errors.AsType[*TypeError](err); ok || err == nil {
 		return err
 	}
 	return &TypeError{Msg: err.Error()}
-}
-
-// Describe returns the kind of a JSON value for a message, such as "a string" or "null".
-func Describe(raw []byte) string {
-	switch First(raw) {
-	case '"':
-		return "a string"
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	}
-	return "a number"
 }
 
 // A structType is a struct type to decode into.

@@ -50,11 +50,6 @@ type Component struct {
 	oldVersions []oldVersion   // types of a command's older versions
 }
 
-// Tool returns the entry of a tool in tools/list.
-func (c Component) Tool() mcp.Tool {
-	return mcp.Tool{Name: c.Name, Title: c.Title, Description: c.Description, InputSchema: c.Input, OutputSchema: c.Output, Scopes: c.scopes, Annotations: c.annotations}
-}
-
 // WithAliases returns a tool and, for each of its deprecated names, the tool under that name.
 func (c Component) WithAliases() []Component {
 	all := []Component{c}

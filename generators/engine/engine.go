@@ -211,11 +211,6 @@ func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// openJournal locks the project, and completes or rolls back an interrupted operation.
-func (e *Engine) openJournal(ctx context.Context) (*journal.Journal, error) {
-	return journal.Open(ctx, e.project.Root, journal.Options{Waiting: func() { e.step("waiting for another petrock process in this project") }})
-}
-
 // interrupted warns of an operation that was interrupted. The next operation recovers it.
 func (e *Engine) interrupted() []typecheck.Diagnostic {
 	if !journal.Interrupted(e.root) {

@@ -20,7 +20,8 @@ type planner func(*journal.Journal, *plan) error
 // transact makes one change to the project under its lock. Each phase returns what it decides, and no
 // later phase changes that. A dry run saves the plan instead of applying it.
 func (e *Engine) transact(ctx context.Context, asked request, makePlan planner) (*Result, error) {
-	j, err := e.openJournal(ctx)
+	options := journal.Options{Waiting: func() { e.step("waiting for another petrock process in this project") }}
+	j, err := journal.Open(ctx, e.project.Root, options)
 	if err != nil {
 		return nil, notMade(ctx, err)
 	}

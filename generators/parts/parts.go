@@ -5,12 +5,17 @@ package parts
 
 import (
 	"bytes"
+	_ "embed"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
 	"golang.org/x/tools/txtar"
 
 	"github.com/petrock/petrock/generators/imports"
@@ -141,4 +146,233 @@ func (p Part) Unpack(module string, text []byte) (map[string][]byte, error) {
 		files[file.Name] = moved
 	}
 	return files, nil
+}
+
+// modules holds go.mod and go.sum of a project without parts, and the additions of each part in
+// PART/go.mod and PART/go.sum. A test derives it with go mod tidy.
+//
+//go:embed modules.txtar
+var modules []byte
+
+// requirements are the requirements of a go.mod, by path, and the hashes of a go.sum.
+type requirements struct {
+	modules map[string]requirement
+	sums    map[module.Version]string
+}
+
+type requirement struct {
+	version  string
+	indirect bool
+}
+
+// requirementsOf returns the requirements of a project with the parts.
+func requirementsOf(names []string) (requirements, error) {
+	all := requirements{map[string]requirement{}, map[module.Version]string{}}
+	for _, file := range txtar.Parse(modules).Files {
+		if part := path.Dir(file.Name); part != "." && !slices.Contains(names, part) {
+			continue
+		}
+		switch path.Base(file.Name) {
+		case "go.mod":
+			parsed, err := modfile.Parse(file.Name, file.Data, nil)
+			if err != nil {
+				return all, fmt.Errorf("read %w", err)
+			}
+			for _, r := range parsed.Require {
+				before, both := all.modules[r.Mod.Path]
+				all.modules[r.Mod.Path] = requirement{r.Mod.Version, r.Indirect && (!both || before.indirect)}
+			}
+		case "go.sum":
+			maps.Copy(all.sums, parseSums(file.Data))
+		}
+	}
+	return all, nil
+}
+
+// Required returns the modules that a part adds to a project without parts.
+func (p Part) Required() ([]module.Version, error) {
+	without, err := requirementsOf(nil)
+	with, withErr := requirementsOf([]string{p.Name})
+	if err := errors.Join(err, withErr); err != nil {
+		return nil, err
+	}
+	var all []module.Version
+	for name, r := range with.modules {
+		if _, both := without.modules[name]; !both {
+			all = append(all, module.Version{Path: name, Version: r.version})
+		}
+	}
+	module.Sort(all)
+	return all, nil
+}
+
+// ChangeModules returns the go.mod and go.sum of a project after its parts change. imported are the
+// import paths that the project uses. It reports false if go mod tidy must decide: the project
+// replaces or excludes one of the modules, requires it at another version, or may still need a
+// module that the parts no longer require.
+func ChangeModules(goMod, goSum []byte, before, after, imported []string) (newMod, newSum []byte, ok bool, err error) {
+	was, wasErr := requirementsOf(before)
+	wanted, wantedErr := requirementsOf(after)
+	parsed, have, err := parseModules(goMod)
+	if err := errors.Join(wasErr, wantedErr, err); err != nil {
+		return nil, nil, false, err
+	}
+	var special []string // modules that the project replaces or excludes
+	for _, r := range parsed.Replace {
+		special = append(special, r.Old.Path)
+	}
+	for _, x := range parsed.Exclude {
+		special = append(special, x.Mod.Path)
+	}
+	others := len(special) > 0 // whether the project has requirements of its own
+	for _, name := range special {
+		if _, ours := wanted.modules[name]; ours {
+			return nil, nil, false, nil
+		}
+	}
+	for name := range have {
+		_, ours := was.modules[name]
+		others = others || !ours
+	}
+	sums := parseSums(goSum)
+	for name, r := range wanted.modules {
+		now, required := have[name]
+		if required && now.version != r.version {
+			return nil, nil, false, nil
+		}
+		have[name] = requirement{r.version, r.indirect && (!required || now.indirect)}
+	}
+	maps.Copy(sums, wanted.sums)
+	var gone []string
+	for name := range was.modules {
+		if _, stays := wanted.modules[name]; !stays {
+			gone = append(gone, name)
+			delete(have, name)
+			others = others || slices.ContainsFunc(imported, func(i string) bool { return isBelow(i, []string{name}) })
+		}
+	}
+	if others && len(gone) > 0 {
+		return nil, nil, false, nil
+	}
+	for m := range was.sums {
+		if len(gone) > 0 && wanted.sums[m] == "" {
+			delete(sums, m)
+		}
+	}
+	newMod, err = setRequired(goMod, have, gone)
+	return newMod, formatSums(sums), err == nil, err
+}
+
+// MergeTidied merges the result of go mod tidy into the go.mod and go.sum of a project whose parts
+// have changed. It keeps unused requirements of the user, and ignores new ones that no part needs.
+func MergeTidied(goMod, goSum, tidyMod, tidySum []byte, before, after []string) (newMod, newSum []byte, err error) {
+	was, wasErr := requirementsOf(before)
+	wanted, wantedErr := requirementsOf(after)
+	_, have, err := parseModules(goMod)
+	_, tidied, tidyErr := parseModules(tidyMod)
+	if err := errors.Join(wasErr, wantedErr, err, tidyErr); err != nil {
+		return nil, nil, err
+	}
+	merged := map[string]requirement{}
+	var gone []string
+	for name, r := range tidied {
+		_, theirs := have[name]
+		if _, ours := wanted.modules[name]; ours || theirs {
+			merged[name] = r
+		}
+	}
+	for name, r := range have {
+		if _, stays := merged[name]; stays {
+			continue
+		}
+		if _, ours := was.modules[name]; ours {
+			gone = append(gone, name)
+		} else {
+			merged[name] = r
+		}
+	}
+	sums := parseSums(tidySum)
+	others := parseSums(goSum)
+	maps.Copy(others, wanted.sums) // without a network, tidy may omit some
+	for m, hash := range others {
+		version, _, _ := strings.Cut(m.Version, "/")
+		now, both := tidied[m.Path]
+		isOld := both && now.version != version
+		if !isOld && (was.sums[m] == "" || wanted.sums[m] != "") {
+			sums[m] = hash
+		}
+	}
+	newMod, err = setRequired(goMod, merged, gone)
+	return newMod, formatSums(sums), err
+}
+
+// Require returns a go.mod that requires the modules of parts, in their versions or later ones.
+func Require(goMod []byte, names []string) ([]byte, error) {
+	needed, neededErr := requirementsOf(names)
+	_, have, err := parseModules(goMod)
+	if err := errors.Join(neededErr, err); err != nil {
+		return nil, err
+	}
+	for name, r := range needed.modules {
+		if semver.Compare(have[name].version, r.version) < 0 { // or it is not required
+			have[name] = r
+		}
+	}
+	return setRequired(goMod, have, nil)
+}
+
+// parseModules parses a go.mod, and returns its requirements by path.
+func parseModules(goMod []byte) (*modfile.File, map[string]requirement, error) {
+	parsed, err := modfile.Parse("go.mod", goMod, nil)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read %w", err)
+	}
+	required := map[string]requirement{}
+	for _, r := range parsed.Require {
+		required[r.Mod.Path] = requirement{r.Mod.Version, r.Indirect}
+	}
+	return parsed, required, nil
+}
+
+// setRequired returns a go.mod with these requirements, direct ones first.
+func setRequired(goMod []byte, wanted map[string]requirement, gone []string) ([]byte, error) {
+	parsed, _, err := parseModules(goMod)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range gone {
+		if err := parsed.DropRequire(name); err != nil {
+			return nil, fmt.Errorf("go.mod: %w", err)
+		}
+	}
+	parsed.Cleanup()
+	var list []*modfile.Require
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		list = append(list, &modfile.Require{Mod: module.Version{Path: name, Version: wanted[name].version}, Indirect: wanted[name].indirect})
+	}
+	parsed.SetRequireSeparateIndirect(list)
+	parsed.Cleanup()
+	return parsed.Format()
+}
+
+// parseSums parses a go.sum. Its versions may end with /go.mod.
+func parseSums(text []byte) map[module.Version]string {
+	sums := map[module.Version]string{}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) == 3 {
+			sums[module.Version{Path: fields[0], Version: fields[1]}] = fields[2]
+		}
+	}
+	return sums
+}
+
+// formatSums returns a go.sum, sorted as the go command sorts it.
+func formatSums(sums map[module.Version]string) []byte {
+	order := slices.Collect(maps.Keys(sums))
+	module.Sort(order)
+	var out bytes.Buffer
+	for _, m := range order {
+		fmt.Fprintln(&out, m.Path, m.Version, sums[m])
+	}
+	return out.Bytes()
 }
