@@ -56,8 +56,10 @@
 //
 // A protocol error, such as an unknown tool, params of the wrong type or a request before the
 // handshake, fails the request before a handler runs. Arguments that the schema does not allow, and
-// errors that a tool returns, become a result with IsError set, which the model can read. A handler
-// that returns a [jsonrpc.Error] fails the request.
+// errors that a tool returns, become a result with IsError set, which the model can read. A tool
+// that returns a [*jsonrpc.Error] itself, not wrapped, fails the request, as do missing scopes and,
+// in revision 2026-07-28, questions that the client cannot answer. Errors of prompts and resources
+// always fail the request.
 //
 // # Reading the source
 //

@@ -288,6 +288,33 @@ func TestHook(t *testing.T) {
 }
 
 // The result of a hook is rendered like that of a handler.
+// Which errors of a tool fail the request, and which become results.
+func TestToolErrors(t *testing.T) {
+	lost := jsonrpc.Errorf(-7, "unknown tool")
+	for name, test := range map[string]struct {
+		err  error
+		code jsonrpc.Code // 0 for a result
+	}{
+		"error response":         {lost, -7},
+		"wrapped code":           {fmt.Errorf("not these: %w", jsonrpc.InvalidParams), jsonrpc.InvalidParams},
+		"scopes":                 {fmt.Errorf("read: %w", &mcp.ScopeError{Needed: []string{"a"}}), jsonrpc.InvalidRequest},
+		"wrapped error response": {fmt.Errorf("weather service: %w; try again", lost), 0},
+		"error":                  {errors.New("no"), 0},
+	} {
+		client := mcptest.Serve(t, func(s *mcp.Server) error {
+			return s.AddTool(mcp.Tool{Name: "fail"}, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) { return nil, test.err })
+		})
+		var result mcp.ToolResult
+		err := client.Call("tools/call", map[string]any{"name": "fail"}, &result)
+		switch {
+		case test.code != 0 && !errors.Is(err, test.code):
+			t.Errorf("%s: got %v, want an error with the code %d", name, err, test.code)
+		case test.code == 0 && (err != nil || !result.IsError || result.Text() != test.err.Error()):
+			t.Errorf("%s: got %q, %v; want a result with the text %q", name, result.Text(), err, test.err)
+		}
+	}
+}
+
 func TestHookAnswers(t *testing.T) {
 	var targets []string
 	s := fixture.New(t, mcp.Options{Logger: quietLogger(), Hook: func(ctx context.Context, call *mcp.Call, next func(context.Context) (any, error)) (any, error) {

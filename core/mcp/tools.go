@@ -55,11 +55,14 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	return result, nil
 }
 
-// isProtocolError reports whether an error fails the request instead of becoming a result.
+// isProtocolError reports whether an error of a tool fails the request instead of becoming a result.
+// A wrapped error response is an ordinary cause, such as one from a server that the tool called.
 func isProtocolError(err error) bool {
-	_, isError := errors.AsType[*jsonrpc.Error](err)
-	_, isCode := errors.AsType[jsonrpc.Code](err)
-	return isError || isCode
+	_, isResponse := err.(*jsonrpc.Error)
+	_, hasCode := errors.AsType[jsonrpc.Code](err)
+	_, lacksScope := errors.AsType[*ScopeError](err)
+	cannotAsk, ok := errors.AsType[*CannotAskError](err)
+	return isResponse || hasCode || lacksScope || ok && cannotAsk.stateless
 }
 
 // checkOutput returns an error if a result does not match the output schema.
