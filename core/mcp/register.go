@@ -39,7 +39,8 @@ func (s *Server) AddResource(r Resource, h ResourceHandler) error {
 // AddResourceTemplate adds a resource template that h reads. The function [AddResourceTemplate]
 // adds a typed Go function. In the template, {name} matches characters other than / ? and # (but it
 // matches %2F), {+name} matches any characters, and {?a,b} at the end matches optional query
-// parameters. If several templates match a URI, the first in the order of their texts is used.
+// parameters. If several templates match a URI, the one with the most literal text is used; if they
+// have as much, one without {+name}, or else the first in the order of their texts.
 func (s *Server) AddResourceTemplate(t ResourceTemplate, h ResourceHandler) error {
 	made, err := newTemplate(t, h)
 	return add(s, &s.templates, t.URITemplate, made, err)

@@ -35,24 +35,30 @@ func (s *Server) readResource(ctx context.Context, c *Call) (any, error) {
 	return result, nil
 }
 
-// lookUp returns the reader of the resource with that URI, or else of the first template that
-// matches it, of those that the call can see, and the variables of the template. It checks the
+// lookUp returns the reader of the resource with that URI, or else of the most specific template
+// that matches it, of those that the call can see, and the variables of the template. It checks the
 // scopes of the caller and the variables.
 func (s *Server) lookUp(ctx context.Context, c *Call, uri string) (*reader, map[string]string, error) {
 	if r, ok := s.resources.get(uri); ok && c.canSee(r) {
 		return &r.reader, nil, checkScopes(ctx, r.Scopes)
 	}
+	var found *template
+	var variables map[string]string
 	for t := range s.templates.all() {
-		variables, matches := t.uri.Match(uri)
-		if !matches || !c.canSee(t) {
+		if found != nil && !t.uri.MoreSpecific(found.uri) || !c.canSee(t) {
 			continue
 		}
-		if err := checkScopes(ctx, t.Scopes); err != nil {
-			return nil, nil, err
+		if values, matches := t.uri.Match(uri); matches {
+			found, variables = t, values
 		}
-		return &t.reader, variables, t.input.check("variables for the resource template", t.Name, variables)
 	}
-	return nil, nil, NotFound(uri)
+	if found == nil {
+		return nil, nil, NotFound(uri)
+	}
+	if err := checkScopes(ctx, found.Scopes); err != nil {
+		return nil, nil, err
+	}
+	return &found.reader, variables, found.input.check("variables for the resource template", found.Name, variables)
 }
 
 // subscribe notifies the session of changes of a resource from now on.

@@ -106,3 +106,20 @@ func TestSubscribeChecksVariables(t *testing.T) {
 		}
 	}
 }
+
+// Of several templates that match, the most specific one reads.
+func TestMostSpecificTemplate(t *testing.T) {
+	template := func(uri string) func(*mcp.Server) error {
+		return func(s *mcp.Server) error {
+			return s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: uri, Name: uri}, func(context.Context, string, map[string]string) ([]mcp.ResourceContents, error) {
+				return []mcp.ResourceContents{{Text: uri}}, nil
+			})
+		}
+	}
+	client := mcptest.Serve(t, template("x://{+all}"), template("x://{a}/{b}"), template("x://{a}/end"))
+	for uri, want := range map[string]string{"x://1": "x://{+all}", "x://1/2": "x://{a}/{b}", "x://1/end": "x://{a}/end", "x://1/2/3": "x://{+all}"} {
+		if got := client.ReadResource(uri); len(got) != 1 || got[0].Text != want {
+			t.Errorf("%s is read by %v, want %s", uri, got, want)
+		}
+	}
+}

@@ -22,9 +22,10 @@ type Template struct {
 	Required []string // names of the variables in the path, in order
 	Optional []string // names of the variables in the query, in order
 
-	text string
-	path string         // text without {?a,b}
-	uri  *regexp.Regexp // matches the path of a URI; its groups are Required
+	text   string
+	path   string         // text without {?a,b}
+	weight int            // see MoreSpecific
+	uri    *regexp.Regexp // matches the path of a URI; its groups are Required
 }
 
 // syntax matches a whole template; its groups are the path and the names in the query. variable
@@ -43,11 +44,13 @@ func Parse(text string) (*Template, error) {
 	}
 	t := &Template{text: text, path: parts[1]}
 	literals := variable.Split(t.path, -1)
+	t.weight = 2 * len(strings.Join(literals, ""))
 	pattern := "(?s)^" + regexp.QuoteMeta(literals[0])
 	for i, found := range variable.FindAllStringSubmatch(t.path, -1) {
 		group := `([^/?#]+)`
 		if found[1] == "+" {
 			group = `(.+)`
+			t.weight--
 		}
 		pattern += group + regexp.QuoteMeta(literals[i+1])
 		t.Required = append(t.Required, found[2])
@@ -105,6 +108,10 @@ func (t *Template) Match(uri string) (map[string]string, bool) {
 	}
 	return values, true
 }
+
+// MoreSpecific reports whether t has more literal text than other in its path, or as much and fewer
+// variables {+name}.
+func (t *Template) MoreSpecific(other *Template) bool { return t.weight > other.weight }
 
 // Expand returns the URI for the values of the variables. It fails if one of the path has none.
 func (t *Template) Expand(values map[string]string) (string, error) {

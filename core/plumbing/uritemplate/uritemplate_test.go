@@ -6,6 +6,22 @@ import (
 	"testing"
 )
 
+func TestMoreSpecific(t *testing.T) {
+	for _, pair := range [][2]string{{"x://{a}/{b}", "x://{+a}"}, {"x://{a}", "x://{+a}"}, {"x://{+a}/end", "x://{a}/{b}"}, {"x://new/{a}{?b}", "x://{a}/{b}"}} {
+		var parsed [2]*Template
+		for i, text := range pair {
+			template, err := Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parsed[i] = template
+		}
+		if !parsed[0].MoreSpecific(parsed[1]) || parsed[1].MoreSpecific(parsed[0]) || parsed[0].MoreSpecific(parsed[0]) {
+			t.Errorf("%s must be more specific than %s", pair[0], pair[1])
+		}
+	}
+}
+
 func TestMatch(t *testing.T) {
 	tests := []struct {
 		template, uri string
