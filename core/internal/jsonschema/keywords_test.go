@@ -195,6 +195,12 @@ func TestTextKeywords(t *testing.T) {
 		{"date of no text", `{"format":"date"}`, `12`, ""},
 		{"date-time", `{"format":"date-time"}`, `"1990-12-31T15:59:50.123-08:00"`, ""},
 		{"date-time Z", `{"format":"date-time"}`, `"1963-06-19T08:30:06Z"`, ""},
+		{"date-time with one digit", `{"format":"date-time"}`, `"1963-06-19T8:30:06Z"`,
+			`must be a date and time with an offset such as 2006-01-02T15:04:05Z, got "1963-06-19T8:30:06Z"`},
+		{"date-time with a comma", `{"format":"date-time"}`, `"1963-06-19T08:30:06,5Z"`,
+			`must be a date and time with an offset such as 2006-01-02T15:04:05Z, got "1963-06-19T08:30:06,5Z"`},
+		{"date-time with a day's offset", `{"format":"date-time"}`, `"1963-06-19T08:30:06+24:00"`,
+			`must be a date and time with an offset such as 2006-01-02T15:04:05Z, got "1963-06-19T08:30:06+24:00"`},
 		{"date-time without offset", `{"format":"date-time"}`, `"1990-12-31T15:59:50"`,
 			`must be a date and time with an offset such as 2006-01-02T15:04:05Z, got "1990-12-31T15:59:50"`},
 	})

@@ -472,7 +472,11 @@ func (v *validation) checkString(r *textRules, raw []byte, at *location) {
 			v.fail(at, func() string { return "must be a date such as 2006-01-02, got " + excerpt(raw) })
 		}
 	case "date-time":
-		if _, err := time.Parse(time.RFC3339, text); err != nil {
+		t, err := time.Parse(time.RFC3339, text)
+		if err == nil {
+			_, err = t.MarshalText() // refuses offsets of 24 hours and more, which Parse accepts
+		}
+		if err != nil || text[len("2006-01-02T15")] != ':' || strings.Contains(text, ",") {
 			v.fail(at, func() string {
 				return "must be a date and time with an offset such as 2006-01-02T15:04:05Z, got " + excerpt(raw)
 			})
