@@ -325,7 +325,7 @@ func findKeys(tx eventlog.Tx, batch []*pending) (map[string]eventlog.Record, err
 // repeat answers a command with the result of the one that has the same key.
 func (p *pending) repeat(before eventlog.Record) {
 	if before.Type != p.cmdType.eventType || !p.typeOnly && !p.repeats(before) {
-		p.err = fmt.Errorf("idempotency key %q was used for another command, event %d (%s); use a new key", p.givenKey, before.Seq, before.Type)
+		p.err = fmt.Errorf("idempotency key %q was used for another command or with other arguments: event %d (%s); use a new key", p.givenKey, before.Seq, before.Type)
 		return
 	}
 	p.result = before.Result
