@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -155,6 +156,10 @@ func (c *session) list(m *jsonrpc.Message, method string) {
 	} else {
 		all = c.fallback(serverKind, key)
 	}
+	all = slices.DeleteFunc(all, func(entry []byte) bool { // calls would reach petrock
+		name := text(member(entry, "uri")) + text(member(entry, "uriTemplate"))
+		return c.ownerOf(cmp.Or(name, text(member(entry, "name")))) == petrockKind
+	})
 	if !c.sup.o.NoPetrock {
 		entries := c.fallback(petrockKind, key)
 		if p := c.slots[petrockKind].current.Load(); p != nil {

@@ -92,8 +92,12 @@ func TestForwards(t *testing.T) {
 		if uri := receive(t, updated, "update"); uri != "note://1" {
 			t.Errorf(`updated: got %q, want "note://1"`, uri)
 		}
-		w.change("tools", "one\ntwo\n") // the subscription survives the server
+		w.change("tools", "one\npetrock_build\npetrock_mine\ntwo\n") // the subscription survives the server
 		waitFor(t, func() bool { return slices.Contains(toolNames(t, c), "two") }, "no tool two")
+		names = slices.Sorted(slices.Values(toolNames(t, c)))
+		if slices.Contains(names, Prefix+"mine") || len(slices.Compact(slices.Clone(names))) < len(names) {
+			t.Errorf("tools %q; want each once, and of those with the prefix only petrock's", names)
+		}
 		call(t, c, "touch")
 		if uri := receive(t, updated, "update"); uri != "note://1" {
 			t.Errorf(`updated: got %q, want "note://1"`, uri)
