@@ -51,7 +51,7 @@ func groups() []group {
 	return []group{
 		{"stdio", []gate{
 			{title: "stdio: pipelined calls/s ÷ mcp-go", figure: "pipelined", peer: "mcpgo", atLeast: true, bound: 7},
-			{title: "stdio: pipelined calls/s ÷ Go SDK", figure: "pipelined", peer: "gosdk", atLeast: true, bound: 30},
+			{title: "stdio: pipelined calls/s ÷ Go SDK", figure: "pipelined", peer: "gosdk", atLeast: true, bound: 35},
 			{title: "stdio: sequential time ÷ floor", figure: "sequential", peer: "floor", bound: 1.5},
 		}, measureStdio},
 		{"http", []gate{
