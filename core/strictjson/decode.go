@@ -16,7 +16,8 @@ import (
 )
 
 // A Decoder decodes JSON into Go values. It caches its analysis of struct types, so use one Decoder
-// for many values. The zero value is ready to use, and safe for concurrent use.
+// for many values. In a field of type any, a number becomes a float64, as in encoding/json, and may
+// lose digits. The zero value is ready to use, and safe for concurrent use.
 type Decoder struct {
 	// Exact is for data that [Marshal] encoded from the same type, possibly in an earlier build. An
 	// unknown key is an error, and so is a missing one, unless its field is a pointer or has
