@@ -236,12 +236,11 @@ func (p *program) addComponents(ctx context.Context, server *mcp.Server, log *sl
 		}
 	}
 	var ends []func() error
-	end = func() error {
-		var errs []error
+	end = func() (err error) {
 		for _, end := range slices.Backward(ends) {
-			errs = append(errs, end())
+			err = errors.Join(err, end())
 		}
-		return errors.Join(errs...)
+		return err
 	}
 	for _, e := range p.extensions {
 		endOne, err := e.Open(ctx, server, log)

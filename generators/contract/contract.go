@@ -51,8 +51,7 @@ type Command struct {
 func (c Command) IsGone() bool { return c.Mapped || c.Skipped || c.Removed }
 
 // Skipped returns the commands whose events are ignored, sorted.
-func (c *Contract) Skipped() []string {
-	var skipped []string
+func (c *Contract) Skipped() (skipped []string) {
 	for _, name := range slices.Sorted(maps.Keys(c.Commands)) {
 		if c.Commands[name].Skipped {
 			skipped = append(skipped, name)

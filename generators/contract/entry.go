@@ -12,8 +12,7 @@ import (
 
 // Breaking lists the changes from one contract to another that break clients: removed entries,
 // stricter inputs, changed outputs.
-func Breaking(before, after *Contract) []string {
-	var found []string
+func Breaking(before, after *Contract) (found []string) {
 	for _, list := range []struct {
 		kind          string
 		before, after map[string]json.RawMessage
@@ -73,8 +72,7 @@ func promptBreaks(was, is map[string]any) []string {
 
 // toolBreaks lists changes of a tool's schemas that reject calls which used to be valid, or allow
 // results that clients do not expect.
-func toolBreaks(was, is map[string]any) []string {
-	var found []string
+func toolBreaks(was, is map[string]any) (found []string) {
 	for _, key := range []string{"inputSchema", "outputSchema"} {
 		b := breaks{input: key == "inputSchema"}
 		b.was, _ = was[key].(map[string]any)

@@ -25,8 +25,7 @@ type Constant struct {
 }
 
 // LostValues returns the values of enums that a newer shape no longer has, sorted.
-func (old Shape) LostValues(now Shape) []string {
-	var lost []string
+func (old Shape) LostValues(now Shape) (lost []string) {
 	for name, values := range now.Enums {
 		for _, was := range old.Enums[name] {
 			if !slices.ContainsFunc(values, func(is Constant) bool { return is.Value == was.Value }) {

@@ -124,8 +124,7 @@ func (c Component) NotDowngraded() (old, next, file string) {
 }
 
 // OlderFiles returns the files, except that of the command, that declare its older versions.
-func (c Component) OlderFiles() []string {
-	var files []string
+func (c Component) OlderFiles() (files []string) {
 	for _, o := range c.oldVersions {
 		if o.file != c.File && !slices.Contains(files, o.file) {
 			files = append(files, o.file)
@@ -153,8 +152,7 @@ type Package struct {
 }
 
 // tools returns the tools of a package that the server registers.
-func (p *Package) tools() []Component {
-	var tools []Component
+func (p *Package) tools() (tools []Component) {
 	for _, c := range p.Components {
 		if len(p.Problems) == 0 && p.Wired && c.IsTool() {
 			tools = append(tools, c.WithAliases()...)

@@ -182,8 +182,7 @@ type directive struct {
 
 const directivePrefix = "//petrock:"
 
-func directives(groups ...*ast.CommentGroup) []directive {
-	var found []directive
+func directives(groups ...*ast.CommentGroup) (found []directive) {
 	for _, group := range groups {
 		if group == nil {
 			continue

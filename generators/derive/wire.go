@@ -39,8 +39,7 @@ func (p Project) Wire(view *typecheck.View, skipped []string) ([]File, error) {
 }
 
 // programs returns the folders of servers: those with a derived wiring, else cmd/NAME.
-func (p Project) programs(view *typecheck.View) []string {
-	var dirs []string
+func (p Project) programs(view *typecheck.View) (dirs []string) {
 	for _, dir := range view.Dirs() {
 		if file := view.File(path.Join(dir, wireFile)); file != nil && file.IsDerived() {
 			dirs = append(dirs, dir)
@@ -140,8 +139,7 @@ type declarations struct {
 	arguments []string // of func New: ctx, s, both or none
 }
 
-func declarationsIn(view *typecheck.View, place Place) declarations {
-	var d declarations
+func declarationsIn(view *typecheck.View, place Place) (d declarations) {
 	derived := view.File(place.derivedFile())
 	if derived == nil || !place.Wired {
 		return d

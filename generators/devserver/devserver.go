@@ -97,10 +97,9 @@ func New(o Options) (*Tools, error) {
 // Close closes all projects.
 //
 //petrock:ignore
-func (t *Tools) Close() error {
+func (t *Tools) Close() (err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var err error
 	for _, o := range t.open {
 		err = errors.Join(err, o.engine.Close())
 	}

@@ -18,8 +18,7 @@ type Page struct {
 }
 
 // Pages returns all pages in reading order.
-func Pages() []Page {
-	var pages []Page
+func Pages() (pages []Page) {
 	for _, topic := range []string{
 		"tools", "fields", "directives", "testing", "editing", "features", "changing", "evolving", "workers",
 		"http", "oauth", "clients", "deployment", "scaling", "agents", "undo", "generators", "trust",

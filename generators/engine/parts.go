@@ -98,8 +98,7 @@ func isPresent(part parts.Part, view *typecheck.View) bool {
 	return slices.ContainsFunc(view.Dirs(), func(dir string) bool { return part.Holds(dir) && len(view.Files(dir)) > 0 })
 }
 
-func presentParts(view *typecheck.View) []string {
-	var names []string
+func presentParts(view *typecheck.View) (names []string) {
 	for _, part := range parts.All() {
 		if isPresent(part, view) {
 			names = append(names, part.Name)

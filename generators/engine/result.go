@@ -282,8 +282,7 @@ func (p *plan) belongsToPart(file string) bool {
 }
 
 // workerAdvice advises on workers that a plan removes or renames.
-func (e *Engine) workerAdvice(c *verified) []string {
-	var advice []string
+func (e *Engine) workerAdvice(c *verified) (advice []string) {
 	for _, file := range slices.Sorted(maps.Keys(c.recomputed)) {
 		after := c.after.File(file)
 		for _, worker := range derive.Workers(e.before.File(file)) {
@@ -296,8 +295,7 @@ func (e *Engine) workerAdvice(c *verified) []string {
 }
 
 // partsAdvice names the parts that are no longer used after a plan.
-func (e *Engine) partsAdvice(c *verified) []string {
-	var next []string
+func (e *Engine) partsAdvice(c *verified) (next []string) {
 	for _, part := range parts.All() {
 		if isPresent(part, c.after) && e.partUser(part, e.before) != "" && e.partUser(part, c.after) == "" {
 			next = append(next, fmt.Sprintf("Part %s is no longer used; run %s to remove it.", part.Name, e.Call("remove", "part", part.Name)))

@@ -123,8 +123,7 @@ func SumOf(project fs.FS, folders ...string) Sum {
 }
 
 // filesBelow lists the files below folders, without hidden ones.
-func filesBelow(project fs.FS, folders []string) []string {
-	var files []string
+func filesBelow(project fs.FS, folders []string) (files []string) {
 	for _, folder := range folders {
 		fs.WalkDir(project, folder, func(path string, entry fs.DirEntry, err error) error {
 			switch {

@@ -174,8 +174,7 @@ func (g Generator) MissingDescription(input json.RawMessage) (example string, mi
 }
 
 // Names returns the names of generators.
-func Names(all []Generator) []string {
-	var names []string
+func Names(all []Generator) (names []string) {
 	for _, g := range all {
 		names = append(names, g.Name)
 	}

@@ -262,8 +262,7 @@ func wireName(words []string) string { return strings.ToLower(strings.Join(words
 
 // split splits text into words, keeping their case. Characters other than letters and digits
 // separate words.
-func split(text string) []string {
-	var words []string
+func split(text string) (words []string) {
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		words = append(words, splitCase([]rune(part))...)
 	}

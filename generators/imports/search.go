@@ -130,8 +130,7 @@ func (s *Resolver) isExcluded(dir string) bool {
 	return slices.ContainsFunc(s.excluded, func(excluded string) bool { return isAtOrBelow(dir, excluded) })
 }
 
-func (s *Resolver) ofProject(p *place, w want) []*candidate {
-	var found []*candidate
+func (s *Resolver) ofProject(p *place, w want) (found []*candidate) {
 	for _, dir := range p.view.Dirs() {
 		if pkg := p.view.Package(dir, nil); pkg != nil && pkg.Name == w.name && !s.isExcluded(dir) {
 			if c := p.candidate(pkg, w); c != nil {
@@ -222,8 +221,7 @@ func listStandard(system typecheck.System) (map[string]*standardPackage, error) 
 	return listed, nil
 }
 
-func (s *Resolver) ofStandard(_ *place, w want) []*candidate {
-	var found []*candidate
+func (s *Resolver) ofStandard(_ *place, w want) (found []*candidate) {
 	for _, pkg := range s.standard {
 		if nameByPath(pkg.path) == w.name {
 			if c := s.candidate(pkg, w); c != nil {

@@ -40,8 +40,7 @@ func (s stamp) equal(other stamp) bool {
 
 // changed returns the sorted paths of the files that were added, removed or modified between two
 // snapshots.
-func (s snapshot) changed(other snapshot) []string {
-	var paths []string
+func (s snapshot) changed(other snapshot) (paths []string) {
 	for name, before := range s {
 		if after, ok := other[name]; !ok || !before.equal(after) {
 			paths = append(paths, name)

@@ -73,8 +73,7 @@ func Find(name string) (Part, bool) {
 }
 
 // Names returns the names of all parts, sorted.
-func Names() []string {
-	var names []string
+func Names() (names []string) {
 	for _, part := range All() {
 		names = append(names, part.Name)
 	}

@@ -80,8 +80,7 @@ func (l *testLog) add(r *record, line []byte) (printed []byte) {
 }
 
 // texts returns the messages of the test as valid UTF-8.
-func (r *record) texts() []string {
-	var all []string
+func (r *record) texts() (all []string) {
 	for _, message := range r.messages {
 		all = append(all, strings.ToValidUTF8(strings.TrimSuffix(string(message), "\n"), "\uFFFD"))
 	}
@@ -322,8 +321,7 @@ func (t *transcript) subtestsPassed() bool {
 
 // cases returns the subtests. It includes the test if it has messages or no subtests, or if it
 // failed although its subtests passed.
-func (t *transcript) cases() []Case {
-	var cases []Case
+func (t *transcript) cases() (cases []Case) {
 	for _, r := range t.records {
 		isShown := r.name != t.test || len(t.records) == 1 || len(r.messages) > 0 || t.subtestsPassed() && r.result != "pass"
 		if isShown {

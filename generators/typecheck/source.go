@@ -101,8 +101,7 @@ func isUnusualTest(function *ast.FuncDecl) bool {
 func (f *File) Names() []string { return f.names }
 
 // DeclaredNames returns the package-level names that a file declares, without methods.
-func DeclaredNames(syntax *ast.File) []string {
-	var names []string
+func DeclaredNames(syntax *ast.File) (names []string) {
 	add := func(name string) {
 		if name != "_" && name != "init" {
 			names = append(names, name)
@@ -374,8 +373,7 @@ func Enclosing[N ast.Node](file *File, pos token.Pos) (none N) {
 func (v *View) Dirs() []string { return slices.Sorted(maps.Keys(v.dirs)) }
 
 // All returns all Go files, sorted by folder and path.
-func (v *View) All() []*File {
-	var files []*File
+func (v *View) All() (files []*File) {
 	for _, dir := range v.Dirs() {
 		files = append(files, v.dirs[dir]...)
 	}

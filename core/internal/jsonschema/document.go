@@ -44,8 +44,7 @@ func (p *part) child(name string) *part {
 }
 
 // items returns the items of an array, or nil.
-func (p *part) items() []json.RawMessage {
-	var all []json.RawMessage
+func (p *part) items() (all []json.RawMessage) {
 	for _, item := range p.children {
 		all = append(all, item.raw)
 	}

@@ -74,8 +74,7 @@ func (p *Property) Parse(texts ...string) (json.RawMessage, error) {
 func (p *Property) Choices() []string { return texts(p.Enum) }
 
 // texts returns the strings of a list.
-func texts(values []json.RawMessage) []string {
-	var all []string
+func texts(values []json.RawMessage) (all []string) {
 	for _, value := range values {
 		if text, ok := strictjson.Unquote(value); ok {
 			all = append(all, text)

@@ -137,8 +137,7 @@ func (c *compiler) text(p *part) (string, bool) {
 	return text, c.requireKind(stringKind, p)
 }
 
-func (c *compiler) stringList(p *part) []string {
-	var all []string
+func (c *compiler) stringList(p *part) (all []string) {
 	for _, item := range c.items(p, 0) {
 		if text, ok := c.text(item); ok {
 			all = append(all, text)
@@ -147,8 +146,7 @@ func (c *compiler) stringList(p *part) []string {
 	return all
 }
 
-func (c *compiler) schemas(p *part) []*node {
-	var all []*node
+func (c *compiler) schemas(p *part) (all []*node) {
 	for _, item := range c.items(p, 1) {
 		all = append(all, c.compile(item))
 	}

@@ -47,8 +47,7 @@ var kindNames = []string{"string", "number", "integer", "boolean", "array", "obj
 var kindPhrases = []string{"a string", "a number", "an integer", "a boolean", "an array", "an object", "null"}
 
 // choose returns the kinds in names: [kindNames], or [kindPhrases] for a message.
-func (k kinds) choose(names []string) []string {
-	var chosen []string
+func (k kinds) choose(names []string) (chosen []string) {
 	for i, name := range names {
 		if k&(1<<i) != 0 {
 			chosen = append(chosen, name)

@@ -40,8 +40,7 @@ func ParseTag(tag, name string) Claim {
 
 // Dominant returns the fields that get their key, by the rule of encoding/json: of several fields
 // with the same key, the least embedded one gets it, or else the only tagged one, or else none.
-func Dominant[F any](fields []F, claim func(F) Claim) []F {
-	var found []F
+func Dominant[F any](fields []F, claim func(F) Claim) (found []F) {
 	for i, field := range fields {
 		c := claim(field)
 		loses := func(other F) bool {

@@ -44,8 +44,7 @@ type component struct {
 }
 
 // components decodes the entries of a list, without those that are invalid.
-func (l list) components(entries []json.RawMessage) []component {
-	var all []component
+func (l list) components(entries []json.RawMessage) (all []component) {
 	for _, raw := range entries {
 		var c component
 		if err := strictjson.Unmarshal(raw, &c); err != nil {
