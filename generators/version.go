@@ -1,6 +1,7 @@
 package generators
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -309,10 +310,7 @@ func (w *oldVersion) expected(file gen.GoFile) (literal string, ok bool) {
 	var set []string
 	for _, f := range derive.JSONFields(w.Named.Underlying().(*types.Struct), false) {
 		was, _ := w.u.editsOf(o).sourceOf(o, f.Key)
-		text := string(data[was.Key])
-		if text == "" {
-			text = w.u.defaults[f.Var.Pos()]
-		}
+		text := cmp.Or(string(data[was.Key]), w.u.defaults[f.Var.Pos()])
 		if text == "" {
 			continue
 		}

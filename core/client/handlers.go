@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,9 +53,7 @@ func (c *Client) sample(ctx context.Context, params json.RawMessage) (any, error
 	if err := c.o.Sample(ctx, &s); err != nil {
 		return nil, err
 	}
-	if s.Answer.Role == "" {
-		s.Answer.Role = mcp.RoleAssistant
-	}
+	s.Answer.Role = cmp.Or(s.Answer.Role, mcp.RoleAssistant)
 	if len(s.Answer.Content) == 0 {
 		return nil, errors.New("the model returned no content")
 	}
@@ -97,9 +96,7 @@ func (c *Client) elicit(ctx context.Context, params json.RawMessage) (any, error
 	default:
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "this client does not support elicitation in mode %q", short(p.Mode))
 	}
-	if result.Action == "" {
-		result.Action = mcp.ActionCancel
-	}
+	result.Action = cmp.Or(result.Action, mcp.ActionCancel)
 	return result, nil
 }
 

@@ -299,10 +299,7 @@ func (c *Client) CheckTool(t testing.TB, name string, e Example) {
 	if err == nil && result.IsError {
 		err = fmt.Errorf("%s", result.Text())
 	}
-	got := string(result.StructuredContent)
-	if got == "" {
-		got = result.Text()
-	}
+	got := cmp.Or(string(result.StructuredContent), result.Text())
 	e.check(t, e.call(name), got, err, sameJSON)
 }
 

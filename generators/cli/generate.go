@@ -314,9 +314,7 @@ func readValue(cmd *cobra.Command, p *mcpcli.Property, words []string) (json.Raw
 	return value, nil
 }
 
-func readFile(cmd *cobra.Command, flag, file string) ([]byte, error) {
-	var text []byte
-	var err error
+func readFile(cmd *cobra.Command, flag, file string) (text []byte, err error) {
 	if file == "-" {
 		text, err = io.ReadAll(cmd.InOrStdin())
 	} else {

@@ -215,9 +215,8 @@ func allows(list []string, t string) bool {
 
 func typeText(list []string) string { return cmp.Or(strings.Join(list, " or "), "any") }
 
-func texts(v any) []string {
+func texts(v any) (all []string) {
 	list, _ := v.([]any)
-	var all []string
 	for _, item := range list {
 		if text, ok := item.(string); ok {
 			all = append(all, text)

@@ -226,11 +226,10 @@ func (f *finder) checkMap() {
 
 // UsedFeatures returns the names of the features whose packages the package in a folder imports,
 // directly or through packages that are not features.
-func (p Project) UsedFeatures(view *typecheck.View, dir string) []string {
+func (p Project) UsedFeatures(view *typecheck.View, dir string) (names []string) {
 	isFeature := func(dir string) bool {
 		return path.Dir(dir) == Features && slices.ContainsFunc(view.Files(dir), func(f *typecheck.File) bool { return slices.Contains(f.Names(), stateType) })
 	}
-	var names []string
 	for _, imported := range p.Checker.Imports(view, dir, func(dir string) bool { return isFeature(dir) || p.isCore(dir) }) {
 		if isFeature(imported) && imported != dir {
 			names = append(names, path.Base(imported))

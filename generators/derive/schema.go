@@ -138,11 +138,10 @@ func (t sourceType) Key() inference.Type { return t.s.typeOf(t.Underlying().(*ty
 func (t sourceType) Len() int            { return int(t.Underlying().(*types.Array).Len()) }
 func (t sourceType) NumMethod() int      { return t.Underlying().(*types.Interface).NumMethods() }
 
-func (t sourceType) Fields(d schema.Direction) []inference.Field {
+func (t sourceType) Fields(d schema.Direction) (fields []inference.Field) {
 	if named, ok := t.Type.(*types.Named); ok && !slices.Contains(t.s.finder.structs, named) {
 		t.s.finder.structs = append(t.s.finder.structs, named)
 	}
-	var fields []inference.Field
 	for _, m := range JSONFields(t.Underlying().(*types.Struct), d == schema.Output) {
 		fields = append(fields, inference.Field{
 			Claim: m.Claim, Name: m.Var.Name(), Tag: m.Tag, Type: t.s.typeOf(m.Var.Type()),

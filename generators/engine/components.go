@@ -196,7 +196,7 @@ func (s snapshot) existingPlaces() []derive.Place {
 
 // unreadPackages returns the packages that exist but are not read: symbolic links and nested
 // modules. If they were treated as missing, their components would be unregistered.
-func (e *Engine) unreadPackages() []*derive.Package {
+func (e *Engine) unreadPackages() (found []*derive.Package) {
 	places := slices.DeleteFunc(derive.Places(e.before), func(place derive.Place) bool { return !place.Wired || place.Kind == derive.Feature })
 	if e.whyUnread(derive.Features) != "" {
 		places = append(places, derive.FeaturePlace(derive.Features))
@@ -205,7 +205,6 @@ func (e *Engine) unreadPackages() []*derive.Package {
 			places = append(places, derive.FeaturePlace(path.Join(derive.Features, entry.Name())))
 		}
 	}
-	var found []*derive.Package
 	for _, place := range places {
 		if reason := e.whyUnread(place.Dir); reason != "" {
 			found = append(found, &derive.Package{Place: place, Problems: []typecheck.Diagnostic{{Message: reason}}})

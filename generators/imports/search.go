@@ -73,7 +73,7 @@ func (p *place) isSibling(file *typecheck.File) bool {
 
 // ofSiblings returns the packages that siblings import under the wanted name; for a test file, all
 // files in its folder. For an external test, these include the package that it tests.
-func (s *Resolver) ofSiblings(p *place, w want) []*candidate {
+func (s *Resolver) ofSiblings(p *place, w want) (found []*candidate) {
 	counts := map[string]int{} // by import path
 	if p.isExternal && p.nameOf(p.path) == w.name {
 		counts[p.path] = math.MaxInt32 // first, even if a sibling imports another package of that name
@@ -83,7 +83,6 @@ func (s *Resolver) ofSiblings(p *place, w want) []*candidate {
 			p.countImports(file, w, counts)
 		}
 	}
-	var found []*candidate
 	for imported, count := range counts {
 		c := &candidate{path: imported, name: w.name}
 		if pkg := p.inside(imported); pkg != nil {
@@ -110,14 +109,13 @@ func (p *place) countImports(file *typecheck.File, w want, counts map[string]int
 
 // ofOthers returns the packages of other modules that files of the project import under the wanted
 // name.
-func (s *Resolver) ofOthers(p *place, w want) []*candidate {
+func (s *Resolver) ofOthers(p *place, w want) (found []*candidate) {
 	counts := map[string]int{}
 	for _, file := range p.view.All() {
 		if !s.isExcluded(file.Dir()) {
 			p.countImports(file, w, counts)
 		}
 	}
-	var found []*candidate
 	for imported, count := range counts {
 		if imported != "C" && s.standard[imported] == nil && !isAtOrBelow(imported, p.module) {
 			found = append(found, &candidate{path: imported, name: nameByPath(imported), rank: -count})

@@ -118,8 +118,7 @@ func (j *Journal) prepare(ctx context.Context, waiting func()) error {
 }
 
 // Close releases the project.
-func (j *Journal) Close() error {
-	var err error
+func (j *Journal) Close() (err error) {
 	if j.lock != nil {
 		err = j.lock.Release()
 		j.lock = nil
@@ -256,8 +255,7 @@ func list(root *os.Root, dir string) ([]string, error) {
 	return all, errors.Join(err, folder.Close())
 }
 
-func readOperation(root *os.Root, file string) (Operation, error) {
-	var op Operation
+func readOperation(root *os.Root, file string) (op Operation, err error) {
 	text, err := root.ReadFile(file)
 	if err != nil {
 		return op, err

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -196,11 +197,7 @@ func (t *transcript) read(text []byte, limit int) {
 			line = line[:limit]
 		}
 		limit -= len(line)
-		running := t.current
-		if running == nil {
-			running = t.outside
-		}
-		t.printed = append(t.printed, t.add(running, line)...)
+		t.printed = append(t.printed, t.add(cmp.Or(t.current, t.outside), line)...)
 	}
 }
 

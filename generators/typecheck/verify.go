@@ -91,10 +91,9 @@ func (c *Checker) Test(ctx context.Context, view *View, dirs []string) ([]Diagno
 }
 
 // CheckWithTests type-checks a package with all its tests, as the go command builds them.
-func (p *Pass) CheckWithTests(dir string) []Diagnostic {
+func (p *Pass) CheckWithTests(dir string) (found []Diagnostic) {
 	pkg := p.pkg(dir)
 	importPath := p.checker.ImportPath(dir)
-	var found []Diagnostic
 	if len(pkg.Files) > 0 {
 		found = append(found, p.check(importPath, pkg.Files, nil).found...)
 	}
@@ -345,11 +344,10 @@ func (p *Pass) Inspect(dir string) *InspectedPackage {
 }
 
 // InspectTests is Inspect for a package with its internal tests, and for its external tests.
-func (p *Pass) InspectTests(dir string) []*InspectedPackage {
+func (p *Pass) InspectTests(dir string) (found []*InspectedPackage) {
 	pkg := p.pkg(dir)
 	path := p.checker.ImportPath(dir)
 	inside := slices.Concat(pkg.Files, pkg.Internal)
-	var found []*InspectedPackage
 	if len(inside) > 0 {
 		found = append(found, p.inspect(path, inside, nil))
 	}

@@ -519,12 +519,11 @@ func (t reflected) ID() any {
 	return t.Type
 }
 
-func (t reflected) Fields(d Direction) []Field {
+func (t reflected) Fields(d Direction) (fields []Field) {
 	found := jsonfield.Decoded(t.Type)
 	if d == Output {
 		found = jsonfield.Encoded(t.Type)
 	}
-	var fields []Field
 	for _, f := range found {
 		fields = append(fields, Field{Claim: f.Claim, Name: f.Name, Tag: f.Tag, Type: reflected{f.Type}})
 	}

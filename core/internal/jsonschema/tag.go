@@ -33,8 +33,7 @@ type Tag struct {
 }
 
 // ParseTag parses the tag "schema" of a field. Without one it returns the zero Tag.
-func ParseTag(tag reflect.StructTag) (Tag, error) {
-	var t Tag
+func ParseTag(tag reflect.StructTag) (t Tag, err error) {
 	rest := tag.Get("schema")
 	for rest != "" {
 		end := strings.IndexAny(rest+",", "=,")
@@ -42,7 +41,6 @@ func ParseTag(tag reflect.StructTag) (Tag, error) {
 		after, hasValue := strings.CutPrefix(rest[end:], "=")
 		rest = strings.TrimPrefix(after, ",")
 		if hasValue {
-			var err error
 			if value, rest, err = cutValue(after); err != nil {
 				return t, fmt.Errorf("%s: %w", name, err)
 			}

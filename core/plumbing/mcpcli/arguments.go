@@ -212,7 +212,7 @@ func (in input) suggest(given []string, prefix string) []string {
 	return all
 }
 
-func suggestValues(p *Property) []string {
+func suggestValues(p *Property) (all []string) {
 	values := p.Enum
 	if p.IsList() && p.Items != nil {
 		values = p.Items.Enum
@@ -220,7 +220,6 @@ func suggestValues(p *Property) []string {
 	if values == nil && slices.Contains(p.Kinds, "boolean") {
 		values = []json.RawMessage{json.RawMessage("true"), json.RawMessage("false")}
 	}
-	var all []string
 	for _, value := range values {
 		all = append(all, p.Name+"="+shownValue(value))
 	}

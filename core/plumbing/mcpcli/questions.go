@@ -96,17 +96,15 @@ func (a *Asker) consent(ctx context.Context, question string) (mcp.Action, error
 	}
 }
 
-func (a *Asker) visit(ctx context.Context, e *mcp.URLElicitation) error {
+func (a *Asker) visit(ctx context.Context, e *mcp.URLElicitation) (err error) {
 	a.printf("The server asks you to open a web page: %s\n  %s\n", strictjson.Clip(e.Message, maxMessage), strictjson.Clip(e.URL, maxMessage))
-	var err error
 	e.Action, err = a.consent(ctx, "Check the address before you open it. Have you opened it?")
 	return err
 }
 
-func (a *Asker) form(ctx context.Context, e *mcp.Elicitation) error {
+func (a *Asker) form(ctx context.Context, e *mcp.Elicitation) (err error) {
 	a.printf("The server asks: %s\n", strictjson.Clip(e.Message, maxMessage))
 	in := readInput(e.Schema)
-	var err error
 	if e.Action, err = a.consent(ctx, "Do you want to answer?"); err != nil || e.Action != mcp.ActionAccept {
 		return err
 	}
