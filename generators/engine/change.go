@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 	"path"
 	"slices"
@@ -21,27 +20,6 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/typecheck"
 )
-
-// A Change describes what to change of a component. Empty fields change nothing.
-type Change struct {
-	Name         string   `json:"name"`                                   // Such as send_mail or posts/create
-	Kind         string   `json:"kind,omitempty"`                         // If ambiguous
-	Rename       string   `json:"rename,omitempty"`                       // New name
-	Alias        bool     `json:"alias,omitempty"`                        // Keep the old name too, deprecated
-	Description  string   `json:"description,omitempty"`                  // New text
-	Fields       []string `json:"fields,omitempty"`                       // To add or replace, as for a tool; NAME "TEXT" keeps the type
-	Output       []string `json:"output,omitempty"`                       // The same for the output
-	RenameFields []string `json:"rename_fields,omitempty"`                // OLD=NEW, or output.OLD=NEW
-	RemoveFields []string `json:"remove_fields,omitempty"`                // NAME, or output.NAME
-	Default      []string `json:"default,omitempty"`                      // FIELD=VALUE of new required fields in stored events
-	Upgrade      string   `json:"upgrade,omitempty" schema:"format=go"`   // Body that converts a stored event, old
-	ReadFirst    bool     `json:"read_first,omitempty"`                   // Read the new version, write the old one
-	Downgrade    string   `json:"downgrade,omitempty" schema:"format=go"` // With read_first: body that converts c back
-	Check        string   `json:"check,omitempty" schema:"format=go"`     // Body of Check
-	Body         string   `json:"body,omitempty" schema:"format=go"`      // Body of the function, Apply or Answer
-
-	Edits []FileEdit `json:"-"` // Of other code that uses the fields, after the change
-}
 
 // Change changes a component in place. It renames references in the Go of the whole project, tests
 // included. If stored events of a command would no longer be readable, it also generates a new
@@ -73,128 +51,6 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 		refusal.Remedy = remedy
 	}
 	return result, err
-}
-
-// A changer plans the change of one component.
-type changer struct {
-	*rewrite
-	engine *Engine
-	plan   *plan
-	in     Change
-	c      derive.Component
-	pkg    *types.Package
-
-	others []derive.Component // of its package
-
-	object        types.Object // the function or type
-	method        types.Object // the function itself, or the method that does the work; nil if there are several
-	input, output *types.Named // structs with the fields; nil if there are none
-	inputEdit     *fieldEdit
-	outputEdit    *fieldEdit
-	tools         map[string]toolType    // by name, if fields change
-	typed         map[token.Pos]toolType // tools whose input type no other has, by its position
-
-	oldGo, newGo string            // of the function or type; equal without rename
-	newWire      string            // the new name that clients see
-	newNames     map[string]string // of renamed declarations except fields, by their old names
-	moves        map[string]string // new paths of files
-	appends      map[string]string // declarations to append, by file
-}
-
-func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, error) {
-	c, home, err := e.onDisk().lookUp(ctx, derive.Kind(in.Kind), in.Name)
-	if err != nil {
-		return nil, err
-	}
-	if len(home.Problems) > 0 {
-		return nil, deriveRefusal(home, e.before)
-	}
-	p.kind, p.name = string(c.Kind), c.Name
-	r, err := e.onDisk().newRewrite(ctx, home.Dir)
-	if err != nil {
-		return nil, err
-	}
-	ch := &changer{
-		rewrite: r, engine: e, plan: p, in: in, c: c,
-		newWire: c.Name, newNames: map[string]string{}, moves: map[string]string{}, appends: map[string]string{},
-	}
-	ch.pkg, _ = ch.pass.Package(home.Dir)
-	ch.others = slices.DeleteFunc(slices.Clone(home.Components), func(other derive.Component) bool { return other.Kind == c.Kind && other.Name == c.Name })
-	if ch.object, ch.method = declared(ch.pkg, c); ch.object == nil {
-		return nil, fmt.Errorf("%s does not declare %s", home.Dir, c.Func)
-	}
-	ch.oldGo, ch.newGo = ch.object.Name(), ch.object.Name()
-	t := typesOf(ch.pkg, c, ch.method)
-	ch.input, ch.output = ch.structOf(t.input), ch.structOf(t.output)
-	if err := ch.extend(ctx, e.checker, ch.input, ch.output); err != nil {
-		return nil, err
-	}
-	if len(in.Fields)+len(in.Output)+len(in.RenameFields)+len(in.RemoveFields) == 0 {
-		return ch, nil
-	}
-	return ch, ch.readTools(ctx)
-}
-
-// declared returns the function or type of a component, or nil, and the function itself or the
-// method that does the work; nil if there are several.
-func declared(pkg *types.Package, c derive.Component) (object, method types.Object) {
-	receiver, name, isMethod := strings.Cut(c.Func, ".")
-	object = pkg.Scope().Lookup(receiver)
-	if isMethod && object != nil {
-		object, _, _ = types.LookupFieldOrMethod(object.Type(), true, pkg, name)
-	}
-	if object == nil {
-		return nil, nil
-	}
-	switch c.Kind {
-	case derive.Command:
-		method, _, _ = types.LookupFieldOrMethod(object.Type(), true, pkg, "Apply")
-	case derive.Query:
-		method, _, _ = types.LookupFieldOrMethod(object.Type(), true, pkg, "Answer")
-	case derive.Worker:
-		method = trigger(object.Type())
-	case derive.Feature:
-	default:
-		method = object
-	}
-	return object, method
-}
-
-// typesOf returns the types of a component: the input is the type itself, or the last parameter of
-// the function.
-func typesOf(pkg *types.Package, c derive.Component, method types.Object) (t toolType) {
-	if object, ok := pkg.Scope().Lookup(c.Func).(*types.TypeName); ok {
-		t.input = object.Type()
-	}
-	function, ok := method.(*types.Func)
-	if !ok || c.Kind == derive.Worker || c.Kind == derive.Feature {
-		return t
-	}
-	signature := function.Signature()
-	if n := signature.Params().Len(); t.input == nil && n > 0 {
-		t.input = signature.Params().At(n - 1).Type()
-	}
-	if signature.Results().Len() > 0 {
-		t.output = signature.Results().At(0).Type()
-	}
-	return t
-}
-
-// trigger returns the method of a worker that does the work, or nil if it has several.
-func trigger(t types.Type) (found types.Object) {
-	named, ok := t.(*types.Named)
-	if !ok {
-		return nil
-	}
-	for method := range named.Methods() {
-		if name := method.Name(); name == "Every" || startsWithWord(name, "On") {
-			if found != nil {
-				return nil
-			}
-			found = method
-		}
-	}
-	return found
 }
 
 // run plans all edits.

@@ -19,37 +19,6 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A fieldEdit is the change to the fields of one struct.
-type fieldEdit struct {
-	t       *types.Named
-	code    gen.StructCode
-	set     []setField
-	renames []string          // OLD=NEW
-	rename  map[string]string // new JSON paths by old ones
-	remove  []string          // JSON paths
-
-	added     []string                 // new fields, as TYPE.FIELD in Go
-	required  []typedField             // fields that are required now, and were not
-	removed   map[token.Pos]bool       // removed fields, by the position of their declaration
-	retyped   map[token.Pos]typedField // fields with another type, not only a pointer to it
-	wrapped   map[token.Pos]string     // fields that become pointers, with the type that they point to
-	unwrapped map[token.Pos]bool       // fields that are no longer pointers
-}
-
-// A setField is a field to add or replace. in is the JSON path of its struct with a dot at the end,
-// or "".
-type setField struct {
-	gen.Field
-	in string
-}
-
-// A typedField is a field of a struct with its Go type in the package that declares it.
-type typedField struct {
-	gen.Field
-	in  *types.Named
-	typ string
-}
-
 // parseFields reads the changes to fields of the input and the output.
 func (ch *changer) parseFields() (err error) {
 	renames, renamesOutput := splitOutput(ch.in.RenameFields)
@@ -80,13 +49,6 @@ func (ch *changer) planFields() error {
 	}
 	return nil
 }
-
-// fieldEdits returns the changes to the fields of the input and the output.
-func (ch *changer) fieldEdits() []*fieldEdit {
-	return slices.DeleteFunc([]*fieldEdit{ch.inputEdit, ch.outputEdit}, (*fieldEdit).isEmpty)
-}
-
-func (edit *fieldEdit) isEmpty() bool { return len(edit.set)+len(edit.rename)+len(edit.remove) == 0 }
 
 // splitOutput separates fields of the input from those of the output, which have the prefix
 // "output.".

@@ -11,8 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
@@ -113,13 +111,6 @@ func (ch *changer) renameDeclarations() error {
 func (ch *changer) rename(object types.Object, name string) {
 	ch.renamed[object.Pos()] = name
 	ch.newNames[object.Name()] = name
-}
-
-// startsWithWord reports whether an identifier starts with the words of another.
-func startsWithWord(name, start string) bool {
-	rest, ok := strings.CutPrefix(name, start)
-	next, _ := utf8.DecodeRuneInString(rest)
-	return ok && (rest == "" || !unicode.IsLower(next))
 }
 
 // isComponent reports whether a declaration of the package is another component, or a function of a

@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"go/ast"
@@ -17,9 +16,6 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
-
-// A toolType is the types of a tool's input and output.
-type toolType struct{ input, output types.Type }
 
 // A testEditor plans the changes to maps and JSON in the tests of one package.
 type testEditor struct {
@@ -160,39 +156,6 @@ func (t testEditor) edit(e ast.Expr, typ types.Type, edit *fieldEdit) {
 	if literal, ok := e.(*ast.CompositeLit); ok {
 		t.editMap(file, literal, typ, edit)
 	}
-}
-
-// readTools sets the types of the tools and prompts in packages that may use the edited types.
-func (ch *changer) readTools(ctx context.Context) error {
-	ch.tools, ch.typed = map[string]toolType{}, map[token.Pos]toolType{}
-	packages, err := ch.engine.deriver.Packages(ctx, ch.view, ch.engine.onDisk().existingPlaces())
-	if err != nil {
-		return err
-	}
-	for _, home := range packages {
-		for _, c := range home.Components {
-			if !c.Kind.IsTool() && c.Kind != derive.Prompt || !slices.Contains(ch.dirs, home.Dir) {
-				continue
-			}
-			pkg, _ := ch.pass.Package(home.Dir)
-			_, method := declared(pkg, c)
-			tool := typesOf(pkg, c, method)
-			pos := namedPos(tool.input)
-			if c.WritesOlder() || ch.in.ReadFirst && c.Name == ch.c.Name {
-				tool.input = nil // JSON is of the older version
-			}
-			for _, name := range append([]string{c.Name}, c.Aliases...) {
-				if _, isTaken := ch.tools[name]; !isTaken || c.Kind == ch.c.Kind {
-					ch.tools[name] = tool
-				}
-			}
-			if _, isShared := ch.typed[pos]; isShared || !pos.IsValid() {
-				tool = toolType{}
-			}
-			ch.typed[pos] = tool
-		}
-	}
-	return nil
 }
 
 // editMap plans the change to a map literal, or a list of them, with values of a type. It renames
