@@ -12,20 +12,6 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A brokenCommand is a command whose stored events would no longer be readable.
-type brokenCommand struct {
-	command    string
-	changes    []contract.Change // of its fields; empty if it was removed
-	unreadable string            // why a stored event cannot be decoded; else empty
-	isNewer    bool              // whether stored events, or the source before an undo, have a later version
-	file       string            // the command's file; empty if the source does not have the command
-	line       int
-	beingAdded bool   // whether the plan adds the command again after it was removed
-	isOlder    bool   // whether the source on disk breaks it too, or the source that an undo restores did
-	isRecorded bool   // whether the last commit, or without git the contract, keeps an undo from breaking it
-	sharedWith string // another broken command, whose new version comes with one of this command; may be empty
-}
-
 // noteShared notes the broken commands that get a new version together with another one.
 func (e *Engine) noteShared(ctx context.Context, p *plan, record *contract.Contract) error {
 	for i, first := range p.broken {

@@ -118,13 +118,6 @@ func (e *Engine) newCommandUpdate(ctx context.Context, p *plan) (*commandUpdate,
 	return &commandUpdate{plan: p, before: before, onDisk: onDisk, after: before.Clone(), complete: !slices.ContainsFunc(p.now.packages, hasProblems)}, nil
 }
 
-// A source is packages, and what they promise.
-type source struct {
-	packages           []*derive.Package
-	*contract.Contract                   // without former versions
-	mapped             map[string]string // functions that read events of removed commands
-}
-
 func newSource(packages []*derive.Package) (source, error) {
 	promised, err := derive.Contract(packages)
 	return source{packages, promised, derive.MappedTypes(packages)}, err

@@ -14,30 +14,6 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A PartChange is a part that an operation adds or removes.
-type PartChange struct {
-	Name    string         `json:"name"`              // Name of the part
-	Action  journal.Action `json:"action"`            // create or delete
-	Folders []string       `json:"folders"`           // Folders of its code
-	Files   int            `json:"files"`             // Number of its files
-	Modules []string       `json:"modules,omitempty"` // Modules that it adds to go.mod or removes from it
-}
-
-func (c *PartChange) omitDetails() { c.Modules = nil }
-
-// String describes the change in one line.
-func (c PartChange) String() string {
-	verb := "add"
-	if c.Action == journal.Delete {
-		verb = "remove"
-	}
-	text := fmt.Sprintf("%s  part %s: %s (%s)", verb, c.Name, strings.Join(c.Folders, ", "), count(c.Files, "file"))
-	if len(c.Modules) > 0 {
-		text += fmt.Sprintf(" and %s in go.mod", count(len(c.Modules), "module"))
-	}
-	return text
-}
-
 // A PartStatus describes a part, and whether a project has it.
 type PartStatus struct {
 	Name        string `json:"name"`        // Name of the part

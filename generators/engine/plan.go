@@ -125,6 +125,27 @@ type plannedEvents struct {
 	was, now      source          // on disk and with the plan; empty if commands were not compared
 }
 
+// A brokenCommand is a command whose stored events would no longer be readable.
+type brokenCommand struct {
+	command    string
+	changes    []contract.Change // of its fields; empty if it was removed
+	unreadable string            // why a stored event cannot be decoded; else empty
+	isNewer    bool              // whether stored events, or the source before an undo, have a later version
+	file       string            // the command's file; empty if the source does not have the command
+	line       int
+	beingAdded bool   // whether the plan adds the command again after it was removed
+	isOlder    bool   // whether the source on disk breaks it too, or the source that an undo restores did
+	isRecorded bool   // whether the last commit, or without git the contract, keeps an undo from breaking it
+	sharedWith string // another broken command, whose new version comes with one of this command; may be empty
+}
+
+// A source is packages, and what they promise.
+type source struct {
+	packages           []*derive.Package
+	*contract.Contract                   // without former versions
+	mapped             map[string]string // functions that read events of removed commands
+}
+
 func newPlan(asked request) *plan {
 	return &plan{
 		request:       asked,
@@ -157,6 +178,15 @@ func (p *plan) dirs() []string {
 		dirs[path.Dir(file)] = true
 	}
 	return slices.Sorted(maps.Keys(dirs))
+}
+
+// belongsToPart reports whether a file changes only because a part is added or removed. Results do
+// not list these files, except go.mod.
+func (p *plan) belongsToPart(file string) bool {
+	return slices.ContainsFunc(p.parts, func(change PartChange) bool {
+		part, _ := parts.Find(change.Name)
+		return part.Holds(file) || file == part.Archive() || file == SumFile || file == "go.sum"
+	})
 }
 
 // textOf returns the planned text of a file, or else its text on disk; nil if it does not exist.

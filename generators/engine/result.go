@@ -1,18 +1,15 @@
 package engine
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
-	"github.com/petrock/petrock/generators/parts"
+	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -156,6 +153,30 @@ func newFileChange(f journal.Change) FileChange {
 	return FileChange{Path: f.Path, Action: f.Action(), Derived: f.Derived, Before: journal.Hash(f.Before), After: journal.Hash(f.After), Diff: f.Diff()}
 }
 
+// A PartChange is a part that an operation adds or removes.
+type PartChange struct {
+	Name    string         `json:"name"`              // Name of the part
+	Action  journal.Action `json:"action"`            // create or delete
+	Folders []string       `json:"folders"`           // Folders of its code
+	Files   int            `json:"files"`             // Number of its files
+	Modules []string       `json:"modules,omitempty"` // Modules that it adds to go.mod or removes from it
+}
+
+func (c *PartChange) omitDetails() { c.Modules = nil }
+
+// String describes the change in one line.
+func (c PartChange) String() string {
+	verb := "add"
+	if c.Action == journal.Delete {
+		verb = "remove"
+	}
+	text := fmt.Sprintf("%s  part %s: %s (%s)", verb, c.Name, strings.Join(c.Folders, ", "), count(c.Files, "file"))
+	if len(c.Modules) > 0 {
+		text += fmt.Sprintf(" and %s in go.mod", count(len(c.Modules), "module"))
+	}
+	return text
+}
+
 // A Trial is the result of the examples of a component, run before it was written.
 type Trial struct {
 	Ran        bool     `json:"ran"`                  // False with no-exec
@@ -208,98 +229,111 @@ func newSize(tools map[string]json.RawMessage) *Size {
 // Short returns the short form of the result.
 func (r *Result) Short(limit int) any { return Shorten(r, limit) }
 
-// report completes the result of an operation that was verified, before it is applied.
-func (e *Engine) report(ctx context.Context, c *verified) error {
-	result := c.result
-	if s := result.Stored; s != nil && s.Looked && s.Events == 0 {
-		result.Stored = nil // nothing to say
+// A TestResult is the result of tests.
+type TestResult struct {
+	OK          bool                   `json:"ok"`                    // Whether all tests passed
+	Packages    int                    `json:"packages"`              // Number of packages with tests
+	Passed      int                    `json:"passed"`                // Number of tests that passed; a test with subtests counts as its subtests
+	Failed      int                    `json:"failed"`                // Number of tests that failed
+	Skipped     int                    `json:"skipped"`               // Number of tests that were skipped
+	Failures    []trial.TestFailure    `json:"failures"`              // Tests that failed
+	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Errors of packages that do not compile, or of go vet
+	Older       bool                   `json:"older,omitempty"`       // Whether all of these failures and errors existed before the change
+	NotRun      []string               `json:"notRun,omitempty"`      // Packages whose tests did not run, or not to their end
+	Why         string                 `json:"why,omitempty"`         // Why not
+	Omission
+}
+
+// Short returns the short form of the result.
+func (r *TestResult) Short(limit int) any { return Shorten(r, limit) }
+
+// String formats the result as text.
+func (r *TestResult) String() string {
+	text := fmt.Sprintf("%d passed", r.Passed)
+	if r.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", r.Failed)
 	}
-	if c.action == actionEdit && !c.changes(contract.File) {
-		result.ToolsList = nil // unchanged
+	if r.Skipped > 0 {
+		text += fmt.Sprintf(", %d skipped", r.Skipped)
 	}
-	for _, b := range c.broken {
-		result.Warnings = append(result.Warnings, e.diagnose(&c.plan, b))
-	}
-	if c.action == actionSync {
-		if err := e.reportPurity(ctx, result, c.after); err != nil {
-			return err
-		}
-	}
+	text += " in " + count(r.Packages, "package")
 	switch {
-	case c.DryRun:
-		result.Next = []string{}
-	case (c.action == actionGenerate || c.action == actionChange) && c.dir != "" && (result.Tests == nil || !result.Tests.OK):
-		result.Next = append(result.Next, fmt.Sprintf("Run the tests with %s.", e.Call("test", "packages", []string{asFolder(c.dir)})))
+	case len(r.NotRun) > 0 && r.Passed+r.Failed+r.Skipped == 0:
+		text = "Tests were not run"
+	case r.Older:
+		text = "No new failures: " + text + ". These failed before, and still fail"
+	case len(r.Failures)+len(r.Diagnostics) == 0 && r.Packages == 0:
+		text = "There are no tests"
+	case len(r.Failures)+len(r.Diagnostics) == 0:
+		text = "All tests passed: " + text
+	case r.Failed == 0:
+		text = "Some packages do not compile, or fail go vet. Tests of the others: " + text
+	default:
+		text = "Tests failed: " + text
 	}
-	result.Next = slices.Concat(result.Next, e.workerAdvice(c), e.partsAdvice(c))
-	return nil
+	if len(r.NotRun) > 0 {
+		text += fmt.Sprintf(". Not run: %s, because %s", joinFew(r.NotRun), r.Why)
+	}
+	failed := &Refusal{Reason: text + ".", Diagnostics: r.Diagnostics, Tests: r.Failures, Remedy: r.LeftOut}
+	return failed.Error() + "\n"
 }
 
-// newResult returns the part of a result that depends only on the change. Lists are never nil.
-func newResult(p *plan, files []journal.Change) *Result {
-	r := &Result{
-		Action: p.action, DryRun: p.DryRun, Undoes: p.undoes, Reverted: p.reverted, Kind: p.kind, Name: p.name,
-		Files: []FileChange{}, Components: []derive.Component{}, Next: append([]string{}, p.next...), Diagnostics: []typecheck.Diagnostic{},
-		Refused: []typecheck.Diagnostic{}, Warnings: []typecheck.Diagnostic{}, Notices: p.notices, Parts: p.parts,
-	}
-	for _, f := range files {
-		if !p.belongsToPart(f.Path) {
-			r.Files = append(r.Files, newFileChange(f))
-		}
-	}
-	isOther := func(d typecheck.Diagnostic) bool { return p.action != actionSync && !p.plans(d.File) }
-	for _, pkg := range p.packages {
-		r.Refused = append(r.Refused, pkg.Problems...)
-		r.Warnings = append(r.Warnings, slices.DeleteFunc(slices.Clone(pkg.Warnings), isOther)...)
-		for _, component := range pkg.Components {
-			isIt := component.Name == r.Name && string(component.Kind) == r.Kind
-			if isIt || r.Kind == string(derive.Feature) && component.Feature == r.Name {
-				r.Components = append(r.Components, component)
-			}
-		}
-	}
-	r.Warnings = append(r.Warnings, p.warnings...)
-	for _, what := range p.breaks {
-		r.Warnings = append(r.Warnings, typecheck.Diagnostic{Message: "this breaks clients: " + what})
-	}
-	if p.now.Contract != nil && len(p.now.Tools) > 0 {
-		r.ToolsList = newSize(p.now.Tools)
-	}
-	if p.stored != nil {
-		r.Stored = new(*p.stored) // verify adds to it
-	}
-	r.OK = len(r.Refused) == 0
-	return r
+// A StoredEvents is the result of looking at the events that the project's server has stored.
+type StoredEvents struct {
+	Looked bool   `json:"looked"`           // Whether the data was read
+	Why    string `json:"why,omitempty"`    // Why it was not
+	Where  string `json:"where,omitempty"`  // The data folder or database
+	Events int64  `json:"events,omitempty"` // Number of events of the commands that change
+
+	types   []storedType
+	decoded int // events that were decoded with the planned types
 }
 
-// belongsToPart reports whether a file changes only because a part is added or removed. Results do
-// not list these files, except go.mod.
-func (p *plan) belongsToPart(file string) bool {
-	return slices.ContainsFunc(p.parts, func(change PartChange) bool {
-		part, _ := parts.Find(change.Name)
-		return part.Holds(file) || file == part.Archive() || file == SumFile || file == "go.sum"
-	})
+// A storedType is the stored events of one version of a command.
+type storedType struct {
+	Type    string `json:"type"`
+	Version int    `json:"version"`
+	Count   int64  `json:"count"`
+	First   int64  `json:"first"` // sequence number of the first one
 }
 
-// workerAdvice advises on workers that a plan removes or renames.
-func (e *Engine) workerAdvice(c *verified) (advice []string) {
-	for _, file := range slices.Sorted(maps.Keys(c.recomputed)) {
-		after := c.after.File(file)
-		for _, worker := range derive.Workers(e.before.File(file)) {
-			if after != nil && !slices.Contains(derive.Workers(after), worker) {
-				advice = append(advice, fmt.Sprintf("Worker %s no longer exists. If you renamed it, add //petrock:name %s to the doc comment of its type: its position in the event log is stored under this name.", worker, path.Base(worker)))
-			}
-		}
+// String describes in one line whether stored events were looked at.
+func (s *StoredEvents) String() string {
+	switch {
+	case !s.Looked:
+		return "Stored events were not looked at: " + s.Why + ". contract.json alone decided."
+	case s.Events == 0:
+		return "No events of the changed commands are stored."
 	}
-	return advice
+	text := fmt.Sprintf("Stored events of the changed commands: %d", s.Events)
+	if s.decoded > 0 {
+		text += fmt.Sprintf(", of which %d were decoded with the new types", s.decoded)
+	}
+	return text + "."
 }
 
-// partsAdvice names the parts that are no longer used after a plan.
-func (e *Engine) partsAdvice(c *verified) (next []string) {
-	for _, part := range parts.All() {
-		if isPresent(part, c.after) && e.partUser(part, e.before) != "" && e.partUser(part, c.after) == "" {
-			next = append(next, fmt.Sprintf("Part %s is no longer used; run %s to remove it.", part.Name, e.Call("remove", "part", part.Name)))
+// of returns the stored events of a command, the oldest version first.
+func (s *StoredEvents) of(command string) []storedType {
+	return slices.DeleteFunc(slices.Clone(s.types), func(t storedType) bool { return t.Type != command })
+}
+
+// describe returns the number of stored events of a command and the first of them, or "". It is ""
+// for nil.
+func (s *StoredEvents) describe(command string) string {
+	if s == nil {
+		return ""
+	}
+	var events, first int64
+	for _, t := range s.of(command) {
+		if events += t.Count; first == 0 || t.First < first {
+			first = t.First
 		}
 	}
-	return next
+	switch events {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("1 event is stored, event %d", first)
+	}
+	return fmt.Sprintf("%d events are stored, the first is event %d", events, first)
 }

@@ -33,66 +33,6 @@ const ServerDir = ".petrock/bin"
 // storedTimeout is how long an operation waits for the data.
 const storedTimeout = 2 * time.Second
 
-// A StoredEvents is the result of looking at the events that the project's server has stored.
-type StoredEvents struct {
-	Looked bool   `json:"looked"`           // Whether the data was read
-	Why    string `json:"why,omitempty"`    // Why it was not
-	Where  string `json:"where,omitempty"`  // The data folder or database
-	Events int64  `json:"events,omitempty"` // Number of events of the commands that change
-
-	types   []storedType
-	decoded int // events that were decoded with the planned types
-}
-
-// A storedType is the stored events of one version of a command.
-type storedType struct {
-	Type    string `json:"type"`
-	Version int    `json:"version"`
-	Count   int64  `json:"count"`
-	First   int64  `json:"first"` // sequence number of the first one
-}
-
-// String describes in one line whether stored events were looked at.
-func (s *StoredEvents) String() string {
-	switch {
-	case !s.Looked:
-		return "Stored events were not looked at: " + s.Why + ". contract.json alone decided."
-	case s.Events == 0:
-		return "No events of the changed commands are stored."
-	}
-	text := fmt.Sprintf("Stored events of the changed commands: %d", s.Events)
-	if s.decoded > 0 {
-		text += fmt.Sprintf(", of which %d were decoded with the new types", s.decoded)
-	}
-	return text + "."
-}
-
-// of returns the stored events of a command, the oldest version first.
-func (s *StoredEvents) of(command string) []storedType {
-	return slices.DeleteFunc(slices.Clone(s.types), func(t storedType) bool { return t.Type != command })
-}
-
-// describe returns the number of stored events of a command and the first of them, or "". It is ""
-// for nil.
-func (s *StoredEvents) describe(command string) string {
-	if s == nil {
-		return ""
-	}
-	var events, first int64
-	for _, t := range s.of(command) {
-		if events += t.Count; first == 0 || t.First < first {
-			first = t.First
-		}
-	}
-	switch events {
-	case 0:
-		return ""
-	case 1:
-		return fmt.Sprintf("1 event is stored, event %d", first)
-	}
-	return fmt.Sprintf("%d events are stored, the first is event %d", events, first)
-}
-
 // lookAtEvents asks the data that the project's server would use for the types of its events, once
 // for each plan. It creates nothing there. It asks the last built server; if there is none, or it
 // fails, build decides whether to build one.

@@ -23,21 +23,6 @@ type TestOptions struct {
 	Timeout time.Duration // for each package; default the limit of examples
 }
 
-// A TestResult is the result of tests.
-type TestResult struct {
-	OK          bool                   `json:"ok"`                    // Whether all tests passed
-	Packages    int                    `json:"packages"`              // Number of packages with tests
-	Passed      int                    `json:"passed"`                // Number of tests that passed; a test with subtests counts as its subtests
-	Failed      int                    `json:"failed"`                // Number of tests that failed
-	Skipped     int                    `json:"skipped"`               // Number of tests that were skipped
-	Failures    []trial.TestFailure    `json:"failures"`              // Tests that failed
-	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Errors of packages that do not compile, or of go vet
-	Older       bool                   `json:"older,omitempty"`       // Whether all of these failures and errors existed before the change
-	NotRun      []string               `json:"notRun,omitempty"`      // Packages whose tests did not run, or not to their end
-	Why         string                 `json:"why,omitempty"`         // Why not
-	Omission
-}
-
 // Test runs tests of the project as it is on disk. The tests are the user's own code: they are not
 // confined. Time and output of each package have the limits of examples.
 func (e *Engine) Test(ctx context.Context, o TestOptions) (*TestResult, error) {
@@ -125,40 +110,6 @@ func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map
 	result.Diagnostics = withSource(summary.Diagnostics, view)
 	result.OK = len(result.Failures)+len(result.Diagnostics)+len(result.NotRun) == 0
 	return result, summary.Examples, nil
-}
-
-// Short returns the short form of the result.
-func (r *TestResult) Short(limit int) any { return Shorten(r, limit) }
-
-// String formats the result as text.
-func (r *TestResult) String() string {
-	text := fmt.Sprintf("%d passed", r.Passed)
-	if r.Failed > 0 {
-		text += fmt.Sprintf(", %d failed", r.Failed)
-	}
-	if r.Skipped > 0 {
-		text += fmt.Sprintf(", %d skipped", r.Skipped)
-	}
-	text += " in " + count(r.Packages, "package")
-	switch {
-	case len(r.NotRun) > 0 && r.Passed+r.Failed+r.Skipped == 0:
-		text = "Tests were not run"
-	case r.Older:
-		text = "No new failures: " + text + ". These failed before, and still fail"
-	case len(r.Failures)+len(r.Diagnostics) == 0 && r.Packages == 0:
-		text = "There are no tests"
-	case len(r.Failures)+len(r.Diagnostics) == 0:
-		text = "All tests passed: " + text
-	case r.Failed == 0:
-		text = "Some packages do not compile, or fail go vet. Tests of the others: " + text
-	default:
-		text = "Tests failed: " + text
-	}
-	if len(r.NotRun) > 0 {
-		text += fmt.Sprintf(". Not run: %s, because %s", joinFew(r.NotRun), r.Why)
-	}
-	failed := &Refusal{Reason: text + ".", Diagnostics: r.Diagnostics, Tests: r.Failures, Remedy: r.LeftOut}
-	return failed.Error() + "\n"
 }
 
 // laterTime limits the tests of a plan, all together, once the packages that are tested first have
