@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
-	"go/constant"
 	"go/token"
 	"go/types"
 	"maps"
@@ -292,17 +291,6 @@ func (ch *changer) enumOf(v *types.Var) *types.TypeName {
 		return nil
 	}
 	return named.Obj()
-}
-
-// constantsOf returns the constants of a type by their values.
-func constantsOf(name *types.TypeName) map[string]*types.Const {
-	found := map[string]*types.Const{}
-	if named, ok := name.Type().(*types.Named); ok {
-		for _, c := range derive.Constants(named) {
-			found[constant.StringVal(c.Val())] = c
-		}
-	}
-	return found
 }
 
 // sharedEnum returns the type of the package with the same values whose name ends with that of the

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 	"maps"
 	"slices"
@@ -84,18 +83,6 @@ func (ch *changer) editLiteral(edit *fieldEdit, file *typecheck.File, literal *a
 // requiredIn returns the fields that values of a type need now.
 func (edit *fieldEdit) requiredIn(t types.Type) []typedField {
 	return slices.DeleteFunc(slices.Clone(edit.required), func(f typedField) bool { return namedPos(t) != f.in.Obj().Pos() })
-}
-
-// namedPos returns the position of the declaration of a type that is named or points to a named
-// one.
-func namedPos(t types.Type) token.Pos {
-	if t == nil {
-		return token.NoPos
-	}
-	if named, ok := types.Unalias(valueType(t)).(*types.Named); ok {
-		return named.Obj().Pos()
-	}
-	return token.NoPos
 }
 
 // qualified returns a type of the package of a literal's type, as the literal's file names it.

@@ -181,6 +181,18 @@ func typesOf(pkg *types.Package, c derive.Component, method types.Object) (t too
 	return t
 }
 
+// namedPos returns the position of the declaration of a type that is named or points to a named
+// one.
+func namedPos(t types.Type) token.Pos {
+	if t == nil {
+		return token.NoPos
+	}
+	if named, ok := types.Unalias(valueType(t)).(*types.Named); ok {
+		return named.Obj().Pos()
+	}
+	return token.NoPos
+}
+
 // trigger returns the method of a worker that does the work, or nil if it has several.
 func trigger(t types.Type) (found types.Object) {
 	named, ok := t.(*types.Named)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"go/constant"
 	"go/types"
 	"maps"
 	"path"
@@ -195,6 +196,17 @@ func (s snapshot) feature(ctx context.Context, name string) *gen.Feature {
 func valuesOf(name *types.TypeName) []string {
 	known := constantsOf(name)
 	return slices.SortedFunc(maps.Keys(known), func(a, b string) int { return int(known[a].Pos() - known[b].Pos()) })
+}
+
+// constantsOf returns the constants of a type by their values.
+func constantsOf(name *types.TypeName) map[string]*types.Const {
+	found := map[string]*types.Const{}
+	if named, ok := name.Type().(*types.Named); ok {
+		for _, c := range derive.Constants(named) {
+			found[constant.StringVal(c.Val())] = c
+		}
+	}
+	return found
 }
 
 // structFields returns the fields of a type, or nil if it is not a struct.

@@ -106,6 +106,20 @@ func (e *Engine) useModules(p *plan) {
 	e.cache.PlanModules(p.texts)
 }
 
+func isPresent(part parts.Part, view *typecheck.View) bool {
+	return slices.ContainsFunc(view.Dirs(), func(dir string) bool { return part.Holds(dir) && len(view.Files(dir)) > 0 })
+}
+
+func presentParts(view *typecheck.View) []string {
+	var names []string
+	for _, part := range parts.All() {
+		if isPresent(part, view) {
+			names = append(names, part.Name)
+		}
+	}
+	return names
+}
+
 // changedModules returns the paths of modules that only one of two go.mod files requires.
 func changedModules(old, now []byte) []string {
 	required := map[string]int{}

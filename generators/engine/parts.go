@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -31,56 +29,6 @@ func (s PartStatus) String() string {
 		return fmt.Sprintf("part %s: %s; used by %s", s.Name, s.Description, s.UsedBy)
 	}
 	return fmt.Sprintf("part %s: %s", s.Name, s.Description)
-}
-
-// AddPart adds a part to the project.
-func (e *Engine) AddPart(ctx context.Context, name string, o Options) (*Result, error) {
-	return e.changeParts(ctx, name, request{Options: o, action: actionAdd})
-}
-
-// RemovePart removes a part. It refuses if the part is used, or if its code was edited.
-func (e *Engine) RemovePart(ctx context.Context, name string, o Options) (*Result, error) {
-	return e.changeParts(ctx, name, request{Options: o, action: actionRemove})
-}
-
-func (e *Engine) changeParts(ctx context.Context, name string, asked request) (*Result, error) {
-	part, ok := parts.Find(name)
-	if !ok {
-		return nil, terminal.Usagef("part %q does not exist; the parts are %s", name, strings.Join(parts.Names(), ", "))
-	}
-	return e.transact(ctx, asked, func(_ *journal.Journal, p *plan) error {
-		p.title, p.name, p.kind = asked.action+" "+name, name, "part"
-		adds, has := asked.action == actionAdd, isPresent(part, e.before)
-		change := e.addPart
-		switch {
-		case adds && has:
-			return &Refusal{Reason: fmt.Sprintf("the project already has part %s, in %s", name, strings.Join(part.Folders, " and "))}
-		case !adds && !has:
-			return &Refusal{Reason: fmt.Sprintf("the project does not have part %s; see %s", name, e.Call("list"))}
-		case !adds:
-			if reason := e.whyPartStays(part, e.before); reason != "" {
-				return &Refusal{Reason: fmt.Sprintf("remove part %s: %s", name, reason), Remedy: "Nothing was changed."}
-			}
-			change = e.removePart
-		}
-		if err := change(ctx, p, part); err != nil {
-			return err
-		}
-		return e.derive(ctx, p, nil, false)
-	})
-}
-
-func isPresent(part parts.Part, view *typecheck.View) bool {
-	return slices.ContainsFunc(view.Dirs(), func(dir string) bool { return part.Holds(dir) && len(view.Files(dir)) > 0 })
-}
-
-func presentParts(view *typecheck.View) (names []string) {
-	for _, part := range parts.All() {
-		if isPresent(part, view) {
-			names = append(names, part.Name)
-		}
-	}
-	return names
 }
 
 // partUser returns a user file that uses a part, or a part that needs it; empty if there is none.

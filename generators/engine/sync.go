@@ -2,9 +2,13 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -58,4 +62,41 @@ func (e *Engine) Check(ctx context.Context) (*Result, error) {
 	result.Refused = append(result.Refused, e.interrupted()...)
 	result.OK = len(result.Files)+len(result.Refused)+len(result.Impure) == 0
 	return result, nil
+}
+
+// AddPart adds a part to the project.
+func (e *Engine) AddPart(ctx context.Context, name string, o Options) (*Result, error) {
+	return e.changeParts(ctx, name, request{Options: o, action: actionAdd})
+}
+
+// RemovePart removes a part. It refuses if the part is used, or if its code was edited.
+func (e *Engine) RemovePart(ctx context.Context, name string, o Options) (*Result, error) {
+	return e.changeParts(ctx, name, request{Options: o, action: actionRemove})
+}
+
+func (e *Engine) changeParts(ctx context.Context, name string, asked request) (*Result, error) {
+	part, ok := parts.Find(name)
+	if !ok {
+		return nil, terminal.Usagef("part %q does not exist; the parts are %s", name, strings.Join(parts.Names(), ", "))
+	}
+	return e.transact(ctx, asked, func(_ *journal.Journal, p *plan) error {
+		p.title, p.name, p.kind = asked.action+" "+name, name, "part"
+		adds, has := asked.action == actionAdd, isPresent(part, e.before)
+		change := e.addPart
+		switch {
+		case adds && has:
+			return &Refusal{Reason: fmt.Sprintf("the project already has part %s, in %s", name, strings.Join(part.Folders, " and "))}
+		case !adds && !has:
+			return &Refusal{Reason: fmt.Sprintf("the project does not have part %s; see %s", name, e.Call("list"))}
+		case !adds:
+			if reason := e.whyPartStays(part, e.before); reason != "" {
+				return &Refusal{Reason: fmt.Sprintf("remove part %s: %s", name, reason), Remedy: "Nothing was changed."}
+			}
+			change = e.removePart
+		}
+		if err := change(ctx, p, part); err != nil {
+			return err
+		}
+		return e.derive(ctx, p, nil, false)
+	})
 }
