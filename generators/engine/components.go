@@ -71,7 +71,7 @@ func (s snapshot) lookUp(ctx context.Context, kind derive.Kind, name string) (c 
 // OwnGenerators returns the project's own generators, without Make, which is known only to the
 // compiled program. The diagnostics are the errors of their package.
 func (e *Engine) OwnGenerators(ctx context.Context) ([]gen.Generator, []typecheck.Diagnostic, error) {
-	if err := e.read(ctx); err != nil {
+	if err := e.read(ctx, false); err != nil {
 		return nil, nil, err
 	}
 	own, err := e.onDisk().ownGenerators(ctx)

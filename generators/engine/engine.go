@@ -164,7 +164,8 @@ func (e *Engine) readModule() (typecheck.Module, error) {
 	return module, nil
 }
 
-func (e *Engine) read(ctx context.Context) error {
+// read reads the project. If lenient, it also reads one that the go command cannot load.
+func (e *Engine) read(ctx context.Context, lenient bool) error {
 	e.step("reading the project")
 	if text, err := e.root.ReadFile(project.FileName); err == nil {
 		var now project.Manifest
@@ -172,9 +173,9 @@ func (e *Engine) read(ctx context.Context) error {
 			e.project.Manifest = now // may have changed
 		}
 	}
-	e.cache.PlanModules(nil)
+	e.cache.Start(lenient)
 	module, err := e.readModule()
-	if err != nil && !e.cache.Lenient {
+	if err != nil && !lenient {
 		return err
 	}
 	system, err := e.cache.System(ctx)

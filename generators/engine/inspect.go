@@ -32,7 +32,7 @@ type Listing struct {
 
 // List lists the components of the project, its own generators included. It changes nothing.
 func (e *Engine) List(ctx context.Context) (*Listing, error) {
-	if err := e.read(ctx); err != nil {
+	if err := e.read(ctx, false); err != nil {
 		return nil, err
 	}
 	packages, err := e.deriver.Packages(ctx, e.before, e.onDisk().existingPlaces())
@@ -126,7 +126,7 @@ type Inspection struct {
 // Inspect returns a component by its client name or Go name. The kind may be empty if the name is
 // unique.
 func (e *Engine) Inspect(ctx context.Context, kind, name string) (*Inspection, error) {
-	if err := e.read(ctx); err != nil {
+	if err := e.read(ctx, false); err != nil {
 		return nil, err
 	}
 	if err := e.checkKind(ctx, kind); err != nil {
@@ -300,7 +300,7 @@ func (e *Engine) readFileOrFolder(file string) ([]byte, error) {
 // import paths and errors. It does not check core, generators, cgo and embedded files;
 // [typecheck.CheckPackages] does.
 func (e *Engine) CheckTypes(ctx context.Context) (packages []string, found []typecheck.Diagnostic, err error) {
-	if err := e.read(ctx); err != nil {
+	if err := e.read(ctx, false); err != nil {
 		return nil, nil, err
 	}
 	dirs := slices.DeleteFunc(e.before.Dirs(), isPetrockPath)

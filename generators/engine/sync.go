@@ -35,7 +35,7 @@ func (e *Engine) planSync(ctx context.Context, p *plan) error {
 // Check reports the changes that [Engine.Sync] would make. The result is OK if there are none, and
 // if replay of the event log is deterministic. Check takes no lock and writes nothing.
 func (e *Engine) Check(ctx context.Context) (*Result, error) {
-	if err := e.read(ctx); err != nil {
+	if err := e.read(ctx, false); err != nil {
 		return nil, err
 	}
 	p := newPlan(request{Options: Options{DryRun: true}, action: actionSync, contractOnly: true})

@@ -26,7 +26,7 @@ type TestOptions struct {
 // Test runs tests of the project as it is on disk. The tests are the user's own code: they are not
 // confined. Time and output of each package have the limits of examples.
 func (e *Engine) Test(ctx context.Context, o TestOptions) (*TestResult, error) {
-	if err := e.read(ctx); err != nil {
+	if err := e.read(ctx, false); err != nil {
 		return nil, err
 	}
 	dirs, err := e.findPackages(o.Packages)

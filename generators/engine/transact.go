@@ -27,8 +27,6 @@ func (e *Engine) transact(ctx context.Context, asked request, makePlan planner) 
 		return nil, notMade(ctx, err)
 	}
 	defer j.Close()
-	e.cache.Lenient = asked.lenient
-	defer func() { e.cache.Lenient = false }()
 	planned, err := e.plan(ctx, j, asked, makePlan)
 	if err != nil {
 		return nil, notMade(ctx, err)
@@ -65,7 +63,7 @@ func notMade(ctx context.Context, err error) error {
 
 // plan reads the project, and plans a change.
 func (e *Engine) plan(ctx context.Context, j *journal.Journal, asked request, makePlan planner) (plan, error) {
-	if err := e.read(ctx); err != nil {
+	if err := e.read(ctx, asked.lenient); err != nil {
 		return plan{}, err
 	}
 	planned := newPlan(asked)

@@ -39,7 +39,7 @@ func (c *ExportCache) askSystem(ctx context.Context) (System, error) {
 		return process.Run(ctx, o, "go", "env", "-json", "GOROOT", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOWORK")
 	}
 	out, errOut, err := ask()
-	if c.Lenient && isExit(err) {
+	if c.lenient && isExit(err) {
 		s.Env = []string{localToolchain}
 		out, errOut, err = ask()
 	}
@@ -97,11 +97,7 @@ type ExportCache struct {
 	known   *answers          // nil before the first call
 	edition int               // increases when earlier answers become invalid
 	planned map[string][]byte // module files to use instead of those on disk; nil deletes a file
-
-	// Lenient makes the cache work in a project that the go command cannot load. It then finds
-	// packages of the standard library, and those that it found the last time that the go command
-	// could.
-	Lenient bool
+	lenient bool              // see Start
 }
 
 // answers are answers of the go command. Those about packages in local folders are valid for one
@@ -138,6 +134,11 @@ func (s System) Context() *build.Context {
 
 // NewExportCache returns a cache for the project in root.
 func NewExportCache(root *os.Root) *ExportCache { return &ExportCache{root: root} }
+
+// Start begins an operation, without planned module files. If lenient, the cache works in a project
+// that the go command cannot load: it then finds packages of the standard library, and those that it
+// found the last time that the go command could.
+func (c *ExportCache) Start(lenient bool) { c.planned, c.lenient = nil, lenient }
 
 // PlanModules makes the cache use the module files among planned files instead of those on disk. A
 // nil text deletes a file. Answers stay valid when the planned files are written.
@@ -287,7 +288,7 @@ type listedExport struct {
 // an answer differs from an earlier one, all packages that were read become invalid.
 func (c *ExportCache) askExports(ctx context.Context, paths []string) error {
 	listed, err := c.list(ctx, c.planned, c.known.System.Flags, c.known.System.Env, paths)
-	isStale := c.Lenient && isExit(err)
+	isStale := c.lenient && isExit(err)
 	if isStale {
 		bare := map[string][]byte{"go.mod": []byte("module petrock\n"), "go.sum": nil, "go.work": nil}
 		listed, err = c.list(ctx, bare, readOnly(), []string{localToolchain, "GOWORK=off"}, paths)

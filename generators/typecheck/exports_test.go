@@ -291,16 +291,16 @@ func TestLenientExports(t *testing.T) {
 			if _, err := c.Find(t.Context(), []string{"errors", "sort"}); err == nil {
 				t.Errorf("%s: Find returned no error, want one", file)
 			}
-			c.Lenient = true
+			c.Start(true)
 			found := findExports(t, c, "errors", "sort", "example.com/dep")
 			for _, name := range []string{"errors", "sort", "example.com/dep"} {
 				if !found.Has(name) {
 					t.Errorf("%s: %s is not found: %s", file, name, found.Reason(name))
 				}
 			}
-			c.Lenient = false
+			c.Start(false)
 			if _, err := c.Find(t.Context(), []string{"errors", "sort"}); err == nil {
-				t.Errorf("%s: Find without Lenient returned no error, want one", file)
+				t.Errorf("%s: Find returned no error, want one", file)
 			}
 		}
 	}
