@@ -203,7 +203,7 @@ func newApp(store eventlog.Store, o Options, features ...Feature) (*App, error) 
 		maps:     map[string]*typeMap{},
 		states:   map[reflect.Type]*feature{},
 	}
-	a.store = &watchedStore{Store: store, app: a}
+	a.store = &watchedStore{Store: store, logger: o.Logger, opened: &a.opened}
 	a.fingerprints = sync.OnceValue(a.findFingerprints)
 	a.watch.grown, a.watch.rebuilt = make(chan struct{}), make(chan struct{})
 	a.waiters = map[*waiter]bool{}

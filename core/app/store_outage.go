@@ -9,6 +9,7 @@ import (
 	"iter"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/petrock/petrock/core/app/eventlog"
@@ -18,7 +19,8 @@ import (
 // logs when failures begin and end, and knows whether the store works.
 type watchedStore struct {
 	eventlog.Store
-	app *App
+	logger *slog.Logger
+	opened *atomic.Bool // startup has replayed the log
 
 	mu      sync.Mutex
 	reason  string    // of the failure; empty if the store works
@@ -106,7 +108,7 @@ func (s *watchedStore) check(ctx context.Context, err error) error {
 		return err
 	}
 	err = storeError(err)
-	if !s.app.opened.Load() || errors.Is(err, fs.ErrClosed) {
+	if !s.opened.Load() || errors.Is(err, fs.ErrClosed) {
 		return err // Open returns it; or this process is ending
 	}
 	s.mu.Lock()
@@ -131,7 +133,7 @@ func (s *watchedStore) fail(err error) {
 		s.since = time.Now()
 	}
 	s.reason = failureReason(err)
-	s.app.o.Logger.Error("the store does not work", "reason", s.reason, "error", err)
+	s.logger.Error("the store does not work", "reason", s.reason, "error", err)
 }
 
 // failureReason returns the reason of [Health] for an error of a store.
@@ -248,7 +250,7 @@ func (s *watchedStore) probe(ctx context.Context) {
 	case err != nil && (s.reason == "" || !silent && s.reason != failureReason(err)):
 		s.fail(err)
 	case err == nil && s.reason != "" && s.calls == s.seen:
-		s.app.o.Logger.Warn("the store works again", "failed_calls", s.calls, "duration", time.Since(s.since).Round(time.Millisecond))
+		s.logger.Warn("the store works again", "failed_calls", s.calls, "duration", time.Since(s.since).Round(time.Millisecond))
 		s.reason, s.calls, s.writes = "", 0, false
 	}
 	s.seen = s.calls
