@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
-	"slices"
 	"time"
 
 	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/internal/amendments"
-	"github.com/petrock/petrock/core/app/internal/panics"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -161,49 +158,4 @@ func (w *fallbackWriter) finish() error {
 	}
 	w.set.Fallback = true
 	return w.write(func(tx eventlog.Tx) error { return w.set.append(w.ctx, tx, w.index) })
-}
-
-// downgradePayload returns the command of an event as a lower version.
-func (t *registeredType) downgradePayload(p eventlog.Payload, to int) (lower eventlog.Payload, err error) {
-	defer panics.Catch(&err) // in Downgrade, MarshalJSON or UnmarshalJSON
-	value, err := t.decodeVersion(p)
-	if err != nil {
-		return lower, err
-	}
-	target := t.upgrades[to]
-	for kind := reflect.TypeOf(value); kind != target.kind; kind = reflect.TypeOf(value) {
-		step := slices.IndexFunc(t.older, func(o Older) bool { return o.next == kind && o.downgrade != nil && o.version >= to })
-		if step < 0 {
-			return lower, fmt.Errorf("%v has no method Downgrade that leads to version %d; run petrock generate version --downgrade", kind, to)
-		}
-		value = t.older[step].downgrade(value)
-	}
-	data, err := strictjson.Marshal(value)
-	if err != nil {
-		return lower, err
-	}
-	if _, err := target.decode(data); err != nil {
-		return lower, fmt.Errorf("the result does not fit %v: %w", target.kind, err)
-	}
-	return eventlog.Payload{Type: p.Type, Version: to, Data: data}, nil
-}
-
-// decodeVersion decodes an event of the command as the type of its version.
-func (t *registeredType) decodeVersion(p eventlog.Payload) (any, error) {
-	if p.Version == t.version {
-		c, err := t.decodePayload(p)
-		if err != nil {
-			return nil, err
-		}
-		return c.value(), nil
-	}
-	u, ok := t.upgrades[p.Version]
-	if !ok {
-		return nil, fmt.Errorf("no type reads version %d of %s", p.Version, t.eventType)
-	}
-	value, err := u.decode(p.Data)
-	if err != nil {
-		return nil, t.mismatch(u.kind, err)
-	}
-	return value, nil
 }

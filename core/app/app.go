@@ -118,32 +118,6 @@ type App struct {
 	edit        *Edit   // amendments that are tried; nil for none
 }
 
-// A feature is a Feature with its state.
-type feature struct {
-	Feature
-	state    any
-	from     int64 // last event in the snapshot that the state was loaded from
-	snapshot int64 // last event in the stored snapshot
-
-	tried    int64         // last event of the last try to take one
-	locked   time.Duration // how long the last snapshot locked the state; 0 if there was none
-	unusable string        // attempt of a snapshot that could not be loaded
-
-	// stuck is set in a running process at the first event that cannot be applied. Commands return
-	// this error. So do queries if Apply panicked; otherwise the state stays as it was before that
-	// event.
-	stuck    *StuckError
-	wasStuck bool // before the states were rebuilt
-}
-
-// A registeredType is a command type of a feature of the app.
-type registeredType struct {
-	CommandType
-	eventType string // such as posts/create
-	feature   *feature
-	upgrades  map[int]upgrade // by the older version
-}
-
 // Open replays the log of a store. The error is a [*StuckError] if an event cannot be applied. Only
 // the App may use the Store. The caller closes it after Run has returned.
 func Open(ctx context.Context, store eventlog.Store, o Options, features ...Feature) (*App, error) {

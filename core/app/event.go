@@ -11,21 +11,7 @@ import (
 
 	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/internal/panics"
-	"github.com/petrock/petrock/core/strictjson"
 )
-
-// An Event is the position, id, time and actor of a command in the log. Replay passes the same
-// Event to Apply, so Apply must take times, ids of new items and the caller from it. Order events
-// by Seq: times decrease when the clock is set back. See [eventlog.Record] for the whole event.
-type Event struct {
-	Seq   int64     `json:"seq"`             // 1, 2, 3, … without gaps
-	ID    string    `json:"id"`              // unique in the log
-	Time  time.Time `json:"time"`            // of the execution, in UTC, to the microsecond
-	Actor string    `json:"actor,omitempty"` // the caller, see [Actor]; empty if unknown
-}
-
-// eventOf returns what Apply and workers get of a record.
-func eventOf(r eventlog.Record) Event { return Event{r.Seq, r.ID, r.Time, r.Actor} }
 
 // findRecord returns an event of a store.
 func findRecord(ctx context.Context, s eventlog.Store, seq int64) (eventlog.Record, error) {
@@ -154,14 +140,6 @@ func (a *App) affectedFeature(eventType string, err error) *feature {
 	return nil
 }
 
-// A mapError is the error of a map function of a feature.
-type mapError struct {
-	feature *feature
-	error
-}
-
-func (e *mapError) Unwrap() error { return e.error }
-
 // mappedError adds the mapping to the error of an event that was mapped or amended.
 func mappedError(r eventlog.Record, p eventlog.Payload, err error) error {
 	unreadable, ok := errors.AsType[*unreadableError](err)
@@ -247,36 +225,6 @@ func (a *App) mapPayload(e Event, p *eventlog.Payload) error {
 		}
 	}
 	return nil
-}
-
-// callMap calls a map function of the feature, and returns its errors and panics as a [*mapError].
-func (f *feature) callMap(read func(eventlog.Record) (eventlog.Payload, error), old eventlog.Record) (mapped eventlog.Payload, err error) {
-	defer func() {
-		if err != nil {
-			err = &mapError{f, err}
-		}
-	}()
-	defer panics.Catch(&err)
-	return read(old)
-}
-
-// A typeMap is a registered [Mapping].
-type typeMap struct {
-	Mapping
-	cmdType *registeredType // of the result
-	version int             // of the result
-}
-
-// call returns the payload of the command that replaces an event.
-func (m *typeMap) call(old eventlog.Record) (eventlog.Payload, error) {
-	return m.cmdType.feature.callMap(func(old eventlog.Record) (eventlog.Payload, error) {
-		value, err := m.read(old)
-		if err != nil {
-			return eventlog.Payload{}, err
-		}
-		data, err := strictjson.Marshal(value)
-		return eventlog.Payload{Type: m.cmdType.eventType, Version: m.version, Data: data}, err
-	}, old)
 }
 
 // Command decodes the command of a record, upgraded to the current version, without applying it. It

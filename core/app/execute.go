@@ -34,6 +34,30 @@ func DoRaw[S, Out any](ctx context.Context, a *App, c Commander[S, Out]) (json.R
 	return a.execute(ctx, c)
 }
 
+// DoOlderRaw is [DoRaw] for a command with [CommandType.Writes]. old has the type of the version
+// that the command writes. Tools of such commands use it: their clients send the older version.
+func DoOlderRaw(ctx context.Context, a *App, old any) (json.RawMessage, error) {
+	return a.execute(ctx, old)
+}
+
+// Input returns the input of a command's tool for a command of its current type: the JSON of its
+// Downgrade if the command writes an older version, and c itself otherwise. Package apptest uses
+// it, so that tests need not change with [CommandType.Writes].
+func (a *App) Input(c any) (any, error) {
+	t := a.commands[reflect.TypeOf(c)]
+	if t == nil || t.writes == t.version {
+		return c, nil
+	}
+	data, err := strictjson.Marshal(c)
+	if err == nil {
+		data, err = t.downgradeWritten(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("input of %s: %w", t.eventType, err)
+	}
+	return json.RawMessage(data), nil
+}
+
 // ErrRefused matches, with [errors.Is], the error of a Check. Other errors are failures.
 var ErrRefused = errors.New("the command was refused")
 
@@ -320,6 +344,17 @@ func findKeys(tx eventlog.Tx, batch []*pending) (map[string]eventlog.Record, err
 		return map[string]eventlog.Record{}, nil
 	}
 	return tx.Find(keys...)
+}
+
+// repeats reports whether an event of the same type is the same command, which another build may
+// have stored in another version.
+func (p *pending) repeats(before eventlog.Record) bool {
+	t := p.cmdType
+	if before.Version == t.writes || !t.canRead(before.Version) {
+		return string(before.Data) == string(p.data)
+	}
+	c, err := t.decodePayload(before.Payload())
+	return err == nil && reflect.DeepEqual(c.value(), p.command.value())
 }
 
 // repeat answers a command with the result of the one that has the same key.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"time"
 
 	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/panics"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -85,6 +87,23 @@ type CommandType struct {
 	wrap    func(value any) command
 }
 
+// An Older is an older version of a command, for events in the log that have it.
+type Older struct {
+	version int
+	kind    reflect.Type // type of the data
+	next    reflect.Type // result of Upgrade
+	decode  func(data []byte) (any, error)
+	upgrade func(old any) any
+
+	downgrade func(newer any) any // from next to kind; nil if there is none
+}
+
+// An upgrade converts events of an older version to the current one.
+type upgrade struct {
+	Older
+	later []Older // versions in between, in order
+}
+
 // CommandTypeOf returns the type of the command C, whose events have the type FEATURE/name in the
 // log. Events are decoded strictly: an unknown, missing or mistyped field stops the server at
 // startup. If C can no longer read its older events, raise the version and add an [OlderOf]. An
@@ -129,12 +148,51 @@ type Mapping struct {
 	read      func(eventlog.Record) (any, error)
 }
 
+// An Event is the position, id, time and actor of a command in the log. Replay passes the same
+// Event to Apply, so Apply must take times, ids of new items and the caller from it. Order events
+// by Seq: times decrease when the clock is set back. See [eventlog.Record] for the whole event.
+type Event struct {
+	Seq   int64     `json:"seq"`             // 1, 2, 3, … without gaps
+	ID    string    `json:"id"`              // unique in the log
+	Time  time.Time `json:"time"`            // of the execution, in UTC, to the microsecond
+	Actor string    `json:"actor,omitempty"` // the caller, see [Actor]; empty if unknown
+}
+
+// eventOf returns what Apply and workers get of a record.
+func eventOf(r eventlog.Record) Event { return Event{r.Seq, r.ID, r.Time, r.Actor} }
+
 // MapOf reads events of a type that no feature has any longer, such as scratch/poke, as the command
 // C of the feature, or as an older version of it. read must be deterministic, like Apply. It
 // returns [ErrDrop] to ignore an event. Its result is encoded, and then decoded as strictly as an
 // event of C.
 func MapOf[C any](eventType string, read func(old eventlog.Record) (C, error)) Mapping {
 	return Mapping{eventType, reflect.TypeFor[C](), func(old eventlog.Record) (any, error) { return read(old) }}
+}
+
+// A feature is a Feature with its state.
+type feature struct {
+	Feature
+	state    any
+	from     int64 // last event in the snapshot that the state was loaded from
+	snapshot int64 // last event in the stored snapshot
+
+	tried    int64         // last event of the last try to take one
+	locked   time.Duration // how long the last snapshot locked the state; 0 if there was none
+	unusable string        // attempt of a snapshot that could not be loaded
+
+	// stuck is set in a running process at the first event that cannot be applied. Commands return
+	// this error. So do queries if Apply panicked; otherwise the state stays as it was before that
+	// event.
+	stuck    *StuckError
+	wasStuck bool // before the states were rebuilt
+}
+
+// A registeredType is a command type of a feature of the app.
+type registeredType struct {
+	CommandType
+	eventType string // such as posts/create
+	feature   *feature
+	upgrades  map[int]upgrade // by the older version
 }
 
 // A command is a [Commander] or [Applier] of any feature, without its type parameters.
@@ -154,3 +212,41 @@ func (t *typedCommand[C, S, Out]) check(ctx context.Context, state any) error {
 func (t *typedCommand[C, S, Out]) apply(state any, e Event) any { return t.c.Apply(state.(*S), e) }
 
 func (t *typedCommand[C, S, Out]) value() any { return t.c }
+
+// A typeMap is a registered [Mapping].
+type typeMap struct {
+	Mapping
+	cmdType *registeredType // of the result
+	version int             // of the result
+}
+
+// call returns the payload of the command that replaces an event.
+func (m *typeMap) call(old eventlog.Record) (eventlog.Payload, error) {
+	return m.cmdType.feature.callMap(func(old eventlog.Record) (eventlog.Payload, error) {
+		value, err := m.read(old)
+		if err != nil {
+			return eventlog.Payload{}, err
+		}
+		data, err := strictjson.Marshal(value)
+		return eventlog.Payload{Type: m.cmdType.eventType, Version: m.version, Data: data}, err
+	}, old)
+}
+
+// callMap calls a map function of the feature, and returns its errors and panics as a [*mapError].
+func (f *feature) callMap(read func(eventlog.Record) (eventlog.Payload, error), old eventlog.Record) (mapped eventlog.Payload, err error) {
+	defer func() {
+		if err != nil {
+			err = &mapError{f, err}
+		}
+	}()
+	defer panics.Catch(&err)
+	return read(old)
+}
+
+// A mapError is the error of a map function of a feature.
+type mapError struct {
+	feature *feature
+	error
+}
+
+func (e *mapError) Unwrap() error { return e.error }

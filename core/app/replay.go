@@ -340,3 +340,14 @@ func (a *App) markStuck(r eventlog.Record, f *feature, cause error, stopped bool
 	}
 	return nil
 }
+
+// stuckAt returns the error for an event that cannot be applied.
+func (a *App) stuckAt(r eventlog.Record, err error) *StuckError {
+	stuck := &StuckError{Record: r, Program: a.o.Program, Late: a.opened.Load(), Err: err}
+	for _, seq := range a.lastAmended {
+		if seq < r.Seq {
+			stuck.Amended = append(stuck.Amended, seq)
+		}
+	}
+	return stuck
+}

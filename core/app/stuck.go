@@ -3,11 +3,9 @@ package app
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/petrock/petrock/core/app/eventlog"
-	"github.com/petrock/petrock/core/strictjson"
 )
 
 // A StuckError is the error for an event that cannot be applied. [Open] returns it at startup. In a
@@ -69,17 +67,6 @@ func (e *StuckError) ForClient(request string) string {
 	return fmt.Sprintf("the server cannot apply event %d of its log (%s, version %d), so %s (request ID: %s); ask its operator", e.Record.Seq, e.Record.Type, e.Record.Version, effect, request)
 }
 
-// stuckAt returns the error for an event that cannot be applied.
-func (a *App) stuckAt(r eventlog.Record, err error) *StuckError {
-	stuck := &StuckError{Record: r, Program: a.o.Program, Late: a.opened.Load(), Err: err}
-	for _, seq := range a.lastAmended {
-		if seq < r.Seq {
-			stuck.Amended = append(stuck.Amended, seq)
-		}
-	}
-	return stuck
-}
-
 // An unreadableError is the error for an event that this build cannot read.
 type unreadableError struct {
 	text   string // continues "event 17 "
@@ -95,15 +82,3 @@ func (e *unreadableError) Error() string {
 }
 
 func (e *unreadableError) Unwrap() error { return e.err }
-
-// mismatch returns the error for data that does not match the type of its command.
-func (t *registeredType) mismatch(kind reflect.Type, err error) error {
-	remedy := fmt.Sprintf("if %v changed: restore the fields that this version had", kind)
-	if kind == t.kind {
-		remedy = "if the command changed:  petrock generate version " + t.eventType
-		if fields, ok := errors.AsType[*strictjson.TypeError](err); ok && fields.Path == "" && len(fields.Unknown) == 1 && len(fields.Missing) == 1 {
-			remedy += " --rename " + fields.Unknown[0] + "=" + fields.Missing[0]
-		}
-	}
-	return &unreadableError{"does not fit " + kind.String(), remedy, err}
-}

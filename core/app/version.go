@@ -1,10 +1,10 @@
 package app
 
 import (
-	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/internal/panics"
@@ -15,17 +15,6 @@ import (
 // next version. It must depend only on its receiver: no clock, no randomness, no I/O.
 type Upgrader[New any] interface {
 	Upgrade() New
-}
-
-// An Older is an older version of a command, for events in the log that have it.
-type Older struct {
-	version int
-	kind    reflect.Type // type of the data
-	next    reflect.Type // result of Upgrade
-	decode  func(data []byte) (any, error)
-	upgrade func(old any) any
-
-	downgrade func(newer any) any // from next to kind; nil if there is none
 }
 
 // OlderOf returns an older version of a command, whose events have the fields of Old. Upgrade
@@ -66,30 +55,6 @@ func OlderOf[Old Upgrader[New], New any](version int, downgrade ...func(New) Old
 func (c CommandType) Writes(version int) CommandType {
 	c.writes = version
 	return c
-}
-
-// DoOlderRaw is [DoRaw] for a command with [CommandType.Writes]. old has the type of the version
-// that the command writes. Tools of such commands use it: their clients send the older version.
-func DoOlderRaw(ctx context.Context, a *App, old any) (json.RawMessage, error) {
-	return a.execute(ctx, old)
-}
-
-// Input returns the input of a command's tool for a command of its current type: the JSON of its
-// Downgrade if the command writes an older version, and c itself otherwise. Package apptest uses
-// it, so that tests need not change with [CommandType.Writes].
-func (a *App) Input(c any) (any, error) {
-	t := a.commands[reflect.TypeOf(c)]
-	if t == nil || t.writes == t.version {
-		return c, nil
-	}
-	data, err := strictjson.Marshal(c)
-	if err == nil {
-		data, err = t.downgradeWritten(data)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("input of %s: %w", t.eventType, err)
-	}
-	return json.RawMessage(data), nil
 }
 
 // UpgradeList converts each value of a list, in Upgrade or Downgrade. A nil list stays nil.
@@ -145,12 +110,6 @@ func UpgradeOr[Old, New any](old *Old, fallback New, convert func(Old) New) New 
 	return convert(*old)
 }
 
-// An upgrade converts events of an older version to the current one.
-type upgrade struct {
-	Older
-	later []Older // versions in between, in order
-}
-
 // upgrades returns the upgrades by version. It is an error if one does not lead to the command's
 // type.
 func (c CommandType) upgrades() (map[int]upgrade, error) {
@@ -202,6 +161,18 @@ func (t *registeredType) decodePayload(p eventlog.Payload) (command, error) {
 	return t.wrap(value), nil
 }
 
+// mismatch returns the error for data that does not match the type of its command.
+func (t *registeredType) mismatch(kind reflect.Type, err error) error {
+	remedy := fmt.Sprintf("if %v changed: restore the fields that this version had", kind)
+	if kind == t.kind {
+		remedy = "if the command changed:  petrock generate version " + t.eventType
+		if fields, ok := errors.AsType[*strictjson.TypeError](err); ok && fields.Path == "" && len(fields.Unknown) == 1 && len(fields.Missing) == 1 {
+			remedy += " --rename " + fields.Unknown[0] + "=" + fields.Missing[0]
+		}
+	}
+	return &unreadableError{"does not fit " + kind.String(), remedy, err}
+}
+
 // canRead reports whether events of a version can be read.
 func (t *registeredType) canRead(version int) bool {
 	if version == t.version {
@@ -237,6 +208,51 @@ func (t *registeredType) downgradeWritten(data []byte) (older []byte, err error)
 	return lower.Data, nil
 }
 
+// downgradePayload returns the command of an event as a lower version.
+func (t *registeredType) downgradePayload(p eventlog.Payload, to int) (lower eventlog.Payload, err error) {
+	defer panics.Catch(&err) // in Downgrade, MarshalJSON or UnmarshalJSON
+	value, err := t.decodeVersion(p)
+	if err != nil {
+		return lower, err
+	}
+	target := t.upgrades[to]
+	for kind := reflect.TypeOf(value); kind != target.kind; kind = reflect.TypeOf(value) {
+		step := slices.IndexFunc(t.older, func(o Older) bool { return o.next == kind && o.downgrade != nil && o.version >= to })
+		if step < 0 {
+			return lower, fmt.Errorf("%v has no method Downgrade that leads to version %d; run petrock generate version --downgrade", kind, to)
+		}
+		value = t.older[step].downgrade(value)
+	}
+	data, err := strictjson.Marshal(value)
+	if err != nil {
+		return lower, err
+	}
+	if _, err := target.decode(data); err != nil {
+		return lower, fmt.Errorf("the result does not fit %v: %w", target.kind, err)
+	}
+	return eventlog.Payload{Type: p.Type, Version: to, Data: data}, nil
+}
+
+// decodeVersion decodes an event of the command as the type of its version.
+func (t *registeredType) decodeVersion(p eventlog.Payload) (any, error) {
+	if p.Version == t.version {
+		c, err := t.decodePayload(p)
+		if err != nil {
+			return nil, err
+		}
+		return c.value(), nil
+	}
+	u, ok := t.upgrades[p.Version]
+	if !ok {
+		return nil, fmt.Errorf("no type reads version %d of %s", p.Version, t.eventType)
+	}
+	value, err := u.decode(p.Data)
+	if err != nil {
+		return nil, t.mismatch(u.kind, err)
+	}
+	return value, nil
+}
+
 // decodeWritten decodes data of the version that the command writes.
 func (t *registeredType) decodeWritten(data []byte) (c command, err error) {
 	if t.writes == t.version {
@@ -244,15 +260,4 @@ func (t *registeredType) decodeWritten(data []byte) (c command, err error) {
 	}
 	defer panics.Catch(&err) // in UnmarshalJSON or Upgrade
 	return t.decodePayload(eventlog.Payload{Type: t.eventType, Version: t.writes, Data: data})
-}
-
-// repeats reports whether an event of the same type is the same command, which another build may
-// have stored in another version.
-func (p *pending) repeats(before eventlog.Record) bool {
-	t := p.cmdType
-	if before.Version == t.writes || !t.canRead(before.Version) {
-		return string(before.Data) == string(p.data)
-	}
-	c, err := t.decodePayload(before.Payload())
-	return err == nil && reflect.DeepEqual(c.value(), p.command.value())
 }
