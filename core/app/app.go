@@ -1,14 +1,11 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
-	"fmt"
+	"errors"
 	"log/slog"
 	"reflect"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -118,79 +115,101 @@ type App struct {
 	edit        *Edit   // amendments that are tried; nil for none
 }
 
-// Open replays the log of a store. The error is a [*StuckError] if an event cannot be applied. Only
-// the App may use the Store. The caller closes it after Run has returned.
-func Open(ctx context.Context, store eventlog.Store, o Options, features ...Feature) (*App, error) {
-	a, err := newApp(store, o, features...)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.open(ctx); err != nil {
-		return nil, err
-	}
-	return a, nil
-}
-
 // Store returns the store of the app, to read the log. Only commands may change it.
 func (a *App) Store() eventlog.Store { return a.store }
 
-// open replays the rest of the log and prepares the workers.
-func (a *App) open(ctx context.Context) error {
-	if err := a.catchUp(ctx); err != nil {
-		return err
-	}
-	if !a.o.NoWorkers && a.o.ReadOnly == "" {
-		if err := a.checkFields(ctx); err != nil {
-			return err
-		}
-		if err := a.initWorkers(ctx); err != nil {
-			return err
-		}
-	}
-	a.opened.Store(true)
-	return nil
+// A waiter is a worker that waits for the lease of another process.
+type waiter struct {
+	session string        // of the owner
+	misses  int           // how often in a row the session had ended
+	ended   chan struct{} // closed when it has ended for certain
 }
 
-// newApp is [Open] without replaying.
-func newApp(store eventlog.Store, o Options, features ...Feature) (*App, error) {
-	o.Program, o.Logger = cmp.Or(o.Program, "NAME"), cmp.Or(o.Logger, slog.Default())
-	if o.Now == nil {
-		o.Now = time.Now
+// A watch notifies goroutines and watchers of changes.
+type watch struct {
+	mu       sync.Mutex
+	grown    chan struct{} // closed when the log grows, and replaced
+	rebuilt  chan struct{} // closed when the states were rebuilt, and replaced
+	count    int           // number of changes
+	watchers []func()
+}
+
+// signalGrowth notifies that the log has grown.
+func (a *App) signalGrowth() {
+	a.watch.mu.Lock()
+	defer a.watch.mu.Unlock()
+	close(a.watch.grown)
+	a.watch.grown = make(chan struct{})
+	a.watch.count++
+}
+
+// signalRebuilt notifies that the states were rebuilt, for example after an amendment.
+func (a *App) signalRebuilt() {
+	a.watch.mu.Lock()
+	defer a.watch.mu.Unlock()
+	close(a.watch.rebuilt)
+	a.watch.rebuilt = make(chan struct{})
+}
+
+// rebuilds returns a channel that is closed when the states were rebuilt.
+func (a *App) rebuilds() <-chan struct{} {
+	a.watch.mu.Lock()
+	defer a.watch.mu.Unlock()
+	return a.watch.rebuilt
+}
+
+// signalProgress notifies watchers of other changes, such as the progress of a worker.
+func (a *App) signalProgress() {
+	a.watch.mu.Lock()
+	defer a.watch.mu.Unlock()
+	a.watch.count++
+}
+
+// changes returns a channel that is closed when the log grows, and the number of changes so far.
+func (a *App) changes() (<-chan struct{}, int) {
+	a.watch.mu.Lock()
+	defer a.watch.mu.Unlock()
+	return a.watch.grown, a.watch.count
+}
+
+// isValid reports whether the states include exactly the events up to a.seq. a.mu is held.
+func (a *App) isValid() bool { return !a.stale && !a.behind }
+
+// lock locks the states for writing. It stops waiting when ctx ends.
+func (a *App) lock(ctx context.Context) error {
+	return lockContext(ctx, a.mu.TryLock, a.mu.Lock, a.mu.Unlock)
+}
+
+// lockToRead locks the states for reading. It stops waiting when ctx ends.
+func (a *App) lockToRead(ctx context.Context) error {
+	return lockContext(ctx, a.mu.TryRLock, a.mu.RLock, a.mu.RUnlock)
+}
+
+// lockContext acquires a lock, or returns the cause of ctx if ctx ends first. A goroutine then
+// releases the lock as soon as it gets it.
+func lockContext(ctx context.Context, try func() bool, lock, unlock func()) error {
+	if try() {
+		return nil
 	}
-	if o.NewID == nil {
-		o.NewID = newID
+	if ctx.Done() == nil {
+		lock()
+		return nil
 	}
-	if o.Progress == nil {
-		o.Progress = func(done int64) { o.Logger.Info("replaying the log", "events", done) }
+	locked := make(chan struct{})
+	go func() {
+		lock()
+		close(locked)
+	}()
+	select {
+	case <-locked:
+		return nil
+	case <-ctx.Done():
+		go func() {
+			<-locked
+			unlock()
+		}()
+		return context.Cause(ctx)
 	}
-	if o.Tries <= 0 {
-		o.Tries = 6
-	}
-	if o.Backoff == nil {
-		o.Backoff = func(try int) time.Duration { return 500 * time.Millisecond << min(2*(try-1), 12) }
-	}
-	a := &App{
-		o: o, process: processName(), stale: true,
-		types:    map[string]*registeredType{},
-		commands: map[reflect.Type]*registeredType{},
-		written:  map[reflect.Type]*registeredType{},
-		maps:     map[string]*typeMap{},
-		states:   map[reflect.Type]*feature{},
-	}
-	a.store = &watchedStore{Store: store, logger: o.Logger, opened: &a.opened}
-	a.fingerprints = sync.OnceValue(a.findFingerprints)
-	a.watch.grown, a.watch.rebuilt = make(chan struct{}), make(chan struct{})
-	a.waiters = map[*waiter]bool{}
-	a.monitor, _ = store.(eventlog.Monitor)
-	for _, f := range features {
-		if err := a.add(&feature{Feature: f}); err != nil {
-			return nil, fmt.Errorf("feature %s: %w", f.Name, err)
-		}
-	}
-	if err := a.checkMaps(); err != nil {
-		return nil, err
-	}
-	return a, a.checkWorkers()
 }
 
 // newID returns a random id of 80 bits, without characters that look alike.
@@ -204,101 +223,11 @@ func newID() string {
 	return string(random[:])
 }
 
-func (a *App) add(f *feature) error {
-	for _, other := range a.features {
-		if other.Name == f.Name || other.State.kind == f.State.kind {
-			return fmt.Errorf("feature %s has the same name or state type", other.Name)
-		}
+// logError logs an error of background work, at level debug if the store does not work, which is
+// logged once.
+func (a *App) logError(level slog.Level, message string, err error, args ...any) {
+	if isFailure(err) || errors.Is(err, context.DeadlineExceeded) && a.store.failure() != "" {
+		level = slog.LevelDebug
 	}
-	if f.Name == "" || f.Name == ownFeature || strings.ContainsAny(f.Name, "/ ") || f.State.kind == nil {
-		return fmt.Errorf("a state and a name are required; the name must not be %s or contain spaces or slashes", ownFeature)
-	}
-	for _, c := range f.Commands {
-		upgrades, err := c.upgrades()
-		if err != nil {
-			return err
-		}
-		t := &registeredType{c, f.Name + "/" + c.name, f, upgrades}
-		switch {
-		case c.state != f.State.kind:
-			return fmt.Errorf("command %s is for the state %v, not %v", c.name, c.state, f.State.kind)
-		case a.types[t.eventType] != nil || a.commands[c.kind] != nil:
-			return fmt.Errorf("command %s is registered twice", c.name)
-		case c.version < 1:
-			return fmt.Errorf("command %s has version %d; versions start at 1", c.name, c.version)
-		case !t.canRead(c.writes):
-			return fmt.Errorf("command %s writes version %d, and no OlderOf reads it", c.name, c.writes)
-		}
-		a.types[t.eventType], a.commands[c.kind] = t, t
-		if c.writes != c.version {
-			a.written[upgrades[c.writes].kind] = t
-		}
-	}
-	for _, m := range f.Maps {
-		t, version := f.findVersion(a.commands, m.kind)
-		switch {
-		case t == nil:
-			return fmt.Errorf("map of %s returns %v, which is not a command of the feature, nor an older version of one", m.eventType, m.kind)
-		case a.maps[m.eventType] != nil:
-			return fmt.Errorf("map of %s: feature %s maps it too; remove one", m.eventType, a.maps[m.eventType].cmdType.feature.Name)
-		}
-		a.maps[m.eventType] = &typeMap{m, t, version}
-	}
-	for _, q := range f.Queries {
-		if q.state != f.State.kind {
-			return fmt.Errorf("query %s is for the state %v, not %v", q.name, q.state, f.State.kind)
-		}
-	}
-	a.features, a.states[f.State.kind] = append(a.features, f), f
-	return nil
-}
-
-// findVersion returns the command of the feature whose current or older type is kind, and the
-// version of that type.
-func (f *feature) findVersion(commands map[reflect.Type]*registeredType, kind reflect.Type) (*registeredType, int) {
-	for _, t := range commands {
-		switch at := slices.IndexFunc(t.older, func(o Older) bool { return o.kind == kind }); {
-		case t.feature != f:
-		case t.kind == kind:
-			return t, t.version
-		case at >= 0:
-			return t, t.older[at].version
-		}
-	}
-	return nil, 0
-}
-
-// checkMaps returns an error if a [Mapping] is for events of a command that exists.
-func (a *App) checkMaps() error {
-	for eventType, m := range a.maps {
-		if a.types[eventType] != nil {
-			return fmt.Errorf("feature %s: map of %s: it is a command, and only events of removed commands are mapped", m.cmdType.feature.Name, eventType)
-		}
-	}
-	return nil
-}
-
-// checkWorkers returns an error for workers that follow an unknown command, share a name, or have
-// an interval that is not positive.
-func (a *App) checkWorkers() error {
-	for _, f := range a.features {
-		names := map[string]bool{}
-		for _, w := range f.Workers {
-			if names[w.name] {
-				return fmt.Errorf("feature %s: worker %s is registered twice", f.Name, w.name)
-			}
-			names[w.name] = true
-			for _, p := range w.periodic {
-				if p.interval <= 0 {
-					return fmt.Errorf("feature %s: worker %s has the interval %v; intervals must be above 0", f.Name, w.name, p.interval)
-				}
-			}
-			for kind := range w.on {
-				if a.commands[kind] == nil && !a.o.Partial {
-					return fmt.Errorf("feature %s: worker %s follows %v, which is not a command of any feature; register its feature", f.Name, w.name, kind)
-				}
-			}
-		}
-	}
-	return nil
+	a.o.Logger.Log(context.Background(), level, message, append(args, "error", err)...)
 }

@@ -248,13 +248,6 @@ func (a *App) release(ctx context.Context, worker string, s progress) error {
 	})
 }
 
-// A waiter is a worker that waits for the lease of another process.
-type waiter struct {
-	session string        // of the owner
-	misses  int           // how often in a row the session had ended
-	ended   chan struct{} // closed when it has ended for certain
-}
-
 // addWaiter adds a waiter for the session of an owner. The caller removes it.
 func (a *App) addWaiter(session string) *waiter {
 	w := &waiter{session: session, ended: make(chan struct{})}

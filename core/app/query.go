@@ -87,9 +87,6 @@ func (a *App) lockCurrent(ctx context.Context) error {
 	}
 }
 
-// isValid reports whether the states include exactly the events up to a.seq. a.mu is held.
-func (a *App) isValid() bool { return !a.stale && !a.behind }
-
 // refresh rebuilds the states if they are not valid.
 func (a *App) refresh(ctx context.Context) error {
 	if err := a.lockToRead(ctx); err != nil {
@@ -101,41 +98,4 @@ func (a *App) refresh(ctx context.Context) error {
 		return nil
 	}
 	return a.catchUp(ctx)
-}
-
-// lock locks the states for writing. It stops waiting when ctx ends.
-func (a *App) lock(ctx context.Context) error {
-	return lockContext(ctx, a.mu.TryLock, a.mu.Lock, a.mu.Unlock)
-}
-
-// lockToRead locks the states for reading. It stops waiting when ctx ends.
-func (a *App) lockToRead(ctx context.Context) error {
-	return lockContext(ctx, a.mu.TryRLock, a.mu.RLock, a.mu.RUnlock)
-}
-
-// lockContext acquires a lock, or returns the cause of ctx if ctx ends first. A goroutine then
-// releases the lock as soon as it gets it.
-func lockContext(ctx context.Context, try func() bool, lock, unlock func()) error {
-	if try() {
-		return nil
-	}
-	if ctx.Done() == nil {
-		lock()
-		return nil
-	}
-	locked := make(chan struct{})
-	go func() {
-		lock()
-		close(locked)
-	}()
-	select {
-	case <-locked:
-		return nil
-	case <-ctx.Done():
-		go func() {
-			<-locked
-			unlock()
-		}()
-		return context.Cause(ctx)
-	}
 }

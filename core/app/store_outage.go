@@ -199,20 +199,6 @@ const (
 	probeBytes    = 64 << 10
 )
 
-// watchStore probes the store until ctx ends, so that failures are noticed and end without calls.
-func (a *App) watchStore(ctx context.Context) {
-	ticker := time.NewTicker(probeInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			a.store.probe(ctx)
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // probe tries the store. A failure begins with the second probe that fails, because calls do not
 // notice short ones. It ends if a probe succeeds and no call has failed since the last one.
 func (s *watchedStore) probe(ctx context.Context) {
@@ -265,13 +251,4 @@ func (s *watchedStore) tryWrite(ctx context.Context) error {
 		return err
 	}
 	return s.Store.Write(ctx, func(tx eventlog.Tx) error { return tx.Put(probeDocument, nil) })
-}
-
-// logError logs an error of background work, at level debug if the store does not work, which is
-// logged once.
-func (a *App) logError(level slog.Level, message string, err error, args ...any) {
-	if isFailure(err) || errors.Is(err, context.DeadlineExceeded) && a.store.failure() != "" {
-		level = slog.LevelDebug
-	}
-	a.o.Logger.Log(context.Background(), level, message, append(args, "error", err)...)
 }
