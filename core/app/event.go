@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -138,6 +139,26 @@ func (a *App) affectedFeature(eventType string, err error) *feature {
 		return failed.feature
 	}
 	return nil
+}
+
+// A storeReader is an [eventlog.View] that follows the changes of a store.
+type storeReader struct {
+	ctx   context.Context
+	store eventlog.Store
+}
+
+func (r storeReader) Records(after int64) iter.Seq2[eventlog.Record, error] {
+	return r.store.Records(r.ctx, after)
+}
+
+func (r storeReader) Get(name string) ([]byte, error) { return r.store.Get(r.ctx, name) }
+
+func (r storeReader) Names(prefix string) ([]string, error) {
+	return r.store.Names(r.ctx, prefix)
+}
+
+func (r storeReader) Documents(prefix, after string) iter.Seq2[eventlog.Document, error] {
+	return r.store.Documents(r.ctx, prefix, after)
 }
 
 // mappedError adds the mapping to the error of an event that was mapped or amended.

@@ -71,3 +71,8 @@ func programFingerprint() (string, error) {
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
 }
+
+func checksum(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

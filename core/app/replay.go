@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -13,23 +12,6 @@ import (
 	"github.com/petrock/petrock/core/app/internal/amendments"
 	"github.com/petrock/petrock/core/app/internal/panics"
 )
-
-// A storeReader is an [eventlog.View] that follows the changes of a store.
-type storeReader struct {
-	ctx   context.Context
-	store eventlog.Store
-}
-
-func (r storeReader) Records(after int64) iter.Seq2[eventlog.Record, error] {
-	return r.store.Records(r.ctx, after)
-}
-func (r storeReader) Get(name string) ([]byte, error) { return r.store.Get(r.ctx, name) }
-func (r storeReader) Names(prefix string) ([]string, error) {
-	return r.store.Names(r.ctx, prefix)
-}
-func (r storeReader) Documents(prefix, after string) iter.Seq2[eventlog.Document, error] {
-	return r.store.Documents(r.ctx, prefix, after)
-}
 
 // errAmended means that an amendment changes events which may be in the states already.
 var errAmended = errors.New("the log was amended")

@@ -185,8 +185,3 @@ func seal(name string, content []byte) string {
 	sum.Write(content)
 	return hex.EncodeToString(sum.Sum(nil))
 }
-
-func checksum(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}

@@ -1,14 +1,21 @@
 package app
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"reflect"
 	"runtime"
 	"runtime/metrics"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/petrock/petrock/core/app/eventlog"
@@ -17,6 +24,171 @@ import (
 	"github.com/petrock/petrock/core/app/internal/statestream"
 	"github.com/petrock/petrock/core/strictjson"
 )
+
+// SnapshotDue takes the snapshots that are due: a feature has many events since its last one.
+// Servers call it before they are ready, because commands wait while a large state is encoded.
+func (a *App) SnapshotDue(ctx context.Context) { a.snapshotDue(ctx, math.MaxInt64) }
+
+// Snapshot stores the current states, so that a program with the same fingerprints starts faster.
+// Commands wait while a state is encoded. Servers need not call it: [App.Run] takes snapshots.
+func (a *App) Snapshot(ctx context.Context) error {
+	if a.o.ReadOnly != "" {
+		return fmt.Errorf("take snapshot: the server is read-only: %s", a.o.ReadOnly)
+	}
+	var errs []error
+	for _, f := range a.features {
+		if statestream.Check(f.State.kind) != nil {
+			continue // petrock sync warns about it
+		}
+		if err := a.snapshot(ctx, f); err != nil {
+			errs = append(errs, fmt.Errorf("feature %s: %w", f.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// takeSnapshots takes snapshots that are due and take little time, and keeps the summary of types
+// recent.
+func (a *App) takeSnapshots(ctx context.Context) {
+	summarized := int64(-summaryInterval)
+	for ctx.Err() == nil {
+		grown, _ := a.changes()
+		summarized = a.summarize(ctx, summarized)
+		if a.snapshotDue(ctx, maxLocked) {
+			select { // at most once a minute
+			case <-time.After(time.Minute):
+			case <-ctx.Done():
+			}
+			continue
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// snapshotDue takes the snapshots that are due, of features whose last one has locked the state for
+// less than a limit. It reports whether there were any.
+func (a *App) snapshotDue(ctx context.Context, limit time.Duration) (due bool) {
+	if a.o.ReadOnly != "" || a.o.NoSnapshot || a.o.NoNewSnapshot {
+		return false
+	}
+	for _, f := range a.features {
+		if !a.isDue(f, limit) {
+			continue
+		}
+		due = true
+		if head, ok, err := a.readHead(storeReader{ctx, a.store}, f); err == nil && ok {
+			a.noteSnapshot(f, head) // another process may have taken it
+			if !a.isDue(f, limit) {
+				continue
+			}
+		}
+		if err := a.snapshot(ctx, f); err != nil && ctx.Err() == nil {
+			a.logError(slog.LevelWarn, "take snapshot", err, "feature", f.Name)
+		}
+	}
+	return due
+}
+
+// isDue reports whether a feature has many events since the last snapshot. The interval grows with
+// the log, so that all snapshots together cost little.
+func (a *App) isDue(f *feature, limit time.Duration) bool {
+	const minEvents = 10_000
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.isValid() && f.stuck == nil && f.locked < limit && a.seq-max(f.snapshot, f.tried) >= max(minEvents, a.seq/10) &&
+		statestream.Check(f.State.kind) == nil && a.fingerprint(f) != ""
+}
+
+// noteSnapshot records that a snapshot is stored, unless it is outdated or damaged.
+func (a *App) noteSnapshot(f *feature, head snapshotHead) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if head.Seq <= a.seq && head.Attempt != f.unusable && head.Amended == a.amendments.Hash(head.Seq) {
+		f.tried, f.locked = head.Seq, head.Took
+		if !head.Slow {
+			f.snapshot = head.Seq
+		}
+	}
+}
+
+func (a *App) snapshot(ctx context.Context, f *feature) error {
+	if a.fingerprint(f) == "" {
+		return errors.New("take snapshot: the program's own file cannot be read, so its snapshots could not be distinguished from those of other builds")
+	}
+	w := &snapshotWriter{ctx: ctx, app: a, feature: f, prefix: a.codePrefix(f)}
+	err := w.encode()
+	if errors.Is(err, errSlow) {
+		w.discard()
+		w.head.Slow, w.buffer, w.stored, err = true, nil, 0, nil
+	}
+	if err == nil && w.head.ID != "" { // otherwise there is no new event, or the feature is stuck
+		err = w.finish()
+	}
+	switch {
+	case err != nil && w.stored > 0:
+		w.discard()
+	case err == nil && w.head.ID != "":
+		a.noteSnapshot(f, w.head)
+	}
+	if errors.Is(err, errUnused) {
+		err = nil // the next snapshot includes the change
+	}
+	return err
+}
+
+// CheckSnapshots returns an error if the state of a feature changes when it is encoded and decoded.
+// It needs memory for a second state. Use it in tests.
+func (a *App) CheckSnapshots(ctx context.Context) error {
+	var errs []error
+	for _, f := range a.features {
+		if statestream.Check(f.State.kind) == nil {
+			if err := a.checkRoundTrip(ctx, f); err != nil {
+				errs = append(errs, fmt.Errorf("feature %s: %w", f.Name, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkRoundTrip returns an error if the state of a feature changes when it is encoded and decoded.
+func (a *App) checkRoundTrip(ctx context.Context, f *feature) (err error) {
+	defer panics.Catch(&err)
+	if err := a.lockCurrent(ctx); err != nil {
+		return err
+	}
+	defer a.mu.RUnlock()
+	if f.stuck != nil {
+		return nil
+	}
+	in, out := io.Pipe()
+	sum, second := sha256.New(), sha256.New()
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				out.CloseWithError(panics.Error(p))
+			}
+		}()
+		out.CloseWithError(statestream.Write(io.MultiWriter(sum, out), f.state))
+	})
+	again := reflect.New(f.State.kind).Interface()
+	err = statestream.Read(in, again)
+	in.CloseWithError(err)
+	writing.Wait()
+	if err != nil {
+		return err
+	}
+	if err := statestream.Write(second, again); err != nil {
+		return err
+	}
+	if !bytes.Equal(sum.Sum(nil), second.Sum(nil)) {
+		return errors.New("the state changes when it is encoded and decoded")
+	}
+	return nil
+}
 
 // A snapshotWriter stores the stream of a state. If the state is large, it unlocks the state at
 // times, because commands lock the state while no other can write to the store. If a command then
