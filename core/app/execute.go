@@ -176,6 +176,9 @@ const maxTries = 10
 // errRetry means that a batch had no effect and must be executed again.
 var errRetry = errors.New("retry")
 
+// errLost means that another process has the lease of the worker now.
+var errLost = errors.New("another process runs the worker")
+
 // executeBatch executes queued commands in one transaction, and answers their callers. The caller
 // must lead; ctx is the context of its own command, which is in the queue.
 func (a *App) executeBatch(ctx context.Context) {

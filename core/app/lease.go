@@ -12,8 +12,34 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/app/eventlog"
+	"github.com/petrock/petrock/core/app/internal/panics"
 	"github.com/petrock/petrock/core/strictjson"
 )
+
+// A runner runs a worker in this process.
+type runner struct {
+	app      *App
+	worker   Worker
+	name     string // such as posts/digest
+	instance any    // the worker; nil before start
+	progress
+	savedPosition int64
+	savedAt       time.Time // when the last save began
+	tried         int       // number of events that were tried since start
+	unsaved       bool      // an event was handled since the last save
+	lastShown     string    // the saved progress that watchers see
+
+	seenOwner string    // of the lease when it was last read
+	seenUntil time.Time // the same
+	seenAt    time.Time // when the lease was first read like this
+	ended     string    // session of the owner, which has ended
+}
+
+// actor returns the actor of the commands that the worker executes.
+func (r *runner) actor() string { return "worker:" + r.name }
+
+// keyPrefix returns the prefix of the idempotency keys of the commands that the worker executes.
+func (r *runner) keyPrefix(work string) string { return workPrefix + r.name + "/" + work + "/" }
 
 // A process that runs a worker renews its lease. Another process takes over after the lease
 // expires, as when the process hangs. If the store is an [eventlog.Monitor], another process takes
@@ -50,9 +76,6 @@ type progress struct {
 	Until      time.Time       `json:"until,omitzero"`    // when the lease expires
 	Session    string          `json:"session,omitempty"` // of the owner; see [eventlog.Monitor]
 }
-
-// errLost means that another process has the lease of the worker now.
-var errLost = errors.New("another process runs the worker")
 
 // processName returns a unique name of this process.
 func processName() string {
@@ -106,6 +129,36 @@ func (a *App) checkFields(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// restoreFields sets the saved fields of a worker.
+func (a *App) restoreFields(name string, w Worker, state []byte, instance any) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("saved fields of worker %s do not fit %v: %w\nmake new fields optional (omitempty, omitzero or a pointer), or discard the saved fields:  %s workers reset %[1]s",
+				name, w.fields.kind, err, a.o.Program)
+		}
+	}()
+	defer panics.Catch(&err)
+	return w.fields.decode(state, instance)
+}
+
+// encodeFields stores the worker's exported fields in its progress.
+func (r *runner) encodeFields() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("save fields of the worker: %w", panics.Error(p))
+		}
+	}()
+	state, err := strictjson.Marshal(r.instance)
+	if err != nil {
+		return fmt.Errorf("save fields of the worker: %w", err)
+	}
+	r.State = state
+	if string(state) == "{}" {
+		r.State = nil
+	}
+	return nil
 }
 
 // initWorkers saves the starting position of new workers, so that they miss no event from now on,
@@ -236,6 +289,39 @@ func (a *App) saveProgress(ctx context.Context, worker string, s *progress, more
 	})
 }
 
+// save saves the progress of the worker and its exported fields, and renews the lease.
+func (r *runner) save(ctx context.Context) error { return r.saveWith(ctx, nil) }
+
+// saveWith is save with more changes in the same transaction.
+func (r *runner) saveWith(ctx context.Context, more func(eventlog.Tx) error) error {
+	saved, err := r.beginSave(ctx, more)
+	if err != nil {
+		return err
+	}
+	return saved()
+}
+
+// beginSave starts to save the progress as it is now, and returns a function that waits for the
+// end.
+func (r *runner) beginSave(ctx context.Context, more func(eventlog.Tx) error) (saved func() error, err error) {
+	if err := r.encodeFields(); err != nil {
+		return nil, err
+	}
+	s, begin, done := r.progress, time.Now(), make(chan error, 1)
+	go func() { done <- r.app.saveProgress(ctx, r.name, &s, more) }()
+	return func() error {
+		if err := <-done; err != nil {
+			return err
+		}
+		r.Until, r.savedAt, r.savedPosition, r.unsaved = s.Until, begin, s.Position, false
+		if shown := fmt.Sprint(s.Position, s.Trying, s.Tries, s.Error, s.LastTick); more != nil || shown != r.lastShown {
+			r.lastShown = shown
+			r.app.signalProgress()
+		}
+		return nil
+	}, nil
+}
+
 // release releases the lease, so that another process can take over without waiting.
 func (a *App) release(ctx context.Context, worker string, s progress) error {
 	return a.write(ctx, func(tx eventlog.Tx) error {
@@ -246,6 +332,48 @@ func (a *App) release(ctx context.Context, worker string, s progress) error {
 		s.Owner, s.Until, s.Session = "", time.Time{}, ""
 		return s.put(tx, worker)
 	})
+}
+
+// callLeased calls f, and renews the lease during the call. If the lease is lost, it cancels the
+// context of f.
+func (r *runner) callLeased(ctx context.Context, f func(context.Context) error) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	renewed := make(chan struct{})
+	before := r.progress // without the changes that f makes
+	go func() {
+		defer close(renewed)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(renewInterval):
+				if err := r.app.saveProgress(ctx, r.name, &before, nil); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		}
+	}()
+	defer func() {
+		close(done)
+		<-renewed
+		r.Until = before.Until
+		if cause := context.Cause(ctx); errors.Is(cause, errLost) {
+			err = cause
+		}
+		cancel(nil)
+	}()
+	defer panics.Catch(&err)
+	return f(ctx)
+}
+
+// renew renews the lease if it was not renewed recently, or if the clock was set back.
+func (r *runner) renew(ctx context.Context) error {
+	if left := r.Until.Sub(r.app.o.Now()); left > leaseDuration-renewInterval && left <= leaseDuration {
+		return nil
+	}
+	return r.save(ctx)
 }
 
 // addWaiter adds a waiter for the session of an owner. The caller removes it.

@@ -333,3 +333,16 @@ func (a *App) stuckAt(r eventlog.Record, err error) *StuckError {
 	}
 	return stuck
 }
+
+// publishHealth makes [App.Health] return the features as they are now. a.mu is held.
+func (a *App) publishHealth() {
+	features := map[string]string{}
+	for _, f := range a.features {
+		if f.stuck != nil {
+			features[f.Name] = f.stuck.state()
+		}
+	}
+	if len(features) > 0 || a.featureHealth.Load() != nil {
+		a.featureHealth.Store(&features)
+	}
+}

@@ -75,6 +75,70 @@ func (r *runner) handleWithRetry(ctx context.Context, record eventlog.Record, ha
 	}
 }
 
+// handlerFor returns a function that calls the worker for an event and renews the lease during the
+// call; nil if the worker does not follow the event. If the worker follows a stuck feature,
+// handlerFor returns the error of that feature for the event at which it is stuck, and for all
+// later events.
+func (r *runner) handlerFor(ctx context.Context, record eventlog.Record) (handle func(context.Context) error, err error) {
+	if err := r.lockFor(ctx, record); err != nil {
+		return nil, err
+	}
+	defer r.app.mu.RUnlock()
+	d := decodedEvent{Record: record}
+	reader := newAmendmentReader(storeReader{ctx, r.app.store}, r.app.amendments, true)
+	if err := r.app.decodeFor(reader, &d, func(t *registeredType) bool { return r.worker.on[t.kind] != nil }); err != nil {
+		return nil, err
+	}
+	feature := d.affected
+	var method eventMethod
+	if d.cmdType != nil {
+		feature, method = d.cmdType.feature, r.worker.on[d.cmdType.kind]
+	}
+	switch {
+	case feature == nil || !r.follows(feature):
+		return nil, nil
+	case feature.stuck != nil && record.Seq >= feature.stuck.Record.Seq:
+		return nil, feature.stuck
+	case d.err != nil:
+		return nil, r.app.stuckAt(record, d.err)
+	case d.command == nil:
+		return nil, nil
+	}
+	return func(ctx context.Context) error {
+		in := scope{app: r.app, actor: r.actor(), call: &workerCall{cause: eventlog.Cause{Event: record.Seq, Worker: r.name}, prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
+		return r.callLeased(ctx, func(ctx context.Context) error {
+			return method(r.instance, in.with(ctx), d.command.value(), eventOf(record))
+		})
+	}, nil
+}
+
+// lockFor locks the states for reading. They include the event, and are current, or were so at the
+// last save, if that was a moment ago: a worker that follows one event after another need not ask
+// the store.
+func (r *runner) lockFor(ctx context.Context, record eventlog.Record) error {
+	a := r.app
+	if r.Trying != record.Seq && time.Since(r.savedAt) < sessionInterval {
+		if err := a.lockToRead(ctx); err != nil {
+			return err
+		}
+		if a.isValid() && a.seq >= record.Seq {
+			return nil
+		}
+		a.mu.RUnlock()
+	}
+	return a.lockCurrent(ctx)
+}
+
+// follows reports whether the worker follows a command of a feature.
+func (r *runner) follows(f *feature) bool {
+	for kind := range r.worker.on {
+		if c := r.app.commands[kind]; c != nil && c.feature == f {
+			return true
+		}
+	}
+	return false
+}
+
 // beginTry saves the progress before a try, and returns a function that returns the error of the
 // save.
 //

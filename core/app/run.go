@@ -5,32 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"time"
 
 	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/internal/panics"
-	"github.com/petrock/petrock/core/strictjson"
 )
-
-// A runner runs a worker in this process.
-type runner struct {
-	app      *App
-	worker   Worker
-	name     string // such as posts/digest
-	instance any    // the worker; nil before start
-	progress
-	savedPosition int64
-	savedAt       time.Time // when the last save began
-	tried         int       // number of events that were tried since start
-	unsaved       bool      // an event was handled since the last save
-	lastShown     string    // the saved progress that watchers see
-
-	seenOwner string    // of the lease when it was last read
-	seenUntil time.Time // the same
-	seenAt    time.Time // when the lease was first read like this
-	ended     string    // session of the owner, which has ended
-}
 
 // runWorker runs a worker while no other process runs it, until ctx ends.
 func (a *App) runWorker(ctx context.Context, f *feature, w Worker) {
@@ -127,18 +106,6 @@ func (r *runner) start(ctx context.Context) (ok bool, err error) {
 		r.TickNumber = append(r.TickNumber, r.app.o.Now().Unix())
 	}
 	return true, r.save(ctx)
-}
-
-// restoreFields sets the saved fields of a worker.
-func (a *App) restoreFields(name string, w Worker, state []byte, instance any) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("saved fields of worker %s do not fit %v: %w\nmake new fields optional (omitempty, omitzero or a pointer), or discard the saved fields:  %s workers reset %[1]s",
-				name, w.fields.kind, err, a.o.Program)
-		}
-	}()
-	defer panics.Catch(&err)
-	return w.fields.decode(state, instance)
 }
 
 // stop saves the worker and releases the lease, even if ctx has ended.
@@ -287,167 +254,4 @@ func (r *runner) handleNext(ctx context.Context) (more bool, err error) {
 		r.Position = record.Seq
 	}
 	return more, nil
-}
-
-// handlerFor returns a function that calls the worker for an event and renews the lease during the
-// call; nil if the worker does not follow the event. If the worker follows a stuck feature,
-// handlerFor returns the error of that feature for the event at which it is stuck, and for all
-// later events.
-func (r *runner) handlerFor(ctx context.Context, record eventlog.Record) (handle func(context.Context) error, err error) {
-	if err := r.lockFor(ctx, record); err != nil {
-		return nil, err
-	}
-	defer r.app.mu.RUnlock()
-	d := decodedEvent{Record: record}
-	reader := newAmendmentReader(storeReader{ctx, r.app.store}, r.app.amendments, true)
-	if err := r.app.decodeFor(reader, &d, func(t *registeredType) bool { return r.worker.on[t.kind] != nil }); err != nil {
-		return nil, err
-	}
-	feature := d.affected
-	var method eventMethod
-	if d.cmdType != nil {
-		feature, method = d.cmdType.feature, r.worker.on[d.cmdType.kind]
-	}
-	switch {
-	case feature == nil || !r.follows(feature):
-		return nil, nil
-	case feature.stuck != nil && record.Seq >= feature.stuck.Record.Seq:
-		return nil, feature.stuck
-	case d.err != nil:
-		return nil, r.app.stuckAt(record, d.err)
-	case d.command == nil:
-		return nil, nil
-	}
-	return func(ctx context.Context) error {
-		in := scope{app: r.app, actor: r.actor(), call: &workerCall{cause: eventlog.Cause{Event: record.Seq, Worker: r.name}, prefix: r.keyPrefix(strconv.FormatInt(record.Seq, 10))}}
-		return r.callLeased(ctx, func(ctx context.Context) error {
-			return method(r.instance, in.with(ctx), d.command.value(), eventOf(record))
-		})
-	}, nil
-}
-
-// lockFor locks the states for reading. They include the event, and are current, or were so at the
-// last save, if that was a moment ago: a worker that follows one event after another need not ask
-// the store.
-func (r *runner) lockFor(ctx context.Context, record eventlog.Record) error {
-	a := r.app
-	if r.Trying != record.Seq && time.Since(r.savedAt) < sessionInterval {
-		if err := a.lockToRead(ctx); err != nil {
-			return err
-		}
-		if a.isValid() && a.seq >= record.Seq {
-			return nil
-		}
-		a.mu.RUnlock()
-	}
-	return a.lockCurrent(ctx)
-}
-
-// follows reports whether the worker follows a command of a feature.
-func (r *runner) follows(f *feature) bool {
-	for kind := range r.worker.on {
-		if c := r.app.commands[kind]; c != nil && c.feature == f {
-			return true
-		}
-	}
-	return false
-}
-
-// actor returns the actor of the commands that the worker executes.
-func (r *runner) actor() string { return "worker:" + r.name }
-
-// keyPrefix returns the prefix of the idempotency keys of the commands that the worker executes.
-func (r *runner) keyPrefix(work string) string { return workPrefix + r.name + "/" + work + "/" }
-
-// callLeased calls f, and renews the lease during the call. If the lease is lost, it cancels the
-// context of f.
-func (r *runner) callLeased(ctx context.Context, f func(context.Context) error) (err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	done := make(chan struct{})
-	renewed := make(chan struct{})
-	before := r.progress // without the changes that f makes
-	go func() {
-		defer close(renewed)
-		for {
-			select {
-			case <-done:
-				return
-			case <-time.After(renewInterval):
-				if err := r.app.saveProgress(ctx, r.name, &before, nil); err != nil {
-					cancel(err)
-					return
-				}
-			}
-		}
-	}()
-	defer func() {
-		close(done)
-		<-renewed
-		r.Until = before.Until
-		if cause := context.Cause(ctx); errors.Is(cause, errLost) {
-			err = cause
-		}
-		cancel(nil)
-	}()
-	defer panics.Catch(&err)
-	return f(ctx)
-}
-
-// save saves the progress of the worker and its exported fields, and renews the lease.
-func (r *runner) save(ctx context.Context) error { return r.saveWith(ctx, nil) }
-
-// saveWith is save with more changes in the same transaction.
-func (r *runner) saveWith(ctx context.Context, more func(eventlog.Tx) error) error {
-	saved, err := r.beginSave(ctx, more)
-	if err != nil {
-		return err
-	}
-	return saved()
-}
-
-// beginSave starts to save the progress as it is now, and returns a function that waits for the
-// end.
-func (r *runner) beginSave(ctx context.Context, more func(eventlog.Tx) error) (saved func() error, err error) {
-	if err := r.encodeFields(); err != nil {
-		return nil, err
-	}
-	s, begin, done := r.progress, time.Now(), make(chan error, 1)
-	go func() { done <- r.app.saveProgress(ctx, r.name, &s, more) }()
-	return func() error {
-		if err := <-done; err != nil {
-			return err
-		}
-		r.Until, r.savedAt, r.savedPosition, r.unsaved = s.Until, begin, s.Position, false
-		if shown := fmt.Sprint(s.Position, s.Trying, s.Tries, s.Error, s.LastTick); more != nil || shown != r.lastShown {
-			r.lastShown = shown
-			r.app.signalProgress()
-		}
-		return nil
-	}, nil
-}
-
-// renew renews the lease if it was not renewed recently, or if the clock was set back.
-func (r *runner) renew(ctx context.Context) error {
-	if left := r.Until.Sub(r.app.o.Now()); left > leaseDuration-renewInterval && left <= leaseDuration {
-		return nil
-	}
-	return r.save(ctx)
-}
-
-// encodeFields stores the worker's exported fields in its progress.
-func (r *runner) encodeFields() (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("save fields of the worker: %w", panics.Error(p))
-		}
-	}()
-	state, err := strictjson.Marshal(r.instance)
-	if err != nil {
-		return fmt.Errorf("save fields of the worker: %w", err)
-	}
-	r.State = state
-	if string(state) == "{}" {
-		r.State = nil
-	}
-	return nil
 }

@@ -182,16 +182,3 @@ func (a *App) Health() Health {
 	}
 	return h
 }
-
-// publishHealth makes [App.Health] return the features as they are now. a.mu is held.
-func (a *App) publishHealth() {
-	features := map[string]string{}
-	for _, f := range a.features {
-		if f.stuck != nil {
-			features[f.Name] = f.stuck.state()
-		}
-	}
-	if len(features) > 0 || a.featureHealth.Load() != nil {
-		a.featureHealth.Store(&features)
-	}
-}
