@@ -55,7 +55,7 @@ func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 	if err := gen.CheckWireName(in.Name+"_create", p.Name); err != nil {
 		return c, err
 	}
-	if name, err := gen.ParseName(in.Name, p.Initialisms...); err == nil && !strings.EqualFold(name.Go(), "IDs") {
+	if name, err := gen.ParseFieldName(in.Name, p.Initialisms...); err == nil && !strings.EqualFold(name.Go(), "IDs") {
 		c.All = name.Go()
 	}
 	text := in.Item

@@ -1,6 +1,7 @@
 package generators_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +35,21 @@ func TestNewFeatureIsTold(t *testing.T) {
 			if got := strings.Join(notices, "\n"); got != c.says {
 				t.Errorf("of %s: got %q, want %q", c.name, got, c.says)
 			}
+		}
+	}
+}
+
+// The items of a feature named after initialisms have them in capitals, the project's too.
+func TestFeatureNamedAfterInitialisms(t *testing.T) {
+	for name, want := range map[string]string{"isbns": "ISBNs map[string]*ISBN", "ppms": "PPMs map[string]*PPM", "ids": "Items map[string]*"} {
+		p := gen.Project{Name: "hello", Module: "example.com/hello", Initialisms: []string{"ppm"}}
+		draft, err := generators.Feature(p, generators.FeatureInput{Name: name, CRUD: true, Fields: []string{"title"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(draft.Files, func(f gen.File) bool { return strings.HasSuffix(f.Path, "/state.go") })
+		if state := strings.Join(strings.Fields(string(draft.Files[i].Text)), " "); !strings.Contains(state, want) {
+			t.Errorf("the state of %s is\n%s\nwant %q in it", name, draft.Files[i].Text, want)
 		}
 	}
 }

@@ -34,9 +34,8 @@ type Name struct {
 // Wire returns the name that clients see: send_mail. [ParseName] returns the same name for it.
 func (n Name) Wire() string { return n.wire }
 
-// Go returns an exported identifier: SendMail. Initialisms such as ID and URL are in upper case.
-// The name of a component has them in upper case only if [WireName] can still split the identifier
-// into the same words.
+// Go returns an exported identifier: SendMail. Initialisms such as ID and URL are in upper case, in
+// the name of a component only those that [WireName] can still split into the same words.
 func (n Name) Go() string { return n.ident }
 
 // IsExact reports whether [WireName] of the Go name is the wire name. If not, as for a_b_c and ABC,
@@ -115,9 +114,14 @@ func ParseName(text string, initialisms ...string) (Name, error) {
 		return Name{}, fmt.Errorf("invalid name %q: %w", Shorten(text), err)
 	}
 	name, err := newName(split(text), initialisms)
-	if !name.IsExact() {
-		name.ident = joinWords(split(text), "", Capitalize)
+	words := strings.Split(joinWords(split(name.wire), "_", Capitalize), "_")
+	for i, word := range words {
+		words[i] = Capitalize(upper(strings.ToLower(word), initialisms))
+		if WireName(strings.Join(words, "")) != name.wire {
+			words[i] = word
+		}
 	}
+	name.ident = strings.Join(words, "")
 	return name, err
 }
 
@@ -151,20 +155,11 @@ func NameOfValue(text string, initialisms ...string) (Name, error) {
 
 // newName returns the name of words, or an error if it is not a Go identifier.
 func newName(words, initialisms []string) (Name, error) {
-	upper := func(word string) string {
-		one, isPlural := strings.CutSuffix(word, "s")
-		switch {
-		case isInitialism(word, initialisms):
-			return strings.ToUpper(word)
-		case isPlural && isInitialism(one, initialisms):
-			return strings.ToUpper(one) + "s"
-		}
-		return word
-	}
+	form := func(word string) string { return upper(word, initialisms) }
 	name := Name{
 		wire:  wireName(words),
-		ident: joinWords(words, "", func(word string) string { return Capitalize(upper(word)) }),
-		human: joinWords(words, " ", upper),
+		ident: joinWords(words, "", func(word string) string { return Capitalize(form(word)) }),
+		human: joinWords(words, " ", form),
 	}
 	if !token.IsIdentifier(name.ident) || !token.IsExported(name.ident) {
 		return Name{}, fmt.Errorf("%q is not a Go identifier; use ASCII letters", Shorten(name.wire))
@@ -251,6 +246,7 @@ func CheckWireName(name, project string) error {
 //   - A capital after a lower-case letter or a digit starts a word: V2Add is v2_add.
 //   - The last of several capitals starts a word if a lower-case letter follows: HTTPServer is
 //     http_server.
+//   - Adjacent common initialisms are words: UserIDURL is user_id_url.
 //   - The s of a plural belongs to a common initialism: GetURLs is get_urls.
 //   - Digits belong to the word before them: SHA256Sum is sha256_sum.
 //   - Underscores separate words.
@@ -264,7 +260,10 @@ func wireName(words []string) string { return strings.ToLower(strings.Join(words
 // separate words.
 func split(text string) (words []string) {
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		words = append(words, splitCase([]rune(part))...)
+		for _, word := range splitCase([]rune(part)) {
+			adjacent, _ := splitInitialisms(word)
+			words = append(words, adjacent...)
+		}
 	}
 	return words
 }
@@ -291,28 +290,44 @@ func splitCase(part []rune) []string {
 // endsPlural reports whether part[i] is the s of a plural such as URLs that starts at start.
 func endsPlural(part []rune, start, i int) bool {
 	ends := i+1 == len(part) || unicode.IsUpper(part[i+1])
-	return part[i] == 's' && ends && slices.Contains(splitInitialisms, strings.ToLower(string(part[start:i])))
+	_, isInitialism := splitInitialisms(string(part[start:i]))
+	return part[i] == 's' && ends && isInitialism
 }
 
-// isInitialism reports whether Go writes a word in capitals by convention, or the project does.
-func isInitialism(word string, initialisms []string) bool {
-	return slices.Contains(splitInitialisms, word) || slices.Contains(otherInitialisms, word) ||
-		slices.ContainsFunc(initialisms, func(other string) bool { return strings.EqualFold(other, word) })
+// splitInitialisms splits common initialisms in capitals, the last perhaps in the plural: HTTPAPIs
+// is HTTP, APIs. It returns another word as it is, and false.
+func splitInitialisms(word string) ([]string, bool) {
+	isWhole := slices.Contains(commonInitialisms, strings.TrimSuffix(word, "s"))
+	for i := 1; i < len(word) && !isWhole; i++ {
+		if slices.Contains(commonInitialisms, word[:i]) {
+			if rest, ok := splitInitialisms(word[i:]); ok {
+				return append([]string{word[:i]}, rest...), true
+			}
+		}
+	}
+	return []string{word}, isWhole
 }
 
-// Initialisms are written in capitals in the identifiers of new components and fields. English
-// words such as ram and sip are left out. A project adds its own in petrock.json.
-var (
-	// splitInitialisms are those whose plurals [WireName] recognizes: GetURLs is get_urls. They
-	// never change, since that would change the names of existing components.
-	splitInitialisms = strings.Fields(`acl amqp api ascii cpu css csv db dns eof gid gpu guid html http
-		https id ip json jwt llm mcp pdf qps rpc sdk sla smtp sql sse ssh svg tcp tls ttl udp ui uid uri
-		url utf8 uuid vm vpn xml xmpp xsrf xss yaml`)
+// upper returns a lower-case word as Go writes it within a name: initialisms are in capitals, by
+// convention or because the project has them.
+func upper(word string, initialisms []string) string {
+	for _, one := range []string{word, strings.TrimSuffix(word, "s")} {
+		is := func(other string) bool { return strings.EqualFold(other, one) }
+		if slices.ContainsFunc(commonInitialisms, is) || slices.ContainsFunc(initialisms, is) {
+			return strings.ToUpper(one) + word[len(one):]
+		}
+	}
+	return word
+}
 
-	otherInitialisms = strings.Fields(`aes ai bic cdn chf ci cidr cli cors crm crud ean eta eur faq ftp
-		gbp gif gps grpc hmac iban imap isbn iso issn jpeg jpg jpy kpi lru md5 mime nfc oidc otp png
-		qr rsa rss rtp saml sha1 sha256 sku sms sso totp tsv tz usd utc vat wasm`)
-)
+// commonInitialisms are written in capitals in the identifiers of new components and fields, and
+// [WireName] splits them. English words such as ram and sip are left out. A project adds its own in
+// petrock.json. WireName does not know these: a new initialism must not rename components.
+var commonInitialisms = strings.Fields(`ACL AES AI AMQP API ASCII BIC CDN CHF CI CIDR CLI CORS CPU CRM CRUD
+	CSS CSV DB DNS EAN EOF ETA EUR FAQ FTP GBP GID GIF GPS GPU GRPC GUID HMAC HTML HTTP HTTPS IBAN ID IMAP
+	IP ISBN ISO ISSN JPEG JPG JPY JSON JWT KPI LLM LRU MCP MD5 MIME NFC OIDC OTP PDF PNG QPS QR RPC RSA RSS
+	RTP SAML SDK SHA1 SHA256 SKU SLA SMS SMTP SQL SSE SSH SSO SVG TCP TLS TOTP TSV TTL TZ UDP UI UID URI URL
+	USD UTC UTF8 UUID VAT VM VPN WASM XML XMPP XSRF XSS YAML`)
 
 // Singular returns the singular of a noun in lower case, and false if it is unknown.
 func Singular(plural string) (string, bool) {

@@ -53,6 +53,28 @@ func FuzzParseName(f *testing.F) {
 	})
 }
 
+// The Go name of words of two or more characters splits into the same words, and has its common
+// initialisms in capitals as a field has.
+func FuzzInitialisms(f *testing.F) {
+	vocabulary := strings.Fields("get user in utf8 sha256 ppm ppms ids apis isbns http https sql sse ui uid dns db id api url vat eur")
+	f.Add([]byte("\x06\x0a\x0b\x13"))
+	f.Add([]byte("\x05\x12\x00"))
+	f.Fuzz(func(t *testing.T, choices []byte) {
+		var words []string
+		for _, b := range choices[:min(len(choices), 8)] {
+			words = append(words, vocabulary[int(b)%len(vocabulary)])
+		}
+		text := strings.Join(words, "_")
+		if name, err := gen.ParseName(text, "ppm"); len(words) > 0 && (err != nil || !name.IsExact()) {
+			t.Errorf("ParseName(%q) = %s, %v; want a name that splits into the same words", text, name.Go(), err)
+		}
+		name, err := gen.ParseName(text)
+		if field, _ := gen.ParseFieldName(text); err == nil && name != field {
+			t.Errorf("the component %q is %s, want %s, as a field is", text, name.Go(), field.Go())
+		}
+	})
+}
+
 // Names of values and fields are identifiers.
 func FuzzIdentifier(f *testing.F) {
 	for _, seed := range []string{"open", "in-progress", "2xx", "C++", "é", "a__b", "postID"} {

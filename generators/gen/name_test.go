@@ -26,9 +26,9 @@ func TestNames(t *testing.T) {
 		{"get_urls", "get_urls", "GetURLs", "get URLs", true},
 		{"vpn_outage", "vpn_outage", "VPNOutage", "VPN outage", true},
 		{"getURLs", "get_urls", "GetURLs", "get URLs", true},
-		{"https_urls_in", "https_urls_in", "HttpsUrlsIn", "HTTPS URLs in", true},
+		{"https_urls_in", "https_urls_in", "HTTPSURLsIn", "HTTPS URLs in", true},
 		{"dns_lookup", "dns_lookup", "DNSLookup", "DNS lookup", true},
-		{"user_api_id", "user_api_id", "UserApiId", "user API ID", true},
+		{"user_api_id", "user_api_id", "UserAPIID", "user API ID", true},
 		{"is_a_dog", "is_a_dog", "IsADog", "is a dog", true},
 		{"plan_b", "plan_b", "PlanB", "plan b", true},
 		{"func", "func", "Func", "func", true},
@@ -38,7 +38,12 @@ func TestNames(t *testing.T) {
 		{"find_isbn", "find_isbn", "FindISBN", "find ISBN", true},
 		{"price_eur", "price_eur", "PriceEUR", "price EUR", true},
 		{"eur_price", "eur_price", "EURPrice", "EUR price", true},
-		{"get_isbns", "get_isbns", "GetIsbns", "get ISBNs", true}, // WireName splits GetISBNs into other words
+		{"get_isbns", "get_isbns", "GetISBNs", "get ISBNs", true},
+		{"http_api", "http_api", "HTTPAPI", "HTTP API", true},
+		{"user_id_urls", "user_id_urls", "UserIDURLs", "user ID URLs", true},
+		{"getVATID", "get_vat_id", "GetVATID", "get VAT ID", true},
+		{"apiid", "apiid", "Apiid", "apiid", true},
+		{"x_url", "x_url", "XUrl", "x URL", true},
 		{"a_b_c", "a_b_c", "ABC", "a b c", false},
 		{"add_2_numbers", "add_2_numbers", "Add2Numbers", "add 2 numbers", false},
 		{"x_url_y_z", "x_url_y_z", "XUrlYZ", "x URL y z", false},
@@ -60,7 +65,9 @@ func TestInitialismsOfProject(t *testing.T) {
 	parse := map[string]func(string, ...string) (gen.Name, error){"component": gen.ParseName, "field": gen.ParseFieldName, "value": gen.NameOfValue}
 	for _, test := range []struct{ kind, text, want string }{
 		{"component", "co2_ppm", "Co2PPM"},
-		{"component", "ppm_id", "PpmId"},
+		{"component", "ppm_id", "PPMId"}, // WireName does not know PPM
+		{"component", "id_of_ppm_url", "IDOfPPMUrl"},
+		{"component", "ppms", "Ppms"},
 		{"field", "ppm_id", "PPMID"},
 		{"field", "isbns", "ISBNs"},
 		{"field", "ppms", "PPMs"},
@@ -100,7 +107,12 @@ func TestFromGo(t *testing.T) {
 		"Größe":         "größe",
 		"":              "",
 		"sendMail":      "send_mail",
-		"JSONAPIClient": "jsonapi_client",
+		"JSONAPIClient": "json_api_client",
+		"GetHTTPAPIs":   "get_http_apis",
+		"HTTPSURL":      "https_url",
+		"HTTPSSE":       "http_sse",
+		"APIX":          "apix",
+		"Apiid":         "apiid",
 	} {
 		if got := gen.WireName(ident); got != wire {
 			t.Errorf("%s: got %q, want %q", ident, got, wire)
