@@ -47,7 +47,7 @@
 //
 // [Do] executes a command and [Query] runs a query. They find the [App] in their context, and
 // return typed results. [DoRaw] and [QueryRaw] take the App as an argument, and return JSON. The
-// error of a Check is [ErrRefused]. A command with an idempotency key ([WithKey], [Keyed]) is
+// error of a Check matches [ErrRefused]. A command with an idempotency key ([WithKey], [Keyed]) is
 // executed once, however often it is sent. [Actor] returns who is calling.
 //
 // A worker follows the log, calls the outside world, and executes commands. It receives the events
