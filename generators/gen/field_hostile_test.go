@@ -47,7 +47,7 @@ func TestParseFieldRefuses(t *testing.T) {
 		"a:string\n}\nfunc init(){}": "is not a type",
 		"a:func":                     `"func" is not a type`,
 		"a:struct{}":                 "is not a type",
-		"mode:enum(fast,deep)=fast":  `a default is not part of a field; write mode:enum(fast,deep), then add default=fast to the schema tag of the field in Go, and run petrock sync`,
+		"mode:enum(fast,deep)=fast":  `a default is not part of a field; write mode:enum(fast,deep), then add default=fast to the schema tag of the field in Go, and run sync`,
 		"limit:int:1..9 = 5":         `write limit:int:1..9, then add default=5`,
 		"a:[]":                       `"[]" lacks the element type; try []string`,
 		"a:[][]":                     `"[]" lacks`,
