@@ -25,8 +25,9 @@ import (
 const inFlight = 64
 
 // measureHTTP calls every server with 64 clients, in ten interleaved slices, and returns calls per
-// second by server. The server processes run through all slices. Before these, each server is called
-// for as long as it is measured: until its heap has its size, the system spends time on new memory.
+// second by server. The server processes run through all slices. Before these, each server is
+// called for as long as it is measured: until its heap has its size, the system spends time on new
+// memory.
 func measureHTTP(ctx context.Context, servers []server, era eras.Era, d time.Duration) (map[string]float64, error) {
 	const slices = 10
 	running, clients := map[string]*served{}, map[string][]*caller{}

@@ -175,8 +175,8 @@ func choose(only string) ([]group, error) {
 }
 
 // measure runs the rounds of each group and prints its gates. It returns the number of missed
-// gates. A group that misses one is measured for as many rounds again, twice at most, because a busy
-// machine can spoil most of a few rounds. The median of all rounds counts.
+// gates. A group that misses one is measured for as many rounds again, twice at most, because a
+// busy machine can spoil most of a few rounds. The median of all rounds counts.
 func measure(ctx context.Context, chosen []group, rounds int, each time.Duration, out, errOut io.Writer) (missed int, err error) {
 	dir, err := os.MkdirTemp("", "petrock-bench")
 	if err != nil {

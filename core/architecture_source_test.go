@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestNoInit(t *testing.T) {
@@ -120,6 +121,33 @@ func TestCopiedCodeIsTrueInProjects(t *testing.T) {
 			for i, line := range strings.Split(string(text), "\n") {
 				if !isImport[i+1] && (strings.Contains(line, ".bench") || strings.Contains(line, module)) {
 					t.Errorf("%s:%d names .bench or %s, which is wrong in a project", name, i+1, module)
+				}
+			}
+		}
+	}
+}
+
+// Lines of comments have at most 100 columns, a tab counts as one. Directives and the output of
+// examples are on the lines that they need.
+func TestCommentsAreWrapped(t *testing.T) {
+	for _, p := range repository(t) {
+		for _, file := range slices.Concat(p.files, p.tests) {
+			name := p.fset.Position(file.Pos()).Filename
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(string(text), "\n")
+			for _, group := range file.Comments {
+				if strings.Contains(group.Text(), "Output:\n") {
+					continue
+				}
+				for _, c := range group.List {
+					at := p.fset.Position(c.Pos()).Line
+					line := lines[at-1]
+					if n := utf8.RuneCountInString(line); n > 100 && strings.HasPrefix(strings.TrimLeft(line, "\t"), "// ") {
+						t.Errorf("%s:%d: the comment has %d columns, want at most 100", name, at, n)
+					}
 				}
 			}
 		}

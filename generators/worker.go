@@ -126,8 +126,8 @@ func (n component) writeMethod(file gen.GoFile, t trigger, isFirst bool) {
 }
 
 // workerTest returns the test of a worker. If the worker is not written yet, the test calls its
-// methods and expects that error. Without examples the test does not run a body, which may have side
-// effects.
+// methods and expects that error. Without examples the test does not run a body, which may have
+// side effects.
 func (n component) workerTest(triggers []trigger) (gen.GoFile, error) {
 	for _, t := range triggers {
 		n.others = addFeatures(n.others, t.feature)

@@ -33,9 +33,9 @@ func main() {
 	}
 }
 
-// A target is a bound of a figure. As in the other benchmarks, the figure may miss it by 10 %, and a
-// figure that misses it is measured twice more, because machines are noisy. Then the median of the
-// three counts.
+// A target is a bound of a figure. As in the other benchmarks, the figure may miss it by 10 %, and
+// a figure that misses it is measured twice more, because machines are noisy. Then the median of
+// the three counts.
 type target struct {
 	title   string
 	atLeast bool // or at most
@@ -388,7 +388,8 @@ type seenTimes struct {
 	Events, Rows map[int64]time.Time
 }
 
-// delays returns the milliseconds from each answer to the time at which its number was seen, sorted.
+// delays returns the milliseconds from each answer to the time at which its number was seen,
+// sorted.
 func delays(answered []time.Time, seen map[int64]time.Time) ([]float64, error) {
 	var took []float64
 	for i, at := range answered {

@@ -1,8 +1,8 @@
 // Siege attacks a server, which may open 1,024 files, with 250 hostile connections of each kind,
 // while a friendly client calls it. It exits with 1 if a call of the friendly client fails, if the
 // 99th percentile of its calls is above 250 ms, if the server uses more than 300 MB, or if the
-// server has not released its resources a minute after the attacks. An attack with a high percentile
-// is repeated twice, because machines are noisy. Then the median of the three counts.
+// server has not released its resources a minute after the attacks. An attack with a high
+// percentile is repeated twice, because machines are noisy. Then the median of the three counts.
 package main
 
 import (

@@ -197,8 +197,8 @@ func TestKeysOfCallers(t *testing.T) {
 	}
 }
 
-// A caller without a name who sends the stored key of another command gets a key of its own, not the
-// result of that command.
+// A caller without a name who sends the stored key of another command gets a key of its own, not
+// the result of that command.
 func TestKeysThatLookStored(t *testing.T) {
 	m := eventlog.NewMemory()
 	a := open(t, m)

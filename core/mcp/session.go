@@ -22,8 +22,8 @@ import (
 // both.
 //
 // For a tools/call, newCall reads the params, check or checkStateless decides whether the session
-// serves the request, serve calls the hook, run calls the method, callTool calls the tool's handler,
-// and render and AppendJSON write the result.
+// serves the request, serve calls the hook, run calls the method, callTool calls the tool's
+// handler, and render and AppendJSON write the result.
 func (s *Session) handle(ctx context.Context, req *peer.Request) (any, error) {
 	if req.IsNotification() {
 		return nil, s.handleNotification(req)

@@ -190,8 +190,8 @@ type OperatorError interface {
 }
 
 // A ScopeError means that the caller does not have the scopes that a call needs. A handler may
-// return one too, for scopes that depend on the arguments. Over HTTP, the client gets status 403 and
-// a challenge that names the scopes.
+// return one too, for scopes that depend on the arguments. Over HTTP, the client gets status 403
+// and a challenge that names the scopes.
 type ScopeError struct {
 	Needed []string // all scopes of the call
 }

@@ -115,7 +115,7 @@ func (t testEditor) editCompared(compared, result ast.Expr) {
 }
 
 // outputIn returns the output type of the tool that an expression, or what it is computed from,
-// names in the k-th of n rows; nil if there is none. seen are the expressions that it has looked at.
+// names in the k-th of n rows; nil if there is none. seen are the expressions it has looked at.
 func (t testEditor) outputIn(e ast.Expr, k, n int, seen map[ast.Expr]bool) types.Type {
 	for node := range nodesOf[ast.Expr](e) {
 		values := rowOf(t.values(node), k, n)

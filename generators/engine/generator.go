@@ -39,10 +39,10 @@ type generatorCall struct {
 	notes      map[string]map[string]gen.FieldNote // of fields before a change, by type and JSON name
 }
 
-// run calls Make of a generator, with the time limit of examples. The generator may be the project's
-// own code, so it runs on its own goroutine: a panic becomes an error, and run returns after the
-// limit even if Make does not. Until then run answers what Make asks the engine, which is not safe
-// for concurrent use. Answers do not count against the limit.
+// run calls Make of a generator, with the time limit of examples. The generator may be the
+// project's own code, so it runs on its own goroutine: a panic becomes an error, and run returns
+// after the limit even if Make does not. Until then run answers what Make asks the engine, which is
+// not safe for concurrent use. Answers do not count against the limit.
 func (s snapshot) run(ctx context.Context, g generatorCall) (gen.Draft, error) {
 	limit := cmp.Or(s.engine.Limits.Time, trial.DefaultTime)
 	asked := questions{make(chan func()), make(chan struct{})}

@@ -36,8 +36,8 @@ func (s snapshot) addImports(ctx context.Context, file gen.File) ([]byte, []impo
 	return s.engine.resolver.Add(ctx, s.view, file.Path, text)
 }
 
-// completeGo adds missing imports to planned Go files, removes unused ones, and formats the files. It
-// returns the names for which it found no package.
+// completeGo adds missing imports to planned Go files, removes unused ones, and formats the files.
+// It returns the names for which it found no package.
 func (s snapshot) completeGo(ctx context.Context, texts map[string][]byte) (missing []imports.Missing, err error) {
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		planned := s.with(texts)

@@ -286,8 +286,8 @@ func planID(text []byte) string { return journal.Hash(text)[:16] }
 
 var planIDPattern = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// savePlan saves the plan of a dry run of a generator, and adds its id to the result. Other dry runs
-// are not saved.
+// savePlan saves the plan of a dry run of a generator, and adds its id to the result. Other dry
+// runs are not saved.
 func (e *Engine) savePlan(c *verified) error {
 	if c.generator == "" {
 		return nil

@@ -227,8 +227,8 @@ func (r *rewrite) renameEmbedded() {
 	}
 }
 
-// editDoc plans the doc comment of a declaration. edit gets its lines of text and its directives, and
-// returns the new ones.
+// editDoc plans the doc comment of a declaration. edit gets its lines of text and its directives,
+// and returns the new ones.
 func (r *rewrite) editDoc(pos token.Pos, edit func(text, directives []string) ([]string, []string)) {
 	file := r.view.FileAt(pos)
 	doc, at := docAt(file, pos)

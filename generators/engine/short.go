@@ -11,8 +11,8 @@ import (
 )
 
 // A Shortener is a result with a short form: without diffs, hashes, schemas and whole files. limit
-// is how many entries of each list the short form has; the smaller it is, the shorter are its texts.
-// If limit is 0, lists and texts are complete.
+// is how many entries of each list the short form has; the smaller it is, the shorter are its
+// texts. If limit is 0, lists and texts are complete.
 type Shortener interface{ Short(limit int) any }
 
 // An Omission is the part of a result that describes what its short form leaves out.

@@ -18,8 +18,8 @@ import (
 // A planner adds a change to an empty plan.
 type planner func(*journal.Journal, *plan) error
 
-// transact makes one change to the project under its lock. Each phase returns what it decides, and no
-// later phase changes that. A dry run saves the plan instead of applying it.
+// transact makes one change to the project under its lock. Each phase returns what it decides, and
+// no later phase changes that. A dry run saves the plan instead of applying it.
 func (e *Engine) transact(ctx context.Context, asked request, makePlan planner) (*Result, error) {
 	options := journal.Options{Waiting: func() { e.step("waiting for another petrock process in this project") }}
 	j, err := journal.Open(ctx, e.project.Root, options)
@@ -91,8 +91,8 @@ func (e *Engine) apply(j *journal.Journal, c *verified) (journal.Operation, erro
 	return j.Apply(op, c.files)
 }
 
-// record adds the operation to the history, and its id to the result. It removes a saved plan, so that
-// it cannot be applied again; if that fails, it adds a warning, because the change is made.
+// record adds the operation to the history, and its id to the result. It removes a saved plan, so
+// that it cannot be applied again; if that fails, it adds a warning, because the change is made.
 func (e *Engine) record(j *journal.Journal, c *verified, op journal.Operation) error {
 	if err := j.Record(op); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 )
 
 // Undo reverts an operation: it restores the operation's files, and regenerates derived files. An
-// empty id means the operation that was done or redone last and is not undone, so that repeated calls
-// go back step by step.
+// empty id means the operation that was done or redone last and is not undone, so that repeated
+// calls go back step by step.
 func (e *Engine) Undo(ctx context.Context, id string, o Options) (*Result, error) {
 	return e.revert(ctx, o, func(history []journal.Operation) (int, error) { return e.findUndo(history, id) })
 }
@@ -83,8 +83,8 @@ func (r reversal) explain(refusal *Refusal) {
 	}
 }
 
-// afterRevert describes what the next undo and redo would do. The last operation of the history is the
-// revert.
+// afterRevert describes what the next undo and redo would do. The last operation of the history is
+// the revert.
 func (e *Engine) afterRevert(history []journal.Operation) string {
 	next := e.Call("undo") + " has nothing more to undo."
 	if at := lastNotUndone(history); at >= 0 {
@@ -269,8 +269,8 @@ type Operation struct {
 
 func (o *Operation) omitDetails() { o.Files = nil }
 
-// History returns the recorded operations in this clone of the project. It takes no lock and changes
-// nothing.
+// History returns the recorded operations in this clone of the project. It takes no lock and
+// changes nothing.
 func (e *Engine) History(context.Context) (*History, error) {
 	operations, err := journal.ReadHistory(e.root)
 	if err != nil {
@@ -324,8 +324,8 @@ func undoneBy(history []journal.Operation) map[string]string {
 	return undone
 }
 
-// original returns the index of the operation that the one at an index undoes or redoes, directly or
-// through others. It is at itself if that neither undoes nor redoes one in the history.
+// original returns the index of the operation that the one at an index undoes or redoes, directly
+// or through others. It is at itself if that neither undoes nor redoes one in the history.
 func original(history []journal.Operation, at int) int {
 	for history[at].Undoes != "" {
 		target := slices.IndexFunc(history, func(op journal.Operation) bool { return op.ID == history[at].Undoes })

@@ -31,8 +31,8 @@ func NewGoFile(path, name string) GoFile {
 	return GoFile{jen.NewFilePathName(path, name), path, new(error)}
 }
 
-// Bytes returns the formatted file. Doc comments and comments of fields are wrapped. It fails if the
-// source is not valid Go, or if [GoFile.Code] has failed.
+// Bytes returns the formatted file. Doc comments and comments of fields are wrapped. It fails if
+// the source is not valid Go, or if [GoFile.Code] has failed.
 func (f GoFile) Bytes() ([]byte, error) {
 	var out bytes.Buffer
 	if err := cmp.Or(*f.failed, f.Render(&out)); err != nil {

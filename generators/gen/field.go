@@ -342,8 +342,8 @@ func (f Field) EnumName() string {
 	return singularIdent(f.Go)
 }
 
-// EnumCode declares the type of the field's enum, named typ, and its constants. It returns "" if the
-// field has no enum.
+// EnumCode declares the type of the field's enum, named typ, and its constants. It returns "" if
+// the field has no enum.
 func (f Field) EnumCode(typ string) string {
 	enum, ok := f.Type.Enum()
 	if !ok {

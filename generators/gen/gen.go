@@ -162,7 +162,7 @@ func ChosenBy(kind string) string {
 }
 
 // MissingDescription reports whether an input lacks a description that its component needs, and
-// returns an example: "Such as: Sends a mail." A tool from a function has the function's doc comment.
+// returns an example: "Such as: Sends a mail." A tool from a function has its doc comment.
 func (g Generator) MissingDescription(input json.RawMessage) (example string, missing bool) {
 	text, _ := strictjson.Unquote(strictjson.Member(input, "description"))
 	if !g.NeedsDescription() || strings.TrimSpace(text) != "" || strictjson.Member(input, "from") != nil {

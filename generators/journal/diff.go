@@ -70,9 +70,9 @@ type edit struct {
 	fromB, toB int
 }
 
-// compare returns the edits that turn a into b, in order. No two of them are adjacent. It splits the
-// texts at lines that are unique in both, as a patience diff does. A section between them becomes
-// one edit, less its common prefix and suffix.
+// compare returns the edits that turn a into b, in order. No two of them are adjacent. It splits
+// the texts at lines that are unique in both, as a patience diff does. A section between them
+// becomes one edit, less its common prefix and suffix.
 func compare(a, b []string) (edits []edit) {
 	var e edit
 	for _, next := range append(anchors(a, b), [2]int{len(a), len(b)}) {

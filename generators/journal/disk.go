@@ -118,8 +118,8 @@ func (j *Journal) removeEmpty(name string) {
 	}
 }
 
-// A PathError means that no operation may read or write a path: its name is not allowed, it is not a
-// regular file, or its parent is not a folder.
+// A PathError means that no operation may read or write a path: its name is not allowed, it is not
+// a regular file, or its parent is not a folder.
 type PathError struct{ Path, Reason string }
 
 func (e *PathError) Error() string { return fmt.Sprintf("%q %s", e.Path, e.Reason) }

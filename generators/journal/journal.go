@@ -205,8 +205,8 @@ func isHex(text string) bool {
 // History returns the recorded operations, oldest first.
 func (j *Journal) History() ([]Operation, error) { return ReadHistory(j.root) }
 
-// ReadHistory is [Journal.History] of the project in root. It takes no lock and writes nothing, so it
-// does not recover an interrupted operation either: see [Interrupted].
+// ReadHistory is [Journal.History] of the project in root. It takes no lock and writes nothing, so
+// it does not recover an interrupted operation either: see [Interrupted].
 func ReadHistory(root *os.Root) ([]Operation, error) {
 	names, err := operationNames(root)
 	if err != nil {

@@ -173,8 +173,8 @@ func (b buildDir) test(ctx context.Context, o Options, selected Selection, args 
 	return out.summarize(limit), nil
 }
 
-// A limitError means that the package in a folder, or all of them together if dir is empty, exceeded
-// a limit.
+// A limitError means that the package in a folder, or all of them together if dir is empty,
+// exceeded a limit.
 type limitError struct{ dir, message string }
 
 func (e *limitError) Error() string { return e.dir + " " + e.message }

@@ -171,8 +171,8 @@ type transcript struct {
 	final      string  // the final line of the testing package, PASS or FAIL
 }
 
-// frame matches a line of the testing package: the start or a change of the running test, its result,
-// such as --- PASS: TestX/y (0.00s), or the final line.
+// frame matches a line of the testing package: the start or a change of the running test, its
+// result, such as --- PASS: TestX/y (0.00s), or the final line.
 var frame = regexp.MustCompile(`^(?:=== (RUN|PAUSE|CONT|NAME) +(.*)| *--- (PASS|FAIL|SKIP): ([^ ]*) \(.*|(PASS|FAIL))\n$`)
 
 // marker starts a line of the testing package. It also ends the line before it.

@@ -62,8 +62,8 @@ func shorten(text string, limit int) string {
 // oneLine joins the lines of an error, and shortens it.
 func oneLine(text string) string { return shorten(strings.ReplaceAll(text, "\n", "; "), 300) }
 
-// everySecond returns a function that prints its argument and the total at most once a second, until
-// the argument is the total.
+// everySecond returns a function that prints its argument and the total at most once a second,
+// until the argument is the total.
 func everySecond(out io.Writer, format string, total int64) func(int64) {
 	next := time.Now().Add(time.Second)
 	return func(done int64) {

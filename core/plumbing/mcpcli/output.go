@@ -152,8 +152,8 @@ func fileName(name, mimeType string) (stem, extension string) {
 
 var unsafeInFileName = regexp.MustCompile(`[^a-zA-Z0-9._-]`)
 
-// extensions has the extensions of common MIME types. The tables of package mime differ from machine
-// to machine.
+// extensions has the extensions of common MIME types. The tables of package mime differ from
+// machine to machine.
 var extensions = map[string]string{
 	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp",
 	"image/svg+xml": ".svg", "image/bmp": ".bmp", "image/tiff": ".tiff",

@@ -57,8 +57,8 @@ func Finish(root *cobra.Command, version string) {
 	})
 }
 
-// Execute runs a command line that [Finish] has completed, for [PrintError]. Errors that cobra finds
-// before a command starts are usage errors.
+// Execute runs a command line that [Finish] has completed, for [PrintError]. Errors that cobra
+// finds before a command starts are usage errors.
 func Execute(ctx context.Context, root *cobra.Command, args []string) (*cobra.Command, error) {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	started := false

@@ -131,8 +131,8 @@ func BenchmarkPipe(b *testing.B) {
 	}
 }
 
-// Sixty-four requests at a time, whose handlers wait for a millisecond. A handler that calls Done of
-// its context passes the turn at once, another one when the timer notices it.
+// Sixty-four requests at a time, whose handlers wait for a millisecond. A handler that calls Done
+// of its context passes the turn at once, another one when the timer notices it.
 func BenchmarkWaiting(b *testing.B) {
 	const n = 64
 	var in strings.Builder

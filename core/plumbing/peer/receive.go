@@ -124,9 +124,9 @@ func (c *Conn) Close(skipGrace <-chan struct{}) {
 
 // Receive handles a parsed message on the goroutine of the caller. Despite its type, r may be any
 // message or batch, because most are requests, which then need no copy. Several goroutines may call
-// Receive, and messages do not wait for one another. The answer to a request, or to a batch that has
-// requests, goes to the responder. The context of a request has the values of ctx, and also ends
-// when ctx does. Pass a message to Receive at most once.
+// Receive, and messages do not wait for one another. The answer to a request, or to a batch that
+// has requests, goes to the responder. The context of a request has the values of ctx, and also
+// ends when ctx does. Pass a message to Receive at most once.
 func (c *Conn) Receive(ctx context.Context, r *Request, responder Responder) {
 	if !r.IsBatch() {
 		c.receive(ctx, r, r.Fault(), responder)

@@ -235,8 +235,8 @@ func (c *liveContext) end() {
 }
 
 // Done releases the request if it may run concurrently, because a handler that calls Done may be
-// about to wait. 64 handlers that wait for a millisecond end after 2 ms this way, and after 80 ms if
-// only turnTimer notices them (BenchmarkWaiting).
+// about to wait. 64 handlers that wait for a millisecond end after 2 ms this way, and after 80 ms
+// if only turnTimer notices them (BenchmarkWaiting).
 func (x *requestContext) Done() <-chan struct{} {
 	r := (*Request)(x)
 	live := r.live.Load()

@@ -220,9 +220,9 @@ func Run(ctx context.Context, o RunOptions, program string, args ...string) (std
 	return out.Bytes(), errOut.Bytes(), err
 }
 
-// PanicPosition returns the file and line of the innermost call that is in the project in root, from
-// the output of a Go program that panicked. Petrock's own folders come last. The file is empty if no
-// call is in the project.
+// PanicPosition returns the file and line of the innermost call that is in the project in root,
+// from the output of a Go program that panicked. Petrock's own folders come last. The file is empty
+// if no call is in the project.
 func PanicPosition(root, output string) (file string, line int) {
 	for text := range strings.Lines(output) {
 		position, isInside := strings.CutPrefix(text, "\t"+filepath.ToSlash(root)+"/")

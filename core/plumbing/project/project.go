@@ -1,6 +1,6 @@
 // Package project finds the folder with a server's source, reads its petrock.json, and reads
-// settings from environment variables. It is plumbing for the command line of a server and petrock's
-// own commands; a server needs it only for settings of its own, see [LookupSetting].
+// settings from environment variables. It is plumbing for the command line of a server and
+// petrock's own commands; a server needs it only for settings of its own, see [LookupSetting].
 package project
 
 import (

@@ -1,5 +1,5 @@
-// Package statestream encodes the state of a feature as a stream, and decodes it: for snapshots, and
-// to compare states.
+// Package statestream encodes the state of a feature as a stream, and decodes it: for snapshots,
+// and to compare states.
 //
 // A stream is lines, which are encoded and decoded one by one. A value whose JSON is short is one
 // line. Any other is a line "(" with its number of parts, the parts, and a line ")":
