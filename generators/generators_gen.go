@@ -36,7 +36,7 @@ func All() []gen.Generator {
 		gen.New("query", "Creates a query: a tool that reads the state of a feature. It also creates the feature if needed.", inputSchemaQuery, Query),
 		gen.New("resource", "Creates a resource that clients read at a URI.", inputSchemaResource, Resource),
 		gen.New("tool", "Creates a tool: a function with input and output types, and a test. With a body and examples it is complete.", inputSchemaTool, Tool),
-		gen.New("version", "Creates a new version of a command whose fields change, and upgrades stored events to it. Run it before or after editing the Go type.", inputSchemaNewVersion, NewVersion),
+		gen.New("version", "Creates a new version of a command whose fields change, and upgrades stored events. Run it before or after editing the Go type.", inputSchemaNewVersion, NewVersion),
 		gen.New("worker", "Creates a worker of a feature, which commands or a timer trigger. It calls external systems and executes commands.", inputSchemaWorker, Worker),
 	}
 }

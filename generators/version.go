@@ -28,8 +28,8 @@ type VersionInput struct {
 	DowngradeBody string `json:"downgrade_body,omitempty" schema:"format=go"` // Go statements of Downgrade, which return the old command from c; by default it copies the fields
 }
 
-// NewVersion creates a new version of a command whose fields change, and upgrades stored events to
-// it. Run it before or after editing the Go type.
+// NewVersion creates a new version of a command whose fields change, and upgrades stored events.
+// Run it before or after editing the Go type.
 //
 //petrock:name version
 func NewVersion(p gen.Project, in VersionInput) (gen.Draft, error) {

@@ -28,6 +28,7 @@ func (p *program) newCheck() *cobra.Command {
 check of a container. The answer of the server is printed: if it is not ready, with the reasons.
 
 URL is that of the server; its path is ` + mcphttp.ReadyPath + ` unless you name another one, such as ` + mcphttp.HealthPath + `.
+
 Exit codes: 0 ready, 1 not ready or not reachable, 2 usage error.`,
 		Example: "  " + p.Name + " check\n  " + p.Name + " check http://127.0.0.1:8181 --strict",
 		Args:    cobra.MaximumNArgs(1),

@@ -12,10 +12,12 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
 )
 
 // An addition is the input of the tool add.
@@ -183,6 +185,24 @@ type commandExtension struct{ fakeExtension }
 func (commandExtension) Commands() []*cobra.Command {
 	none := func(*cobra.Command, []string) {}
 	return []*cobra.Command{{Use: "stock", GroupID: "Manage stock:", Run: none}, {Use: "other", Run: none}}
+}
+
+// The help of each command has at most 100 columns.
+func TestHelpFits(t *testing.T) {
+	root := newProgram(keyed(), create(t), create(t)).newRoot()
+	mcpcli.Finish(root, "")
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		for _, line := range append(strings.Split(cmd.Long, "\n"), cmd.Short) {
+			if n := utf8.RuneCountInString(line); n > 100 {
+				t.Errorf("help of %s: %d columns, want at most 100: %s", cmd.CommandPath(), n, line)
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			check(sub)
+		}
+	}
+	check(root)
 }
 
 // An extension names the heading of its commands; the default is neutral.

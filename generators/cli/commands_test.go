@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/plumbing/mcpcli"
 	"github.com/petrock/petrock/generators/engine"
@@ -60,6 +63,19 @@ func TestLongHelp(t *testing.T) {
 			t.Errorf("help of %s: got %q, want it to begin with the section of help.txt, %q", name, long, want)
 		}
 	}
+	mcpcli.Finish(root, "")
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		for _, line := range append(strings.Split(cmd.Long, "\n"), cmd.Short) {
+			if n := utf8.RuneCountInString(line); n > 100 {
+				t.Errorf("help of %s: %d columns, want at most 100: %s", cmd.CommandPath(), n, line)
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			check(sub)
+		}
+	}
+	check(root)
 	if got := strings.Count("\n"+helpText, "\n== "); got != len(sections) {
 		t.Errorf("help.txt has %d sections, want %d, one for each command", got, len(sections))
 	}

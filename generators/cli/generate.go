@@ -201,7 +201,7 @@ func (f *form) help() string {
 	if f.variadic != nil {
 		lines = append(lines, strings.TrimSuffix(f.variadic.Name, "s")+": "+f.variadic.Description+".")
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lines, "\n\n")
 }
 
 // checkArgs checks the number of arguments. With --input, arguments are optional.

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/petrock/petrock/core/app/sqlite"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
@@ -431,4 +433,23 @@ func TestShort(t *testing.T) {
 			t.Errorf("%q is shown as %q, want %v", text, got, want)
 		}
 	}
+}
+
+// The help of each command has at most 100 columns.
+func TestHelpFits(t *testing.T) {
+	root := &cobra.Command{Use: "weather"}
+	root.AddCommand(New("weather", posts()).Commands()...)
+	mcpcli.Finish(root, "")
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		for _, line := range append(strings.Split(cmd.Long, "\n"), cmd.Short) {
+			if n := utf8.RuneCountInString(line); n > 100 {
+				t.Errorf("help of %s: %d columns, want at most 100: %s", cmd.CommandPath(), n, line)
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			check(sub)
+		}
+	}
+	check(root)
 }

@@ -153,6 +153,17 @@ func TestAbout(t *testing.T) {
 	}
 }
 
+// Finish wraps paragraphs, and leaves lists as they are.
+func TestFinishWrapsHelp(t *testing.T) {
+	word, list := strings.Repeat("w", 60), "Kinds:\n  a  one\n  b  "+strings.Repeat("two ", 30)+"x"
+	root, sub := &cobra.Command{Use: "prog"}, &cobra.Command{Use: "sub", Long: "A\nshort " + word + "\n" + word + " é.\n\n" + list}
+	root.AddCommand(sub)
+	mcpcli.Finish(root, "1")
+	if want := "A short " + word + "\n" + word + " é.\n\n" + list; sub.Long != want {
+		t.Errorf("help = %q, want %q", sub.Long, want)
+	}
+}
+
 // Arguments are parsed and validated by the tool's schema. Errors have a remedy.
 func TestCall(t *testing.T) {
 	dir := t.TempDir()

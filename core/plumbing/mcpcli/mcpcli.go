@@ -134,7 +134,7 @@ func newCommand(env Env, cmd *cobra.Command, args cobra.PositionalArgs, do func(
 	}
 	cmd.Long += `
 
-Exit codes: 0 success; 1 the server or the tool reports an error, or the command was interrupted;
+Exit codes: 0 success; 1 if the server or the tool reports an error, or the command was interrupted;
 2 usage error; 3 the server cannot be reached, or does not speak MCP.`
 	cmd.Example = "  " + env.Program + " " + strings.ReplaceAll(cmd.Example, "\n", "\n  "+env.Program+" ")
 	cmd.Args, cmd.ValidArgsFunction = args, c.complete

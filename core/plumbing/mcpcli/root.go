@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -26,8 +27,8 @@ func AddGroup(root *cobra.Command, heading string, commands ...*cobra.Command) {
 // Finish completes a command line. Call it after all commands are added and the output of root is
 // set. It adds the commands help, completion and version, and the flags --version and --no-color.
 // It makes commands refuse unknown subcommands and arguments, for which cobra prints help and
-// succeeds. Commands without Args take no arguments. Errors for unknown commands suggest similar
-// ones.
+// succeeds, and wraps their help. Commands without Args take no arguments. Errors for unknown
+// commands suggest similar ones.
 func Finish(root *cobra.Command, version string) {
 	root.AddCommand(&cobra.Command{
 		Use:     "version",
@@ -38,7 +39,7 @@ func Finish(root *cobra.Command, version string) {
 	})
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	refuseUnknown(root)
+	finish(root)
 
 	wanted := root.Flags().Bool("version", false, "print the version")
 	run := root.RunE
@@ -91,9 +92,16 @@ func printLine(cmd *cobra.Command, text string) error {
 	return err
 }
 
-func refuseUnknown(cmd *cobra.Command) {
+func finish(cmd *cobra.Command) {
+	paragraphs := strings.Split(cmd.Long, "\n\n")
+	for i, p := range paragraphs {
+		if !strings.Contains("\n"+p, "\n ") { // not a list
+			paragraphs[i] = wrap(p)
+		}
+	}
+	cmd.Long = strings.Join(paragraphs, "\n\n")
 	for _, sub := range cmd.Commands() {
-		refuseUnknown(sub)
+		finish(sub)
 		switch {
 		case !cmd.HasParent() && sub.Name() == "help":
 			sub.Args = checkTopic
@@ -107,6 +115,18 @@ func refuseUnknown(cmd *cobra.Command) {
 	if !cmd.Runnable() {
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
+}
+
+// wrap returns the words of a text in lines of at most 100 columns, as far as words permit.
+func wrap(text string) string {
+	lines, line := "", ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && utf8.RuneCountInString(line+" "+word) > 100 {
+			lines, line = lines+line+"\n", ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	return lines + line
 }
 
 func checkTopic(help *cobra.Command, args []string) error {
