@@ -105,7 +105,7 @@ func (n component) writeMethod(file gen.GoFile, t trigger, isFirst bool) {
 	if t.feature == "" {
 		writeDoc(file, "Every", "is called at this interval. After an error it is called again later.", []string{"every " + t.label})
 	} else {
-		writeDoc(file, t.method, "is called for each "+t.label+", in the order of the event log, at least once. After an error it is called again.", nil)
+		writeDoc(file, t.method, "is called for each "+t.label+", in the order of the event log, at least once. After an error it is called again later; after six errors the event is set aside.", nil)
 		command := t.command
 		if t.feature != n.feature {
 			file.ImportName(n.project.Import(featureDir(t.feature)), t.feature)
@@ -133,18 +133,18 @@ func (n component) workerTest(triggers []trigger) (gen.GoFile, error) {
 		n.others = addFeatures(n.others, t.feature)
 	}
 	err := n.encode(nil)
-	work := fmt.Sprintf("client.Work(t.Context(), %q)", n.wire)
+	app, work := n.project.Import("core/app"), fmt.Sprintf("client.Work(t.Context(), %q)", n.wire)
 	return n.test(func(file gen.GoFile) string {
 		switch {
 		case !n.isWritten():
 			return n.callUnwritten(file, triggers)
 		case len(n.given)+len(n.steps) == 0:
-			file.Import("strings")
+			file.Import("slices")
 			return fmt.Sprintf(`// The worker may have side effects, so this test does not run it. To do so, execute commands
 				// with client.Given, call client.Work(t.Context()), and check the effects.
-				if got, want := client.ReadResource("app://features")[0].Text, %q; !strings.Contains(got, want) {
-					t.Errorf("app://features = %%s, want worker %%s", got, want)
-				}`, n.name.Wire())
+				if got, want := %s(client.App.Store(), %s{}, %s().Feature).WorkerNames(), %q; !slices.Contains(got, want) {
+					t.Errorf("workers = %%q, want %%q among them", got, want)
+				}`, file.Ref(app, "NewAdmin"), file.Ref(app, "Options"), file.Ref(n.project.Import(n.dir), "Feature"), n.wire)
 		case len(n.steps) > 0:
 			return work + "\n" + stepLoop(file, n.project.Import("core/mcptest"), n.steps, checkStepTool, "\n"+work)
 		}
