@@ -121,8 +121,8 @@ func TestClientErrors(t *testing.T) {
 				t.Errorf("%s gives %v (%T); want the code of %v, and no *ConnectionError", name, err, err, code)
 			}
 		}
-		if _, err := c.Tool(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `tool "nope" not found; the server has add, `) {
-			t.Errorf(`an unknown tool: %v; want an error containing "tool \"nope\" not found; the server has add, "`, err)
+		if _, err := c.Tool(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), `tool "nope" not found; the server has nothing, add, `) {
+			t.Errorf(`an unknown tool: %v; want an error containing "tool \"nope\" not found; the server has nothing, add, "`, err)
 		}
 		for _, wrong := range []any{[]int{1}, "text", json.RawMessage(`{`), func() {}} {
 			if _, err := c.CallTool(t.Context(), "add", wrong); err == nil || !strings.Contains(err.Error(), "invalid arguments: ") || errors.As(err, &connection) {

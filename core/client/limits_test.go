@@ -138,8 +138,22 @@ func TestLimitsOfNotifications(t *testing.T) {
 	}
 }
 
-// The error about an unknown tool does not list everything that a server has.
+// The error about an unknown tool names the nearest ones, and how to list the others.
 func TestNotFoundIsShort(t *testing.T) {
+	err := &client.NotFoundError{Kind: "tool", Name: "post_creat", Hint: "run hello tools", Available: []string{
+		"add", "posts_list", "users_create", "posts_create", "a", "b", "c", "d", "e", "f",
+	}}
+	if got, want := err.Error(), `tool "post_creat" not found; the server has posts_create, users_create, posts_list, add, a, b, c, d and 2 more; run hello tools`; got != want {
+		t.Errorf("the message is %s, want %s", got, want)
+	}
+	for err, want := range map[*client.NotFoundError]string{
+		{Kind: "tool", Name: "x", Hint: "run hello tools", Available: []string{"add", "b"}}: `tool "x" not found; the server has add, b`,
+		{Kind: "prompt", Hint: "run hello prompts"}:                                         `prompt "" not found; the server has no prompts`,
+	} {
+		if got := err.Error(); got != want {
+			t.Errorf("the message is %s, want %s", got, want)
+		}
+	}
 	names := make([]string, 50_000)
 	for i := range names {
 		names[i] = "tool"

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -69,7 +70,7 @@ func (c *Client) Tool(ctx context.Context, name string) (*mcp.Tool, error) {
 		}
 		names = append(names, t.Name)
 	}
-	return nil, &NotFoundError{"tool", name, names}
+	return nil, &NotFoundError{Kind: "tool", Name: name, Available: names}
 }
 
 // A NotFoundError means that a server does not have a tool or prompt.
@@ -77,10 +78,25 @@ type NotFoundError struct {
 	Kind      string // tool or prompt
 	Name      string
 	Available []string // names that the server has
+	Hint      string   // how to list them, if the error does not name all; may be empty
 }
 
+// Error names the available names that share the most pairs of letters with the wanted one.
 func (e *NotFoundError) Error() string {
-	available := strictjson.Clip(strings.Join(e.Available, ", "), 4<<10)
+	shared := map[string]int{}
+	for _, name := range e.Available {
+		for i := range max(0, min(len(e.Name), 64)-1) {
+			if strings.Contains(name, e.Name[i:i+2]) {
+				shared[name]++
+			}
+		}
+	}
+	nearest := slices.SortedStableFunc(slices.Values(e.Available), func(a, b string) int { return shared[b] - shared[a] })
+	nearest = nearest[:min(len(nearest), 8)]
+	available := strictjson.Clip(strings.Join(nearest, ", "), 4<<10)
+	if more := len(e.Available) - len(nearest); more > 0 {
+		available = strings.TrimSuffix(fmt.Sprintf("%s and %d more; %s", available, more, e.Hint), "; ")
+	}
 	return fmt.Sprintf("%s %q not found; the server has %s", e.Kind, short(e.Name), cmp.Or(available, "no "+e.Kind+"s"))
 }
 

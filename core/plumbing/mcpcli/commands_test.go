@@ -200,7 +200,7 @@ func TestCall(t *testing.T) {
 		{"--timeout|5s|echo|text=hi", "", 0, `{"text":"hi"}`, ""},
 
 		{"", "", 2, "", "call needs TOOL, such as add"},
-		{"nothing", "", 2, "", "the server has echo, fail, image, none, open, refuse, refused, slow, structured"},
+		{"nothing", "", 2, "", "the server has none, echo, fail, image, open, refuse, refused, slow and 1 more; list them with prog tools"},
 		{"echo", "", 2, "", "text: required but missing\nusage: echo text=string [n=integer]"},
 		{"echo|text=x|n=three", "", 2, "", "n: must be an integer, got a string"},
 		{"echo|text=x|n=0", "", 2, "", "n: must be at least 1, got 0"},

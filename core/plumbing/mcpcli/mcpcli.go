@@ -190,6 +190,9 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 		s.Client = connected
 		s.progress.End()
 		err = do(ctx, s, rest)
+		if missing, ok := errors.AsType[*client.NotFoundError](err); ok {
+			missing.Hint = "list them with " + c.Program + " " + missing.Kind + "s"
+		}
 		s.progress.End()
 		return errors.Join(classify(ctx, err), end())
 	})
