@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,18 @@ func doWith(ctx context.Context, t *testing.T, target inProcess, dir, stdin stri
 		t.Fatal(err)
 	}
 	defer out.Close()
+	got := doTo(ctx, t, out, target, dir, stdin, args...)
+	text, err := os.ReadFile(out.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.out = string(text)
+	return got
+}
+
+// doTo is doWith with another standard output, which it does not read.
+func doTo(ctx context.Context, t *testing.T, out *os.File, target inProcess, dir, stdin string, args ...string) result {
+	t.Helper()
 	var errOut bytes.Buffer
 	env := mcpcli.Env{
 		In: strings.NewReader(stdin), Out: out, Err: &errOut, Dir: dir, Program: "prog", Info: mcp.Implementation{Name: "prog", Version: "1"},
@@ -132,12 +145,7 @@ func doWith(ctx context.Context, t *testing.T, target inProcess, dir, stdin stri
 	root.AddCommand(mcpcli.Commands(env)...)
 	root.SetOut(out)
 	root.SetErr(&errOut)
-	status := mcpcli.PrintError(mcpcli.Execute(ctx, root, args))
-	text, readErr := os.ReadFile(out.Name())
-	if readErr != nil {
-		t.Fatal(readErr)
-	}
-	return result{status, string(text), errOut.String()}
+	return result{status: mcpcli.PrintError(mcpcli.Execute(ctx, root, args)), err: errOut.String()}
 }
 
 // Help says how to choose the target after what the command does, and before its exit codes.
@@ -350,5 +358,33 @@ func TestCompletion(t *testing.T) {
 				t.Errorf("got %q, want %q; standard error: %s", text, want, got.err)
 			}
 		})
+	}
+}
+
+// A reader of the output that goes away, such as head, is no error, for text and for JSON. Other
+// errors are reported without it.
+func TestReaderGoesAway(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no EPIPE")
+	}
+	for _, test := range []struct {
+		args   []string
+		status int
+		say    string
+	}{
+		{[]string{"tools", "--text"}, 0, ""},
+		{[]string{"tools", "--json"}, 0, ""},
+		{[]string{"call", "nope"}, terminal.ExitUsage, `tool "nope" not found`},
+	} {
+		in, out, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Close()
+		defer out.Close()
+		got := doTo(t.Context(), t, out, inProcess{}, t.TempDir(), "", test.args...)
+		if got.status != test.status || !strings.Contains(got.err, test.say) || strings.Contains(got.err, "broken pipe") || test.say == "" && got.err != "" {
+			t.Errorf("%s exits with %d and prints %q; want %d, %q and nothing about the pipe", test.args, got.status, got.err, test.status, test.say)
+		}
 	}
 }

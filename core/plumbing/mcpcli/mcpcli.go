@@ -238,8 +238,8 @@ func Report(env Env, flags *Flags, do func() error) error {
 	if _, printed := errors.AsType[*terminal.ReportedError](err); err == nil || printed || !flags.PrintsJSON(env.Out) {
 		return err
 	}
-	if printErr := terminal.PrintJSON(env.Out, Fault{Message: err.Error(), Status: terminal.ExitCode(err)}); printErr != nil {
-		return errors.Join(err, printErr)
+	if terminal.PrintJSON(env.Out, Fault{Message: err.Error(), Status: terminal.ExitCode(err)}) != nil {
+		return err
 	}
 	return &terminal.ReportedError{Err: err}
 }

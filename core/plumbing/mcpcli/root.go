@@ -2,10 +2,13 @@ package mcpcli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -73,9 +76,14 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) (*cobra.Co
 }
 
 // PrintError prints the error of a command, and returns the exit code. It escapes the error with
-// [terminal.Plain], because it may quote a server. An error without text is not printed.
+// [terminal.Plain], because it may quote a server. An error without text is not printed. A reader of
+// the output that ends early, such as head, is no error.
 func PrintError(cmd *cobra.Command, err error) int {
 	status := terminal.ExitCode(err)
+	file, _ := cmd.OutOrStdout().(*os.File)
+	if e, ok := errors.AsType[*fs.PathError](err); ok && file != nil && e.Path == file.Name() && e.Err == syscall.EPIPE {
+		return terminal.ExitSuccess
+	}
 	if err == nil || err.Error() == "" {
 		return status
 	}
