@@ -161,9 +161,9 @@ func TestAbout(t *testing.T) {
 	}
 }
 
-// Finish wraps paragraphs, and leaves lists as they are.
+// Finish wraps paragraphs, and leaves lists and code as they are.
 func TestFinishWrapsHelp(t *testing.T) {
-	word, list := strings.Repeat("w", 60), "Kinds:\n  a  one\n  b  "+strings.Repeat("two ", 30)+"x"
+	word, list := strings.Repeat("w", 60), "Kinds:\n  a  one\n  b  "+strings.Repeat("two ", 30)+"x\n\n\tprog  run"
 	root, sub := &cobra.Command{Use: "prog"}, &cobra.Command{Use: "sub", Long: "A\nshort " + word + "\n" + word + " é.\n\n" + list}
 	root.AddCommand(sub)
 	mcpcli.Finish(root, "1")

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -100,11 +100,13 @@ func printLine(cmd *cobra.Command, text string) error {
 	return err
 }
 
+var helpLine, indented = regexp.MustCompile(`(.{1,100})( |$)`), regexp.MustCompile(`(?m)^[ \t]`)
+
 func finish(cmd *cobra.Command) {
 	paragraphs := strings.Split(cmd.Long, "\n\n")
 	for i, p := range paragraphs {
-		if !strings.Contains("\n"+p, "\n ") { // not a list
-			paragraphs[i] = wrap(p)
+		if !indented.MatchString(p) { // not a list or code
+			paragraphs[i] = strings.TrimSpace(helpLine.ReplaceAllString(strings.Join(strings.Fields(p), " "), "$1\n"))
 		}
 	}
 	cmd.Long = strings.Join(paragraphs, "\n\n")
@@ -123,18 +125,6 @@ func finish(cmd *cobra.Command) {
 	if !cmd.Runnable() {
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
-}
-
-// wrap returns the words of a text in lines of at most 100 columns, as far as words permit.
-func wrap(text string) string {
-	lines, line := "", ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && utf8.RuneCountInString(line+" "+word) > 100 {
-			lines, line = lines+line+"\n", ""
-		}
-		line = strings.TrimSpace(line + " " + word)
-	}
-	return lines + line
 }
 
 func checkTopic(help *cobra.Command, args []string) error {
