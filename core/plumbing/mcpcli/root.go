@@ -76,8 +76,8 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) (*cobra.Co
 }
 
 // PrintError prints the error of a command, and returns the exit code. It escapes the error with
-// [terminal.Plain], because it may quote a server. An error without text is not printed. A reader of
-// the output that ends early, such as head, is no error.
+// [terminal.Plain], because it may quote a server. An error without text is not printed. A reader
+// of the output that ends early, such as head, is no error.
 func PrintError(cmd *cobra.Command, err error) int {
 	status := terminal.ExitCode(err)
 	file, _ := cmd.OutOrStdout().(*os.File)
