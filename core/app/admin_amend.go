@@ -8,27 +8,8 @@ import (
 
 	"github.com/petrock/petrock/core/app/eventlog"
 	"github.com/petrock/petrock/core/app/internal/amendments"
+	"github.com/petrock/petrock/core/strictjson"
 )
-
-// An Edit selects events and amends them, for [Admin.PreviewAmend], [Admin.TryAmend] and
-// [Admin.Amend].
-type Edit struct {
-	First, Last int64     // the events that are looked at; 0 means those of the log
-	Reason      string    // required
-	Fields      []string  // see [Amended]
-	Time        time.Time // zero means now
-
-	// Amend returns the amendment of an event, and whether the edit includes the event. before is
-	// its present amendment; nil if it has none. Amend sets Skip, or Type, Version and Data. It
-	// must always return the same.
-	Amend func(r eventlog.Record, before *Amendment) (am Amendment, ok bool, err error)
-}
-
-// Edit returns the edit that records the amendment of one event.
-func (am Amendment) Edit() Edit {
-	return Edit{First: am.Seq, Last: am.Seq, Reason: am.Reason, Time: am.Time,
-		Amend: func(r eventlog.Record, _ *Amendment) (Amendment, bool, error) { return am, r.Seq == am.Seq, nil }}
-}
 
 // ErrNoEvents means that an edit or an erasure includes no event.
 var ErrNoEvents = errors.New("no event matches")
@@ -157,30 +138,36 @@ func eachEvent(v eventlog.View, first, last int64, f func(r eventlog.Record, bef
 	return nil
 }
 
-// amend returns the complete amendment of an event. Events of the log itself and erased ones are
-// not included.
-func (e *Edit) amend(r eventlog.Record, before *Amendment) (am Amendment, ok bool, err error) {
-	if r.Seq < e.First || e.Last > 0 && r.Seq > e.Last || isOwn(r.Type) || before != nil && before.Erased {
-		return am, false, nil
-	}
-	if am, ok, err = e.Amend(r, before); err != nil {
-		return am, false, fmt.Errorf("amend event %d: %w", r.Seq, err)
-	}
-	am.Seq, am.Reason, am.Time, am.Erased, am.By = r.Seq, e.Reason, e.Time, false, ""
-	if am.Skip {
-		am.Type, am.Version, am.Data = "", 0, nil
-		return am, ok, nil
-	}
-	am.Version = max(am.Version, 1)
-	if am.Data == nil {
-		am.Data = r.Data
-	}
-	return am, ok, nil
-}
-
 func hasDocuments(v eventlog.View, prefix string) (bool, error) {
 	for _, err := range v.Documents(prefix, "") {
 		return err == nil, err
 	}
 	return false, nil
+}
+
+// append appends the event that announces the amendments, and stores the index.
+func (a Amended) append(ctx context.Context, tx eventlog.Tx, index amendments.Index) error {
+	data, err := strictjson.Marshal(a)
+	if err != nil {
+		return err
+	}
+	last, err := tx.Last()
+	if err != nil {
+		return err
+	}
+	seq := last + 1
+	if err := tx.Append(eventlog.Record{Seq: seq, ID: fmt.Sprintf("amendments-%d", seq), Time: a.Time, Actor: Actor(ctx), Type: amendedType, Version: 1, Data: data}); err != nil {
+		return err
+	}
+	if index.Record = seq; !a.Fallback || a.Replaced {
+		index.Add(a.Seq)
+	}
+	if !a.Fallback {
+		index.Last = max(index.Last, a.Seq, a.Last)
+	}
+	document, err := strictjson.Marshal(index)
+	if err != nil {
+		return err
+	}
+	return tx.Put(amendments.IndexDocument, document)
 }

@@ -1,11 +1,9 @@
 package app
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +33,47 @@ type Amendment struct {
 // payload returns the command to read instead of the one in the event.
 func (am *Amendment) payload() eventlog.Payload {
 	return eventlog.Payload{Type: am.Type, Version: am.Version, Data: am.Data}
+}
+
+// An Edit selects events and amends them, for [Admin.PreviewAmend], [Admin.TryAmend] and
+// [Admin.Amend].
+type Edit struct {
+	First, Last int64     // the events that are looked at; 0 means those of the log
+	Reason      string    // required
+	Fields      []string  // see [Amended]
+	Time        time.Time // zero means now
+
+	// Amend returns the amendment of an event, and whether the edit includes the event. before is
+	// its present amendment; nil if it has none. Amend sets Skip, or Type, Version and Data. It
+	// must always return the same.
+	Amend func(r eventlog.Record, before *Amendment) (am Amendment, ok bool, err error)
+}
+
+// Edit returns the edit that records the amendment of one event.
+func (am Amendment) Edit() Edit {
+	return Edit{First: am.Seq, Last: am.Seq, Reason: am.Reason, Time: am.Time,
+		Amend: func(r eventlog.Record, _ *Amendment) (Amendment, bool, error) { return am, r.Seq == am.Seq, nil }}
+}
+
+// amend returns the complete amendment of an event. Events of the log itself and erased ones are
+// not included.
+func (e *Edit) amend(r eventlog.Record, before *Amendment) (am Amendment, ok bool, err error) {
+	if r.Seq < e.First || e.Last > 0 && r.Seq > e.Last || isOwn(r.Type) || before != nil && before.Erased {
+		return am, false, nil
+	}
+	if am, ok, err = e.Amend(r, before); err != nil {
+		return am, false, fmt.Errorf("amend event %d: %w", r.Seq, err)
+	}
+	am.Seq, am.Reason, am.Time, am.Erased, am.By = r.Seq, e.Reason, e.Time, false, ""
+	if am.Skip {
+		am.Type, am.Version, am.Data = "", 0, nil
+		return am, ok, nil
+	}
+	am.Version = max(am.Version, 1)
+	if am.Data == nil {
+		am.Data = r.Data
+	}
+	return am, ok, nil
 }
 
 // An amendmentRow is the document of an amended event.
@@ -89,33 +128,6 @@ func (a *Amended) add(am Amendment) {
 	}
 }
 
-// append appends the event that announces the amendments, and stores the index.
-func (a Amended) append(ctx context.Context, tx eventlog.Tx, index amendments.Index) error {
-	data, err := strictjson.Marshal(a)
-	if err != nil {
-		return err
-	}
-	last, err := tx.Last()
-	if err != nil {
-		return err
-	}
-	seq := last + 1
-	if err := tx.Append(eventlog.Record{Seq: seq, ID: fmt.Sprintf("amendments-%d", seq), Time: a.Time, Actor: Actor(ctx), Type: amendedType, Version: 1, Data: data}); err != nil {
-		return err
-	}
-	if index.Record = seq; !a.Fallback || a.Replaced {
-		index.Add(a.Seq)
-	}
-	if !a.Fallback {
-		index.Last = max(index.Last, a.Seq, a.Last)
-	}
-	document, err := strictjson.Marshal(index)
-	if err != nil {
-		return err
-	}
-	return tx.Put(amendments.IndexDocument, document)
-}
-
 // amendmentRows yields the amendments of a view, in the order of their events.
 func amendmentRows(v eventlog.View) iter.Seq2[amendmentRow, error] {
 	return func(yield func(amendmentRow, error) bool) {
@@ -146,6 +158,9 @@ type rowReader struct {
 	seq   int64 // of the current document; lastSeq after the last one
 	value []byte
 }
+
+// lastSeq is above all sequence numbers.
+const lastSeq = 1<<63 - 1
 
 // of returns the document of an event; nil if it has none.
 func (r *rowReader) of(seq int64) ([]byte, error) {
@@ -232,19 +247,8 @@ func (r *AmendmentReader) Close() {
 	r.fallbacks.close()
 }
 
-// checkAmended returns errAmended if the states were built without the amendments that an event
-// announces. Fallbacks matter only to features that are stuck.
-func (a *App) checkAmended(d *decodedEvent) error {
-	if d.Seq <= a.amendments.Record {
-		return nil
-	}
-	var set Amended
-	if err := json.Unmarshal(d.Data, &set); err == nil && set.Fallback && !set.Replaced &&
-		!slices.ContainsFunc(a.features, func(f *feature) bool { return f.stuck != nil }) {
-		return nil
-	}
-	return errAmended
-}
-
 // isOwn reports whether a type is one of the log's own.
 func isOwn(eventType string) bool { return strings.HasPrefix(eventType, ownFeature+"/") }
+
+// ownFeature is the feature in the types of the log's own records.
+const ownFeature = "app"

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"runtime"
 	"time"
 
@@ -101,26 +100,6 @@ func copyView(ctx context.Context, tx eventlog.Tx, from eventlog.View) error {
 	return nil
 }
 
-// keptDocuments yields the documents of a view, except snapshots and probes.
-func keptDocuments(v eventlog.View) iter.Seq2[eventlog.Document, error] {
-	const afterSnapshots = "snapshot/\U0010ffff" // follows the names of all snapshots
-	return func(yield func(eventlog.Document, error) bool) {
-		for _, after := range []string{"", afterSnapshots} {
-			for d, err := range v.Documents("", after) {
-				if after == "" && d.Name >= snapshotsPrefix {
-					break
-				}
-				if d.Name == probeDocument {
-					continue
-				}
-				if !yield(d, err) || err != nil {
-					return
-				}
-			}
-		}
-	}
-}
-
 // A Digest identifies the content of a store. Digests of the same build can be compared.
 type Digest struct {
 	Events  int64
@@ -158,33 +137,3 @@ func (a *Admin) Digest(ctx context.Context, v eventlog.View) (Digest, error) {
 	d.states = hex.EncodeToString(sum.Sum(nil))
 	return d, nil
 }
-
-// A viewStore is a read-only [eventlog.Store] on a view.
-type viewStore struct{ v eventlog.View }
-
-var errReadOnly = errors.New("the store is read-only")
-
-func (s viewStore) Records(_ context.Context, after int64) iter.Seq2[eventlog.Record, error] {
-	return s.v.Records(after)
-}
-
-func (s viewStore) Last(context.Context) (last int64, err error) {
-	for r, err := range s.v.Records(0) {
-		if err != nil {
-			return 0, err
-		}
-		last = r.Seq
-	}
-	return last, nil
-}
-
-func (s viewStore) Stamp(context.Context) (int64, error)                { return 0, nil }
-func (s viewStore) Get(_ context.Context, name string) ([]byte, error)  { return s.v.Get(name) }
-func (s viewStore) Names(_ context.Context, p string) ([]string, error) { return s.v.Names(p) }
-func (s viewStore) Documents(_ context.Context, prefix, after string) iter.Seq2[eventlog.Document, error] {
-	return s.v.Documents(prefix, after)
-}
-func (s viewStore) Write(context.Context, func(eventlog.Tx) error) error      { return errReadOnly }
-func (s viewStore) View(_ context.Context, f func(eventlog.View) error) error { return f(s.v) }
-func (s viewStore) Scrub(context.Context) error                               { return errReadOnly }
-func (s viewStore) Close() error                                              { return nil }

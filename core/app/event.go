@@ -267,6 +267,3 @@ func (a *App) Command(r eventlog.Record) (any, error) {
 
 // storable returns a time in the precision of the log, in UTC.
 func storable(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond).Round(0) }
-
-// ownFeature is the feature in the types of the log's own records.
-const ownFeature = "app"

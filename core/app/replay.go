@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -345,4 +346,18 @@ func (a *App) publishHealth() {
 	if len(features) > 0 || a.featureHealth.Load() != nil {
 		a.featureHealth.Store(&features)
 	}
+}
+
+// checkAmended returns errAmended if the states were built without the amendments that an event
+// announces. Fallbacks matter only to features that are stuck.
+func (a *App) checkAmended(d *decodedEvent) error {
+	if d.Seq <= a.amendments.Record {
+		return nil
+	}
+	var set Amended
+	if err := json.Unmarshal(d.Data, &set); err == nil && set.Fallback && !set.Replaced &&
+		!slices.ContainsFunc(a.features, func(f *feature) bool { return f.stuck != nil }) {
+		return nil
+	}
+	return errAmended
 }

@@ -140,9 +140,6 @@ func (a *App) summarize(ctx context.Context, through int64) int64 {
 	return stored
 }
 
-// lastSeq is above all sequence numbers.
-const lastSeq = 1<<63 - 1
-
 // StoredTypes returns the types and versions of events that a build must be able to read, sorted.
 // It counts amended events by their amendments. It leaves out events that are skipped or erased,
 // and the log's own. Use it before a change of the code, to find out what is in a log.
