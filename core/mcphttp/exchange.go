@@ -3,12 +3,12 @@ package mcphttp
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/plumbing/peer"
@@ -50,7 +50,7 @@ type scratch struct {
 // maxBuffer is the size limit of a buffer that goes back to the pool.
 const maxBuffer = 64 << 10
 
-func newScratch() any {
+func newScratch() *scratch {
 	s := &scratch{}
 	s.timer = time.AfterFunc(time.Hour, func() { s.user.Load().startStream() })
 	s.timer.Stop()
@@ -59,7 +59,10 @@ func newScratch() any {
 
 // Buffer implements [peer.Responder]. It is called when a call starts, and starts the timer.
 func (e *exchange) Buffer() []byte {
-	s := e.h.scratch.Get().(*scratch)
+	s, ok := e.h.scratch.Get().(*scratch)
+	if !ok {
+		s = newScratch()
+	}
 	s.user.Store(e)
 	s.stopped = false
 	s.timer.Reset(e.h.o.KeepAlive)
@@ -75,9 +78,6 @@ func (e *exchange) startStream() {
 		e.ensureStream()
 	}
 }
-
-// errAnswered is returned for a message to the client of a call that has been answered.
-var errAnswered = errors.New("the call has been answered")
 
 // Send implements [peer.Responder].
 func (e *exchange) Send(msg []byte) error {
@@ -102,6 +102,8 @@ func (e *exchange) ensureStream() {
 		e.stream.addEmpty(0)
 	}
 }
+
+const methodListen = "subscriptions/listen"
 
 // openStream makes the response a stream, and writes it to the client. If the reader is dismissed
 // before the call is answered, the connection is closed and the call continues. mu is held.
@@ -144,6 +146,63 @@ func hangUp(w http.ResponseWriter, r *http.Request) {
 	_ = conn.Close()
 }
 
+// writeStream writes a stream to a client until the stream ends, the client disconnects or the
+// reader is dismissed.
+func (h *Handler) writeStream(w http.ResponseWriter, r *http.Request, from *reader) (state readerState) {
+	defer func() { from.release(state == readerDone) }()
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	control := http.NewResponseController(w)
+	_ = control.Flush()
+	defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
+	quiet := time.NewTimer(h.o.KeepAlive)
+	defer quiet.Stop()
+	var buf []byte
+	for {
+		if buf, state = from.appendPending(buf[:0]); len(buf) > 0 {
+			if h.send(w, control, buf) != nil {
+				return readerDisconnected
+			}
+			quiet.Reset(h.o.KeepAlive)
+			if state == readerWaits {
+				continue
+			}
+		}
+		if state == readerLost {
+			// A write that fails breaks the connection, which cancels the call.
+			_ = control.SetWriteDeadline(time.Unix(1, 0))
+			_, _ = w.Write([]byte(":\n\n"))
+			_ = control.Flush()
+		}
+		if state != readerWaits {
+			return state
+		}
+		select {
+		case <-from.wakeup:
+		case <-r.Context().Done():
+			return readerDisconnected
+		case <-quiet.C:
+			if h.send(w, control, []byte(":\n\n")) != nil {
+				return readerDisconnected
+			}
+			quiet.Reset(h.o.KeepAlive)
+		}
+	}
+}
+
+// send writes to a client in pieces. Each piece has its own write timeout.
+func (h *Handler) send(w http.ResponseWriter, control *http.ResponseController, data []byte) error {
+	for piece := range slices.Chunk(data, writeSize) {
+		_ = control.SetWriteDeadline(time.Now().Add(h.o.WriteTimeout))
+		if _, err := w.Write(piece); err != nil {
+			return err
+		}
+	}
+	return control.Flush()
+}
+
 // Origin implements [transport.Exchange]. Session ids are secrets, so the log gets only the first
 // eight characters.
 func (e *exchange) Origin() transport.Origin {
@@ -152,14 +211,6 @@ func (e *exchange) Origin() transport.Origin {
 		origin.Session = e.session.id[:8]
 	}
 	return origin
-}
-
-// callerOf returns the caller of a request for the log: its identity, or fallback if it has none.
-func callerOf(r *http.Request, fallback string) string {
-	if id := auth.From(r.Context()); id != nil {
-		fallback = id.Actor()
-	}
-	return clip(fallback)
 }
 
 // Reserve implements [transport.Exchange]. The session holds the memory until it ends; without a
@@ -248,9 +299,6 @@ func (e *exchange) writeAnswer(msg []byte, err error) {
 	_ = e.h.send(e.w, control, msg)
 	_ = control.SetWriteDeadline(time.Time{})
 }
-
-// jsonContentType is shared by all responses, which saves an allocation for each.
-var jsonContentType = []string{"application/json"}
 
 // maxUnflushed is the largest response that net/http buffers until the handler returns. For such a
 // response, net/http sets the Content-Length, and Write does not block.

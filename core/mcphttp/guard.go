@@ -201,11 +201,6 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, messa
 	refuse(g.Logger, w, r, client, invalid(status, jsonrpc.ID{}, "%s", message))
 }
 
-// maxShown limits the bytes of client input in errors and log lines.
-const maxShown = 200
-
-func clip(text string) string { return strictjson.Clip(text, maxShown) }
-
 // A timedBody stops the body timeout of its connection when it has been read.
 type timedBody struct {
 	io.ReadCloser

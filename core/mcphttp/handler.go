@@ -34,10 +34,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -141,6 +143,22 @@ type Session interface {
 	Close(skipGrace <-chan struct{})
 }
 
+// A session is an MCP session over HTTP. The client sends messages with POST, and opens the stream
+// of messages that belong to no call with GET.
+type session struct {
+	Session
+	id        string
+	principal string // owner
+	client    string // for quotas
+	memory    account
+	streams   *streams
+	ending    atomic.Bool
+	begun     time.Time
+	requests  atomic.Int64 // requests that use the session
+	lastUsed  atomic.Int64 // when the last request ended, in nanoseconds since begun
+	left      atomic.Bool  // the client has closed its stream, and not used the session since
+}
+
 // NewProxy returns a handler whose sessions come from open instead of an [mcp.Server]. send is as
 // in [mcp.Server.NewSession]; it is nil for the one session that gets all requests without a
 // session. log gets refused requests.
@@ -152,7 +170,6 @@ func NewProxy(open func(send func(msg []byte) error) Session, log *slog.Logger, 
 		log:          log,
 		o:            o,
 		stateless:    open(nil),
-		scratch:      sync.Pool{New: newScratch},
 		sessionQuota: newQuota("sessions", int64(o.MaxSessions), o.ClientShare, 1),
 		callQuota:    newQuota("calls in flight", int64(o.MaxCalls), o.ClientShare, 1),
 		streamQuota:  newQuota("open streams", int64(o.MaxStreams), o.ClientShare, 1),
@@ -180,11 +197,46 @@ func (o Options) WithDefaults() Options {
 // Check returns an [*OptionError] if Origins or Hosts are invalid.
 func (o Options) Check() error { return newOriginPolicy(o).err }
 
+func newOriginPolicy(o Options) *originPolicy {
+	p := &originPolicy{
+		hosts:      map[string]bool{"localhost": true, "127.0.0.1": true, "[::1]": true},
+		listed:     map[string]bool{},
+		sameOrigin: o.SameOrigin,
+	}
+	for _, host := range o.Hosts {
+		name, ok := withoutPort(host)
+		if !ok || strings.ContainsAny(name, "/?#@ *") {
+			p.err = &OptionError{"Hosts", host, "must be a name or address, with or without a port, such as mcp.example.com or 192.168.1.5:8181"}
+		}
+		p.hosts[strings.ToLower(host)] = true
+	}
+	for _, origin := range o.Origins {
+		u, err := url.Parse(origin)
+		isOrigin := err == nil && u.Scheme != "" && u.Host != "" && strings.EqualFold(u.Scheme+"://"+u.Host, origin)
+		if origin != "*" && origin != "null" && !isOrigin {
+			p.err = &OptionError{"Origins", origin, "must be a scheme and a host, with or without a port, such as https://app.example.com or http://localhost:5173"}
+		}
+		p.listed[withoutDefaultPort(strings.ToLower(origin))] = true
+	}
+	return p
+}
+
 func orDefault[N int | int64 | time.Duration](n, fallback N) N {
 	if n > 0 {
 		return n
 	}
 	return fallback
+}
+
+// An OptionError means that a field of [Options] or [ServeOptions] has an invalid value.
+type OptionError struct {
+	Option string // the name of the field, such as "Hosts"
+	Value  string
+	Reason string // such as "must be host:port"
+}
+
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("invalid %s %q: %s", e.Option, e.Value, e.Reason)
 }
 
 // identify returns the principal of a request, which owns the sessions that it starts, and its
@@ -199,38 +251,6 @@ func (h *Handler) identify(r *http.Request) (principal, client string) {
 	}
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	return "", cmp.Or(host, r.RemoteAddr)
-}
-
-// ServeHTTP implements [http.Handler]. It checks Host and Origin first, because it may be served by
-// any [http.Server].
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if reason, _ := h.origins.admit(w.Header(), r, site{addr, auth.From(r.Context()) != nil}); reason != "" {
-		h.refuse(w, r, invalid(http.StatusForbidden, jsonrpc.ID{}, "%s", reason))
-		return
-	}
-	if !preflight(w, r) {
-		h.serveAdmitted(w, r)
-	}
-}
-
-// serveAdmitted serves a request whose Host and Origin have been checked.
-func (h *Handler) serveAdmitted(w http.ResponseWriter, r *http.Request) {
-	var refused *refusal
-	switch r.Method {
-	case http.MethodPost:
-		refused = h.post(w, r)
-	case http.MethodGet:
-		refused = h.get(w, r)
-	case http.MethodDelete:
-		refused = h.delete(w, r)
-	default:
-		w.Header().Set("Allow", "POST, GET, DELETE")
-		refused = invalid(http.StatusMethodNotAllowed, jsonrpc.ID{}, "method %s is not allowed; send messages with POST", clip(r.Method))
-	}
-	if refused != nil {
-		h.refuse(w, r, refused)
-	}
 }
 
 // A refusal is why a request is not served. Nil means that it has been.
@@ -268,32 +288,13 @@ func refuse(log *slog.Logger, w http.ResponseWriter, r *http.Request, client str
 	_, _ = w.Write(jsonrpc.AppendError(nil, why.id, why.err))
 }
 
-// Shutdown refuses further calls, and ends all sessions and streams. It waits until calls in flight
-// have finished. If ctx ends first, it cancels them. If calls are still running then, it returns
-// the cause of ctx.
-func (h *Handler) Shutdown(ctx context.Context) error {
-	h.mu.Lock()
-	if h.closing.Load() {
-		h.mu.Unlock()
-		return errors.New("shut down the handler: already shut down")
+// callerOf returns the caller of a request for the log: its identity, or fallback if it has none.
+func callerOf(r *http.Request, fallback string) string {
+	if id := auth.From(r.Context()); id != nil {
+		fallback = id.Actor()
 	}
-	h.closing.Store(true)
-	sessions := maps.Clone(h.sessions)
-	h.mu.Unlock()
-	var all sync.WaitGroup
-	all.Go(func() { h.stateless.Close(ctx.Done()) })
-	for _, s := range sessions {
-		if s.markEnding() {
-			all.Go(func() { h.endSession(s, ctx.Done()) })
-		}
-	}
-	all.Wait()
-	if written := h.callQuota.busy(); written != nil { // responses are being written
-		select {
-		case <-written:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
+	return clip(fallback)
 }
+
+// jsonContentType is shared by all responses, which saves an allocation for each.
+var jsonContentType = []string{"application/json"}

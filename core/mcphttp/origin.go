@@ -2,9 +2,9 @@ package mcphttp
 
 import (
 	"fmt"
+	"github.com/petrock/petrock/core/strictjson"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 )
 
@@ -14,30 +14,6 @@ type originPolicy struct {
 	hosts      map[string]bool // of this machine and listed, in lower case, with or without a port
 	listed     map[string]bool // origins, in lower case; "*" allows all
 	sameOrigin bool            // refuse other ports of this machine
-}
-
-func newOriginPolicy(o Options) *originPolicy {
-	p := &originPolicy{
-		hosts:      map[string]bool{"localhost": true, "127.0.0.1": true, "[::1]": true},
-		listed:     map[string]bool{},
-		sameOrigin: o.SameOrigin,
-	}
-	for _, host := range o.Hosts {
-		name, ok := withoutPort(host)
-		if !ok || strings.ContainsAny(name, "/?#@ *") {
-			p.err = &OptionError{"Hosts", host, "must be a name or address, with or without a port, such as mcp.example.com or 192.168.1.5:8181"}
-		}
-		p.hosts[strings.ToLower(host)] = true
-	}
-	for _, origin := range o.Origins {
-		u, err := url.Parse(origin)
-		isOrigin := err == nil && u.Scheme != "" && u.Host != "" && strings.EqualFold(u.Scheme+"://"+u.Host, origin)
-		if origin != "*" && origin != "null" && !isOrigin {
-			p.err = &OptionError{"Origins", origin, "must be a scheme and a host, with or without a port, such as https://app.example.com or http://localhost:5173"}
-		}
-		p.listed[withoutDefaultPort(strings.ToLower(origin))] = true
-	}
-	return p
 }
 
 // A site holds what else, apart from its headers, decides whether to admit a request.
@@ -166,3 +142,8 @@ func preflight(w http.ResponseWriter, r *http.Request) bool {
 	w.WriteHeader(http.StatusNoContent)
 	return true
 }
+
+// maxShown limits the bytes of client input in errors and log lines.
+const maxShown = 200
+
+func clip(text string) string { return strictjson.Clip(text, maxShown) }

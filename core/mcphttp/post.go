@@ -6,17 +6,51 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/plumbing/peer"
 	"github.com/petrock/petrock/core/strictjson"
 )
+
+// ServeHTTP implements [http.Handler]. It checks Host and Origin first, because it may be served by
+// any [http.Server].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if reason, _ := h.origins.admit(w.Header(), r, site{addr, auth.From(r.Context()) != nil}); reason != "" {
+		h.refuse(w, r, invalid(http.StatusForbidden, jsonrpc.ID{}, "%s", reason))
+		return
+	}
+	if !preflight(w, r) {
+		h.serveAdmitted(w, r)
+	}
+}
+
+// serveAdmitted serves a request whose Host and Origin have been checked.
+func (h *Handler) serveAdmitted(w http.ResponseWriter, r *http.Request) {
+	var refused *refusal
+	switch r.Method {
+	case http.MethodPost:
+		refused = h.post(w, r)
+	case http.MethodGet:
+		refused = h.get(w, r)
+	case http.MethodDelete:
+		refused = h.delete(w, r)
+	default:
+		w.Header().Set("Allow", "POST, GET, DELETE")
+		refused = invalid(http.StatusMethodNotAllowed, jsonrpc.ID{}, "method %s is not allowed; send messages with POST", clip(r.Method))
+	}
+	if refused != nil {
+		h.refuse(w, r, refused)
+	}
+}
 
 // post serves a message of a client. Its response is the answer or, if the message needs none,
 // empty.
@@ -46,6 +80,73 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	defer e.complete()
 	return h.route(e)
+}
+
+// delete ends a session.
+func (h *Handler) delete(w http.ResponseWriter, r *http.Request) *refusal {
+	s, refused := h.lookupSession(w, r)
+	if refused != nil {
+		return refused
+	}
+	defer s.release()
+	h.endSessionNow(s)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// get streams the messages that belong to no call or, with Last-Event-ID, resumes a stream. It ends
+// when the credentials of the client expire.
+func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
+	s, refused := h.lookupSession(w, r)
+	if refused != nil {
+		return refused
+	}
+	defer s.release()
+	if accept := r.Header["Accept"]; len(accept) > 0 && !accepts(accept, "text/event-stream") {
+		return invalid(http.StatusNotAcceptable, jsonrpc.ID{}, "Accept must include text/event-stream: GET returns a stream")
+	}
+	_, client := h.identify(r)
+	if err := h.streamQuota.take(client, 1, 1); err != nil {
+		return overLimit(jsonrpc.ID{}, err)
+	}
+	defer h.streamQuota.release(client, 1)
+	var reader *reader
+	last, ok := singleValue(r.Header["Last-Event-Id"])
+	if ok {
+		reader, ok = s.streams.resumeAfter(last) // replaces another reader of the stream
+	}
+	if !ok {
+		return invalid(http.StatusBadRequest, jsonrpc.ID{}, "resume after Last-Event-ID: this session does not have that event")
+	}
+	if s.Revision() >= mcp.Revision20251125 {
+		reader.primeOnce()
+	}
+	ctx, stop := auth.UntilExpiry(r.Context())
+	defer stop()
+	h.writeStream(w, r.WithContext(ctx), reader)
+	s.left.Store(r.Context().Err() != nil)
+	return nil
+}
+
+// lookupSession returns the session that the headers of a request name, see findSession.
+func (h *Handler) lookupSession(w http.ResponseWriter, r *http.Request) (*session, *refusal) {
+	version, id, err := sessionHeaders(r.Header)
+	if err != nil {
+		return nil, &refusal{http.StatusBadRequest, jsonrpc.ID{}, err}
+	}
+	if id == "" {
+		w.Header().Set("Allow", "POST")
+		return nil, invalid(http.StatusMethodNotAllowed, jsonrpc.ID{}, "header Mcp-Session-Id is missing; only POST is allowed without it")
+	}
+	if version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)) {
+		return nil, invalid(http.StatusBadRequest, jsonrpc.ID{}, "revision %q does not support sessions", clip(version))
+	}
+	principal, _ := h.identify(r)
+	s := h.findSession(id, principal)
+	if s == nil {
+		return nil, noSession(jsonrpc.ID{})
+	}
+	return s, nil
 }
 
 // unavailable returns errStarting or errClosing if the server cannot answer calls. A request with a
@@ -199,8 +300,6 @@ func singleValue(values []string) (string, bool) {
 func namesRevision(params json.RawMessage) bool {
 	return strictjson.Member(strictjson.Member(params, "_meta"), mcp.MetaVersion) != nil
 }
-
-const methodListen = "subscriptions/listen"
 
 // serveStateless serves a message of a revision without sessions.
 func (h *Handler) serveStateless(e *exchange, m *peer.Request) *refusal {

@@ -160,17 +160,6 @@ const (
 	ReadyPath  = "/readyz"
 )
 
-// An OptionError means that a field of [Options] or [ServeOptions] has an invalid value.
-type OptionError struct {
-	Option string // the name of the field, such as "Hosts"
-	Value  string
-	Reason string // such as "must be host:port"
-}
-
-func (e *OptionError) Error() string {
-	return fmt.Sprintf("invalid %s %q: %s", e.Option, e.Value, e.Reason)
-}
-
 // An UnprotectedError means that [Serve] would accept other machines without authentication. To
 // avoid it, set Gates or BehindProxy, or listen on a loopback address.
 type UnprotectedError struct{ Addr string }

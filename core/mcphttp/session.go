@@ -1,32 +1,13 @@
 package mcphttp
 
 import (
+	"context"
 	"errors"
+	"maps"
 	"net/http"
-	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
-
-	"github.com/petrock/petrock/core/auth"
-	"github.com/petrock/petrock/core/jsonrpc"
-	"github.com/petrock/petrock/core/mcp"
 )
-
-// A session is an MCP session over HTTP. The client sends messages with POST, and opens the stream
-// of messages that belong to no call with GET.
-type session struct {
-	Session
-	id        string
-	principal string // owner
-	client    string // for quotas
-	memory    account
-	streams   *streams
-	ending    atomic.Bool
-	begun     time.Time
-	requests  atomic.Int64 // requests that use the session
-	lastUsed  atomic.Int64 // when the last request ended, in nanoseconds since begun
-	left      atomic.Bool  // the client has closed its stream, and not used the session since
-}
 
 func (s *session) release() {
 	// Store this before requests decreases, so that a concurrent sweep sees one or the other.
@@ -184,69 +165,32 @@ func (h *Handler) takeMemory(a *account, n, room int64) error {
 	return a.take(n, room)
 }
 
-// delete ends a session.
-func (h *Handler) delete(w http.ResponseWriter, r *http.Request) *refusal {
-	s, refused := h.lookupSession(w, r)
-	if refused != nil {
-		return refused
+// Shutdown refuses further calls, and ends all sessions and streams. It waits until calls in flight
+// have finished. If ctx ends first, it cancels them. If calls are still running then, it returns
+// the cause of ctx.
+func (h *Handler) Shutdown(ctx context.Context) error {
+	h.mu.Lock()
+	if h.closing.Load() {
+		h.mu.Unlock()
+		return errors.New("shut down the handler: already shut down")
 	}
-	defer s.release()
-	h.endSessionNow(s)
-	w.WriteHeader(http.StatusNoContent)
+	h.closing.Store(true)
+	sessions := maps.Clone(h.sessions)
+	h.mu.Unlock()
+	var all sync.WaitGroup
+	all.Go(func() { h.stateless.Close(ctx.Done()) })
+	for _, s := range sessions {
+		if s.markEnding() {
+			all.Go(func() { h.endSession(s, ctx.Done()) })
+		}
+	}
+	all.Wait()
+	if written := h.callQuota.busy(); written != nil { // responses are being written
+		select {
+		case <-written:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	return nil
-}
-
-// get streams the messages that belong to no call or, with Last-Event-ID, resumes a stream. It ends
-// when the credentials of the client expire.
-func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
-	s, refused := h.lookupSession(w, r)
-	if refused != nil {
-		return refused
-	}
-	defer s.release()
-	if accept := r.Header["Accept"]; len(accept) > 0 && !accepts(accept, "text/event-stream") {
-		return invalid(http.StatusNotAcceptable, jsonrpc.ID{}, "Accept must include text/event-stream: GET returns a stream")
-	}
-	_, client := h.identify(r)
-	if err := h.streamQuota.take(client, 1, 1); err != nil {
-		return overLimit(jsonrpc.ID{}, err)
-	}
-	defer h.streamQuota.release(client, 1)
-	var reader *reader
-	last, ok := singleValue(r.Header["Last-Event-Id"])
-	if ok {
-		reader, ok = s.streams.resumeAfter(last) // replaces another reader of the stream
-	}
-	if !ok {
-		return invalid(http.StatusBadRequest, jsonrpc.ID{}, "resume after Last-Event-ID: this session does not have that event")
-	}
-	if s.Revision() >= mcp.Revision20251125 {
-		reader.primeOnce()
-	}
-	ctx, stop := auth.UntilExpiry(r.Context())
-	defer stop()
-	h.writeStream(w, r.WithContext(ctx), reader)
-	s.left.Store(r.Context().Err() != nil)
-	return nil
-}
-
-// lookupSession returns the session that the headers of a request name, see findSession.
-func (h *Handler) lookupSession(w http.ResponseWriter, r *http.Request) (*session, *refusal) {
-	version, id, err := sessionHeaders(r.Header)
-	if err != nil {
-		return nil, &refusal{http.StatusBadRequest, jsonrpc.ID{}, err}
-	}
-	if id == "" {
-		w.Header().Set("Allow", "POST")
-		return nil, invalid(http.StatusMethodNotAllowed, jsonrpc.ID{}, "header Mcp-Session-Id is missing; only POST is allowed without it")
-	}
-	if version != "" && !slices.Contains(mcp.HandshakeRevisions(), mcp.Revision(version)) {
-		return nil, invalid(http.StatusBadRequest, jsonrpc.ID{}, "revision %q does not support sessions", clip(version))
-	}
-	principal, _ := h.identify(r)
-	s := h.findSession(id, principal)
-	if s == nil {
-		return nil, noSession(jsonrpc.ID{})
-	}
-	return s, nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,6 +92,9 @@ func (s *stream) isResumable() bool { return s.name != "" }
 var errSlow = errors.New("the client reads too slowly")
 
 func (s *stream) add(msg []byte) error { return s.appendEvent(event{data: oneLine(msg)}) }
+
+// errAnswered is returned for a message to the client of a call that has been answered.
+var errAnswered = errors.New("the call has been answered")
 
 // addEmpty appends an event without data that the client can resume from.
 func (s *stream) addEmpty(retry time.Duration) { _ = s.appendEvent(event{retry: retry}) }
@@ -351,63 +353,6 @@ func (s *stream) encodeEvent(dst []byte, n int) []byte {
 		dst = fmt.Appendf(dst, "retry: %d\n", e.retry.Milliseconds())
 	}
 	return fmt.Appendf(dst, "data: %s\n\n", e.data)
-}
-
-// writeStream writes a stream to a client until the stream ends, the client disconnects or the
-// reader is dismissed.
-func (h *Handler) writeStream(w http.ResponseWriter, r *http.Request, from *reader) (state readerState) {
-	defer func() { from.release(state == readerDone) }()
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-cache")
-	w.Header().Set("X-Accel-Buffering", "no")
-	w.WriteHeader(http.StatusOK)
-	control := http.NewResponseController(w)
-	_ = control.Flush()
-	defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
-	quiet := time.NewTimer(h.o.KeepAlive)
-	defer quiet.Stop()
-	var buf []byte
-	for {
-		if buf, state = from.appendPending(buf[:0]); len(buf) > 0 {
-			if h.send(w, control, buf) != nil {
-				return readerDisconnected
-			}
-			quiet.Reset(h.o.KeepAlive)
-			if state == readerWaits {
-				continue
-			}
-		}
-		if state == readerLost {
-			// A write that fails breaks the connection, which cancels the call.
-			_ = control.SetWriteDeadline(time.Unix(1, 0))
-			_, _ = w.Write([]byte(":\n\n"))
-			_ = control.Flush()
-		}
-		if state != readerWaits {
-			return state
-		}
-		select {
-		case <-from.wakeup:
-		case <-r.Context().Done():
-			return readerDisconnected
-		case <-quiet.C:
-			if h.send(w, control, []byte(":\n\n")) != nil {
-				return readerDisconnected
-			}
-			quiet.Reset(h.o.KeepAlive)
-		}
-	}
-}
-
-// send writes to a client in pieces. Each piece has its own write timeout.
-func (h *Handler) send(w http.ResponseWriter, control *http.ResponseController, data []byte) error {
-	for piece := range slices.Chunk(data, writeSize) {
-		_ = control.SetWriteDeadline(time.Now().Add(h.o.WriteTimeout))
-		if _, err := w.Write(piece); err != nil {
-			return err
-		}
-	}
-	return control.Flush()
 }
 
 // release detaches a reader from its stream, and drops events above the size limit that were kept
