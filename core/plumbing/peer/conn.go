@@ -36,19 +36,19 @@
 //     Notifications and responses are not limited.
 //   - An invalid response fails the call that waits for it.
 //
-// In the source, conn.go has the life of a connection. receive.go and serve.go follow a request
-// from the transport to its answer, turn.go decides which goroutine does it, and outgoing.go has
-// calls to the peer.
+// In the source, conn.go has the types, and what all of them use. receive.go has the life of a
+// connection; with serve.go, it follows a request from the transport to its answer. turn.go decides
+// which goroutine does it, and outgoing.go has calls to the peer.
 package peer
 
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -143,6 +143,17 @@ type Conn struct {
 // ErrCancelled is the cause of the context of a request that the peer cancelled.
 var ErrCancelled = errors.New("the peer cancelled the request")
 
+// An AnswerError means that an answer is invalid.
+type AnswerError struct {
+	Method string
+	Err    *jsonrpc.Error
+}
+
+func (e *AnswerError) Error() string { return fmt.Sprintf("invalid answer to %s: %v", e.Method, e.Err) }
+
+// Unwrap returns Err.
+func (e *AnswerError) Unwrap() error { return e.Err }
+
 // NewConn returns a connection over t. [Conn.Run] or [Conn.Open] starts it.
 func NewConn(t jsonrpc.Transport, o Options) *Conn {
 	if o.Handle == nil {
@@ -178,71 +189,6 @@ func (c *Conn) SetDialect(d Dialect) { c.dialect.Store(&d) }
 // Done returns a channel that is closed at the end of [Conn.Run] or [Conn.Close].
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Run reads and serves messages until the peer closes the connection, ctx ends or the transport
-// fails. Then it lets requests in flight finish within the grace period, cancels the rest, and
-// closes the transport. It returns an error only if the transport failed. Call it once.
-//
-// The grace period also ends if ctx ends after the peer has closed the connection.
-func (c *Conn) Run(ctx context.Context) error {
-	c.Open(ctx)
-	defer close(c.done)
-	defer c.turns.stop()
-	go c.read()
-
-	var err error
-	skipGrace := ctx.Done()
-	select {
-	case err = <-c.readErr:
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-	case <-ctx.Done():
-		skipGrace = nil
-	case <-c.sending.Done():
-		err = context.Cause(c.sending)
-	}
-	c.drain(skipGrace)
-	c.FailCalls()
-	if closeErr := c.transport.Close(); closeErr != nil {
-		c.o.Logger.Warn("close transport", "error", closeErr)
-	}
-	return err
-}
-
-// drain waits for running handlers. After the grace period it ends their contexts and waits for one
-// more second.
-func (c *Conn) drain(skipGrace <-chan struct{}) {
-	defer c.cancel(jsonrpc.ErrClosed)
-	if c.o.OnShutdown != nil {
-		c.o.OnShutdown()
-	}
-	c.draining.Store(true)
-	if c.running.Load() == 0 {
-		c.setIdle()
-	}
-	select {
-	case <-c.busy.Done():
-		return
-	case <-time.After(max(c.o.Grace, 0)):
-	case <-skipGrace:
-	case <-c.sending.Done():
-	}
-	c.cancel(jsonrpc.ErrClosed)
-	select {
-	case <-c.busy.Done():
-	case <-time.After(time.Second):
-		c.mu.Lock()
-		left := slices.Collect(maps.Values(c.inflight))
-		if c.single != nil {
-			left = append(left, c.single)
-		}
-		c.mu.Unlock()
-		for _, r := range left {
-			c.o.Logger.Warn("request still running at the end of the connection", "method", r.Method(), "id", r.ID().String())
-		}
-	}
-}
-
 // send passes a message to the transport. An error ends the connection.
 func (c *Conn) send(msg []byte) error {
 	err := c.transport.Send(msg)
@@ -250,4 +196,174 @@ func (c *Conn) send(msg []byte) error {
 		c.failSend(err)
 	}
 	return err
+}
+
+// A Request is an incoming request or notification.
+//
+// Handlers are called on the goroutine that reads, in the order in which messages arrive. The next
+// message is read when the handler returns or releases the request. See [Request.Release] and
+// [Options].Ordered for handlers that take long.
+//
+// The context of a request ends when the peer cancels it, at the end of the grace period of the
+// connection, or when the handler has returned.
+type Request struct {
+	jsonrpc.Message // valid, and a request or a notification, when a handler gets it
+
+	conn  *Conn
+	batch *batch // nil if the request is not part of a batch
+	slot  int    // of the answer in the batch
+	after []func()
+
+	parent    context.Context // the context given to Conn.Receive, else nil
+	responder Responder       // the one given to Conn.Receive, else nil
+	failure   error           // why the request failed
+
+	live       atomic.Pointer[liveContext]
+	turn       atomic.Int32 // keepsTurn, passedTurn or servedTurn
+	concurrent atomic.Bool  // the request may run concurrently with later ones
+	cancelled  bool         // guarded by conn.mu
+}
+
+// IsNotification reports whether the request is a notification, which has no id and no answer.
+func (r *Request) IsNotification() bool { return r.ID().IsZero() }
+
+// InBatch reports whether the request is part of a batch.
+func (r *Request) InBatch() bool { return r.batch != nil }
+
+// Responder returns the responder given to [Conn.Receive], or nil if the request came over the
+// transport.
+func (r *Request) Responder() Responder { return r.responder }
+
+// AfterAnswer registers f to be called after the transport has queued the answer to the request.
+// Functions are called in order. They are not called for a notification, in a batch, nor if the
+// peer has cancelled the request or disconnected. When f is called, the context of the request has
+// ended, and if f takes long, the next message is read. The handler must call AfterAnswer before it
+// returns.
+func (r *Request) AfterAnswer(f func()) { r.after = append(r.after, f) }
+
+// A Responder sends the answer to a message of [Conn.Receive], after the notifications and calls of
+// its handler. Several goroutines may use it.
+type Responder interface {
+	// Send sends a message that belongs to the request, and does not keep the slice. It does not
+	// wait for the peer. An error means that the peer will not get the message.
+	Send(msg []byte) error
+
+	// Buffer returns an empty slice that the answer may be appended to, or nil.
+	Buffer() []byte
+
+	// Respond sends the answer. It is called once, before Receive returns, and Send is not called
+	// afterwards. err is the error of a failed request, or nil. msg is nil if the peer cancelled
+	// the request.
+	Respond(msg []byte, err error)
+}
+
+// An Outgoing is an outgoing call with all its options.
+type Outgoing struct {
+	Method string
+	Params any // encoded by [jsonrpc.AppendRequest]; nil omits them
+
+	// IdleTimeout limits the wait for the answer; [Conn.ResetIdleTimeout] restarts it. MaxTimeout
+	// limits the call as a whole. 0 means no limit. The error is a [*TimeoutError].
+	IdleTimeout, MaxTimeout time.Duration
+
+	// Via sends the message instead of the transport. It may wait for the answer and pass it to
+	// [Conn.Receive] or [Conn.Deliver], or return nil and let the call wait. It may keep msg. Its
+	// context ends with that of the call, at a timeout, when Receive gets the answer, and when Do
+	// has returned and done has been called. Via calls done before it returns, or later if it
+	// leaves a goroutine running. If Via is nil, the transport sends the message.
+	Via func(ctx context.Context, done func(), id jsonrpc.ID, msg []byte) error
+
+	// OnID is called with the id before the call is sent. It may be nil.
+	OnID func(jsonrpc.ID)
+
+	number int64 // its id; guarded by Conn.mu
+}
+
+// A pending call waits for its answer.
+type pending struct {
+	o        Outgoing
+	stop     context.CancelCauseFunc // ends the call
+	answer   chan answer             // buffers one answer
+	timer    *time.Timer             // calls stop; nil if the call has no timeout
+	deadline time.Time               // zero without MaxTimeout
+
+	returned bool // Do has returned; guarded by Conn.mu
+	sent     bool // Via is not running; guarded by Conn.mu
+}
+
+// An answer is the result or the error of a call.
+type answer struct {
+	result json.RawMessage
+	err    error
+}
+
+// deliver passes the response with that id to the call that waits for it. f is not nil if the
+// response is invalid. stop ends the context of the call.
+func (c *Conn) deliver(id jsonrpc.ID, m *jsonrpc.Message, f *jsonrpc.MessageError, stop bool) {
+	number, _ := strconv.ParseInt(id.String(), 10, 64) // no call has the number 0
+	c.mu.Lock()
+	p := c.calls[number]
+	delete(c.calls, number)
+	c.mu.Unlock()
+	if p == nil {
+		c.o.Logger.Debug("received a response to an unknown call", "id", id.String())
+		return
+	}
+	a := answer{result: m.Result()}
+	if f != nil {
+		a.err = &AnswerError{p.o.Method, f.Err}
+	} else if m.Err() != nil {
+		a.err = m.Err()
+	}
+	p.answer <- a
+	if stop {
+		p.stop(nil)
+	}
+}
+
+// FailCalls fails all pending and future calls with [jsonrpc.ErrClosed].
+func (c *Conn) FailCalls() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for _, p := range c.calls {
+		p.stop(jsonrpc.ErrClosed)
+	}
+	clear(c.calls)
+}
+
+// A batch collects the answers to the messages of one array.
+type batch struct {
+	mu      sync.Mutex
+	answers [][]byte // in the order of the messages
+	missing int      // answers not yet added
+}
+
+// A liveContext is a cancellable context with its cancel function.
+type liveContext struct {
+	context.Context
+	cancel context.CancelCauseFunc
+	detach func() bool // stops watching the connection; nil if the connection is the parent
+}
+
+func newLiveContext(parent context.Context) *liveContext {
+	ctx, cancel := context.WithCancelCause(parent)
+	return &liveContext{Context: ctx, cancel: cancel}
+}
+
+// A requestKey is the key of the request in a context.
+type requestKey struct{}
+
+// A turnTimer checks the request that has the turn every maxTurn, as long as requests arrive. It
+// releases a request that it sees twice, if the request may run concurrently, or else sends the
+// answers that are held back. This way, requests neither read the clock nor reset a timer.
+type turnTimer struct {
+	conn    *Conn
+	latest  atomic.Pointer[Request] // the last that began
+	running atomic.Bool
+
+	mu      sync.Mutex
+	timer   *time.Timer
+	seen    *Request // latest at the last check
+	stopped bool
 }

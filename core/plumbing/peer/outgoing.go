@@ -5,33 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 )
-
-// An Outgoing is an outgoing call with all its options.
-type Outgoing struct {
-	Method string
-	Params any // encoded by [jsonrpc.AppendRequest]; nil omits them
-
-	// IdleTimeout limits the wait for the answer; [Conn.ResetIdleTimeout] restarts it. MaxTimeout
-	// limits the call as a whole. 0 means no limit. The error is a [*TimeoutError].
-	IdleTimeout, MaxTimeout time.Duration
-
-	// Via sends the message instead of the transport. It may wait for the answer and pass it to
-	// [Conn.Receive] or [Conn.Deliver], or return nil and let the call wait. It may keep msg. Its
-	// context ends with that of the call, at a timeout, when Receive gets the answer, and when Do
-	// has returned and done has been called. Via calls done before it returns, or later if it
-	// leaves a goroutine running. If Via is nil, the transport sends the message.
-	Via func(ctx context.Context, done func(), id jsonrpc.ID, msg []byte) error
-
-	// OnID is called with the id before the call is sent. It may be nil.
-	OnID func(jsonrpc.ID)
-
-	number int64 // its id; guarded by Conn.mu
-}
 
 // A TimeoutError means that an answer did not arrive in time.
 type TimeoutError struct {
@@ -48,17 +25,6 @@ func (e *TimeoutError) Is(target error) bool { return target == context.Deadline
 
 // Timeout returns true, as for errors of package net.
 func (e *TimeoutError) Timeout() bool { return true }
-
-// An AnswerError means that an answer is invalid.
-type AnswerError struct {
-	Method string
-	Err    *jsonrpc.Error
-}
-
-func (e *AnswerError) Error() string { return fmt.Sprintf("invalid answer to %s: %v", e.Method, e.Err) }
-
-// Unwrap returns Err.
-func (e *AnswerError) Unwrap() error { return e.Err }
 
 // Do sends a request with the options of o and waits for the answer. The result is valid JSON. An
 // error response is returned as a [*jsonrpc.Error]. If ctx ends first, Do returns its cause
@@ -121,6 +87,16 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	return notify(func(msg []byte) error { return c.sendWithin(ctx, msg) }, method, params)
 }
 
+// Notify sends a notification that belongs to the request. It returns when the transport or the
+// [Responder] has queued it, or when ctx ends before the transport has room for it. Do not call it
+// after the request has been answered.
+func (r *Request) Notify(ctx context.Context, method string, params any) error {
+	if r.responder != nil {
+		return notify(r.responder.Send, method, params)
+	}
+	return r.conn.Notify(ctx, method, params)
+}
+
 func notify(send func([]byte) error, method string, params any) error {
 	msg, err := jsonrpc.AppendNotification(nil, method, params)
 	if err != nil {
@@ -170,30 +146,6 @@ func (c *Conn) leave(p *pending, left *bool) {
 	}
 }
 
-// deliver passes the response with that id to the call that waits for it. f is not nil if the
-// response is invalid. stop ends the context of the call.
-func (c *Conn) deliver(id jsonrpc.ID, m *jsonrpc.Message, f *jsonrpc.MessageError, stop bool) {
-	number, _ := strconv.ParseInt(id.String(), 10, 64) // no call has the number 0
-	c.mu.Lock()
-	p := c.calls[number]
-	delete(c.calls, number)
-	c.mu.Unlock()
-	if p == nil {
-		c.o.Logger.Debug("received a response to an unknown call", "id", id.String())
-		return
-	}
-	a := answer{result: m.Result()}
-	if f != nil {
-		a.err = &AnswerError{p.o.Method, f.Err}
-	} else if m.Err() != nil {
-		a.err = m.Err()
-	}
-	p.answer <- a
-	if stop {
-		p.stop(nil)
-	}
-}
-
 // ResetIdleTimeout restarts the idle timeout of a call, for example after a progress notification.
 func (c *Conn) ResetIdleTimeout(o *Outgoing) {
 	c.mu.Lock()
@@ -201,35 +153,6 @@ func (c *Conn) ResetIdleTimeout(o *Outgoing) {
 	if p := c.calls[o.number]; p != nil && p.timer != nil {
 		p.timer.Reset(p.nextTimeout())
 	}
-}
-
-// FailCalls fails all pending and future calls with [jsonrpc.ErrClosed].
-func (c *Conn) FailCalls() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-	for _, p := range c.calls {
-		p.stop(jsonrpc.ErrClosed)
-	}
-	clear(c.calls)
-}
-
-// An answer is the result or the error of a call.
-type answer struct {
-	result json.RawMessage
-	err    error
-}
-
-// A pending call waits for its answer.
-type pending struct {
-	o        Outgoing
-	stop     context.CancelCauseFunc // ends the call
-	answer   chan answer             // buffers one answer
-	timer    *time.Timer             // calls stop; nil if the call has no timeout
-	deadline time.Time               // zero without MaxTimeout
-
-	returned bool // Do has returned; guarded by Conn.mu
-	sent     bool // Via is not running; guarded by Conn.mu
 }
 
 // wait returns the result of the call, or an error if ctx, the context of the call, ends first.

@@ -4,12 +4,79 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 )
+
+// Run reads and serves messages until the peer closes the connection, ctx ends or the transport
+// fails. Then it lets requests in flight finish within the grace period, cancels the rest, and
+// closes the transport. It returns an error only if the transport failed. Call it once.
+//
+// The grace period also ends if ctx ends after the peer has closed the connection.
+func (c *Conn) Run(ctx context.Context) error {
+	c.Open(ctx)
+	defer close(c.done)
+	defer c.turns.stop()
+	go c.read()
+
+	var err error
+	skipGrace := ctx.Done()
+	select {
+	case err = <-c.readErr:
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+	case <-ctx.Done():
+		skipGrace = nil
+	case <-c.sending.Done():
+		err = context.Cause(c.sending)
+	}
+	c.drain(skipGrace)
+	c.FailCalls()
+	if closeErr := c.transport.Close(); closeErr != nil {
+		c.o.Logger.Warn("close transport", "error", closeErr)
+	}
+	return err
+}
+
+// drain waits for running handlers. After the grace period it ends their contexts and waits for one
+// more second.
+func (c *Conn) drain(skipGrace <-chan struct{}) {
+	defer c.cancel(jsonrpc.ErrClosed)
+	if c.o.OnShutdown != nil {
+		c.o.OnShutdown()
+	}
+	c.draining.Store(true)
+	if c.running.Load() == 0 {
+		c.setIdle()
+	}
+	select {
+	case <-c.busy.Done():
+		return
+	case <-time.After(max(c.o.Grace, 0)):
+	case <-skipGrace:
+	case <-c.sending.Done():
+	}
+	c.cancel(jsonrpc.ErrClosed)
+	select {
+	case <-c.busy.Done():
+	case <-time.After(time.Second):
+		c.mu.Lock()
+		left := slices.Collect(maps.Values(c.inflight))
+		if c.single != nil {
+			left = append(left, c.single)
+		}
+		c.mu.Unlock()
+		for _, r := range left {
+			c.o.Logger.Warn("request still running at the end of the connection", "method", r.Method(), "id", r.ID().String())
+		}
+	}
+}
 
 // maxKept limits the buffer of an answer that is reused, in bytes.
 const maxKept = 64 << 10
@@ -89,22 +156,6 @@ func (c *Conn) refuse(r *Request, f *jsonrpc.MessageError) {
 	}
 }
 
-// A Responder sends the answer to a message of [Conn.Receive], after the notifications and calls of
-// its handler. Several goroutines may use it.
-type Responder interface {
-	// Send sends a message that belongs to the request, and does not keep the slice. It does not
-	// wait for the peer. An error means that the peer will not get the message.
-	Send(msg []byte) error
-
-	// Buffer returns an empty slice that the answer may be appended to, or nil.
-	Buffer() []byte
-
-	// Respond sends the answer. It is called once, before Receive returns, and Send is not called
-	// afterwards. err is the error of a failed request, or nil. msg is nil if the peer cancelled
-	// the request.
-	Respond(msg []byte, err error)
-}
-
 // Open starts a connection that is used with [Conn.Receive] instead of [Conn.Run]. Its transport
 // only sends messages that belong to no request. Handlers see the values of ctx.
 func (c *Conn) Open(ctx context.Context) {
@@ -175,59 +226,6 @@ func (c *Conn) receive(ctx context.Context, r *Request, f *jsonrpc.MessageError,
 	c.finish(r, c.invoke(r, buf))
 }
 
-// A Request is an incoming request or notification.
-//
-// Handlers are called on the goroutine that reads, in the order in which messages arrive. The next
-// message is read when the handler returns or releases the request. See [Request.Release] and
-// [Options].Ordered for handlers that take long.
-//
-// The context of a request ends when the peer cancels it, at the end of the grace period of the
-// connection, or when the handler has returned.
-type Request struct {
-	jsonrpc.Message // valid, and a request or a notification, when a handler gets it
-
-	conn  *Conn
-	batch *batch // nil if the request is not part of a batch
-	slot  int    // of the answer in the batch
-	after []func()
-
-	parent    context.Context // the context given to Conn.Receive, else nil
-	responder Responder       // the one given to Conn.Receive, else nil
-	failure   error           // why the request failed
-
-	live       atomic.Pointer[liveContext]
-	turn       atomic.Int32 // keepsTurn, passedTurn or servedTurn
-	concurrent atomic.Bool  // the request may run concurrently with later ones
-	cancelled  bool         // guarded by conn.mu
-}
-
-// IsNotification reports whether the request is a notification, which has no id and no answer.
-func (r *Request) IsNotification() bool { return r.ID().IsZero() }
-
-// InBatch reports whether the request is part of a batch.
-func (r *Request) InBatch() bool { return r.batch != nil }
-
-// Responder returns the responder given to [Conn.Receive], or nil if the request came over the
-// transport.
-func (r *Request) Responder() Responder { return r.responder }
-
-// Notify sends a notification that belongs to the request. It returns when the transport or the
-// [Responder] has queued it, or when ctx ends before the transport has room for it. Do not call it
-// after the request has been answered.
-func (r *Request) Notify(ctx context.Context, method string, params any) error {
-	if r.responder != nil {
-		return notify(r.responder.Send, method, params)
-	}
-	return r.conn.Notify(ctx, method, params)
-}
-
-// AfterAnswer registers f to be called after the transport has queued the answer to the request.
-// Functions are called in order. They are not called for a notification, in a batch, nor if the
-// peer has cancelled the request or disconnected. When f is called, the context of the request has
-// ended, and if f takes long, the next message is read. The handler must call AfterAnswer before it
-// returns.
-func (r *Request) AfterAnswer(f func()) { r.after = append(r.after, f) }
-
 // Cancel ends the context of the request with that id and suppresses its answer. It reports whether
 // the request was in flight.
 func (c *Conn) Cancel(id jsonrpc.ID) bool {
@@ -240,13 +238,6 @@ func (c *Conn) Cancel(id jsonrpc.ID) bool {
 	r.cancelled = true
 	r.ensureLive().cancel(ErrCancelled)
 	return true
-}
-
-// A batch collects the answers to the messages of one array.
-type batch struct {
-	mu      sync.Mutex
-	answers [][]byte // in the order of the messages
-	missing int      // answers not yet added
 }
 
 // splitBatch returns the messages of a batch, or an error if the batch is refused as a whole.

@@ -199,18 +199,6 @@ func (c *Conn) answer(r *Request, reply []byte) {
 // cancellable context only on demand, see [Request.ensureLive].
 type requestContext Request
 
-// A liveContext is a cancellable context with its cancel function.
-type liveContext struct {
-	context.Context
-	cancel context.CancelCauseFunc
-	detach func() bool // stops watching the connection; nil if the connection is the parent
-}
-
-func newLiveContext(parent context.Context) *liveContext {
-	ctx, cancel := context.WithCancelCause(parent)
-	return &liveContext{Context: ctx, cancel: cancel}
-}
-
 // ensureLive returns the cancellable context, and creates it if needed. The caller holds conn.mu.
 func (r *Request) ensureLive() *liveContext {
 	live := r.live.Load()
@@ -286,6 +274,3 @@ func (x *requestContext) Value(key any) any {
 	}
 	return x.base().Value(key)
 }
-
-// A requestKey is the key of the request in a context.
-type requestKey struct{}
