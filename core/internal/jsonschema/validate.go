@@ -26,6 +26,7 @@ type validation struct {
 	work     int         // remaining budget in bytes read, which bounds recursive schemas
 	depth    int         // nesting depth in the value
 	expected expectation // set if the value itself is of the wrong kind
+	counted  bool        // the first problem says how many alternatives it is the closest of
 }
 
 // spend subtracts the cost of reading n bytes from the budget, and reports whether to continue.
@@ -240,9 +241,10 @@ func (v *validation) failAlternatives(branches []*node, raw []byte, at *location
 		v.mismatch(all, raw, at)
 	default:
 		p := closest.problems[0]
-		if len(branches) > 1 && !strings.HasSuffix(p, " alternatives)") {
+		if len(branches) > 1 && !closest.counted {
 			p += fmt.Sprintf(" (closest of %d alternatives)", len(branches))
 		}
+		v.counted = v.counted || len(v.problems) == 0 && (closest.counted || len(branches) > 1)
 		v.report(func() string { return p })
 	}
 }
