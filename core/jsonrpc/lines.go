@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -52,9 +53,21 @@ func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
 	}
 }
 
-// Writer returns the output, for package peer, which ends bursts early. Its type is internal; other
-// callers use Send.
-func (l *Lines) Writer() *burst.Writer { return &l.out }
+// A BurstWriter is the output of [Lines], for package peer, which ends bursts early. Other callers
+// use [Lines.Send].
+type BurstWriter interface {
+	Put(ctx context.Context, msg []byte) (later bool, err error)
+	Push() error
+	StartWriting()
+	EndBurst()
+	EndOldBurst()
+}
+
+// Writer returns the output. It calls onError with the error of the first failed write.
+func (l *Lines) Writer(onError func(error)) BurstWriter {
+	l.out.OnError = onError
+	return &l.out
+}
 
 // Send implements [Transport].
 func (l *Lines) Send(msg []byte) error { return l.out.Send(msg) }

@@ -53,7 +53,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/petrock/petrock/core/internal/burst"
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
@@ -107,7 +106,7 @@ type Dialect struct {
 // A Conn is a connection to a peer. Several goroutines may call its methods.
 type Conn struct {
 	transport jsonrpc.Transport
-	lines     *burst.Writer // of a Lines transport, else nil; it can hold answers back
+	lines     jsonrpc.BurstWriter // of a Lines transport, else nil; it can hold answers back
 	o         Options
 	dialect   atomic.Pointer[Dialect]
 
@@ -175,9 +174,10 @@ func NewConn(t jsonrpc.Transport, o Options) *Conn {
 	c.turns.conn = c
 	c.sending, c.failSend = context.WithCancelCause(context.Background())
 	c.busy, c.setIdle = context.WithCancel(context.Background())
-	if l, ok := t.(interface{ Writer() *burst.Writer }); ok { // jsonrpc.Lines, or a transport that embeds it
-		c.lines = l.Writer()
-		c.lines.OnError = c.failSend
+	if l, ok := t.(interface {
+		Writer(onError func(error)) jsonrpc.BurstWriter
+	}); ok { // jsonrpc.Lines, or a transport that embeds it
+		c.lines = l.Writer(c.failSend)
 	}
 	c.dialect.Store(&Dialect{})
 	return c
