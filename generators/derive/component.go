@@ -151,6 +151,18 @@ type Package struct {
 	oldVersions []oldVersion // types that may be older versions of commands
 }
 
+// An oldVersion is the type of an older version of a command: func (old CreateV1) Upgrade() Create.
+type oldVersion struct {
+	command string // Go type of the command
+	version int
+	name    string // Go type of this version
+	next    string // result type of Upgrade
+	back    bool   // next has a method Downgrade that returns this version
+	shape   contract.Shape
+	file    string
+	line    int
+}
+
 // tools returns the tools of a package that the server registers.
 func (p *Package) tools() (tools []Component) {
 	for _, c := range p.Components {

@@ -29,13 +29,6 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A Project describes the project to derive from.
-type Project struct {
-	Name    string // of the project and its server
-	Core    string // import path of core
-	Checker *typecheck.Checker
-}
-
 // Packages derives from the packages in places. It returns one Package per place, empty if the
 // folder does not exist. It does not read derived files of these places.
 func (p Project) Packages(ctx context.Context, view *typecheck.View, places []Place) ([]*Package, error) {
@@ -62,20 +55,6 @@ func (p Project) newFinder(view *typecheck.View, place Place) *finder {
 	f := &finder{Project: p, place: place, view: view, fset: view.Fset(), scoped: map[token.Pos]bool{}}
 	f.found = &Package{Place: place, File: place.derivedFile()}
 	return f
-}
-
-// A finder finds the components of one package.
-type finder struct {
-	Project
-	place Place
-	view  *typecheck.View
-	fset  *token.FileSet
-	pkg   *types.Package
-	found *Package
-
-	structs []*types.Named // struct types in schemas
-
-	scoped map[token.Pos]bool // positions of //petrock:scopes that apply to a component
 }
 
 func (f *finder) find(pass *typecheck.Pass) {

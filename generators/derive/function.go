@@ -403,17 +403,6 @@ func (f *finder) isOneOf(t types.Type, names ...string) bool {
 	return slices.Contains(names, f.name(t))
 }
 
-// method returns a method of a type, which may be promoted, or nil.
-func method(t types.Type, name string) *types.Func {
-	object, _, _ := types.LookupFieldOrMethod(t, true, nil, name)
-	found, _ := object.(*types.Func)
-	return found
-}
-
-func hasValueReceiver(t types.Type, name string) bool {
-	return types.NewMethodSet(t).Lookup(nil, name) != nil
-}
-
 // IsContext reports whether a type is context.Context.
 func IsContext(t types.Type) bool { return typecheck.IsType(t, "context", "Context") }
 

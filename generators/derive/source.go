@@ -7,6 +7,7 @@ import (
 	"go/doc/comment"
 	"go/token"
 	"go/types"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +15,27 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
+
+// A Project describes the project to derive from.
+type Project struct {
+	Name    string // of the project and its server
+	Core    string // import path of core
+	Checker *typecheck.Checker
+}
+
+// A finder finds the components of one package.
+type finder struct {
+	Project
+	place Place
+	view  *typecheck.View
+	fset  *token.FileSet
+	pkg   *types.Package
+	found *Package
+
+	structs []*types.Named // struct types in schemas
+
+	scoped map[token.Pos]bool // positions of //petrock:scopes that apply to a component
+}
 
 func (f *finder) addProblem(d typecheck.Diagnostic) {
 	d.Package = f.Checker.ImportPath(f.place.Dir)
@@ -50,6 +72,8 @@ func (f *finder) nameIn(pkg *types.Package, t types.Type) string {
 		return p.Path()
 	})
 }
+
+func (p Project) petrockPackage(dir string) string { return path.Join(path.Dir(p.Core), dir) }
 
 // isThisPackage reports whether p is the package of f. Several values of p may stand for one
 // package.
@@ -136,4 +160,15 @@ func FieldText(field *ast.Field) string {
 		return ""
 	}
 	return cmp.Or(commentText(field.Doc), commentText(field.Comment))
+}
+
+// method returns a method of a type, which may be promoted, or nil.
+func method(t types.Type, name string) *types.Func {
+	object, _, _ := types.LookupFieldOrMethod(t, true, nil, name)
+	found, _ := object.(*types.Func)
+	return found
+}
+
+func hasValueReceiver(t types.Type, name string) bool {
+	return types.NewMethodSet(t).Lookup(nil, name) != nil
 }

@@ -17,18 +17,6 @@ const (
 	downgradeMethod = "Downgrade"
 )
 
-// An oldVersion is the type of an older version of a command: func (old CreateV1) Upgrade() Create.
-type oldVersion struct {
-	command string // Go type of the command
-	version int
-	name    string // Go type of this version
-	next    string // result type of Upgrade
-	back    bool   // next has a method Downgrade that returns this version
-	shape   contract.Shape
-	file    string
-	line    int
-}
-
 var oldTypeName = regexp.MustCompile(`^(.+)V([0-9]+)$`) // CreateV1
 
 // addOldVersion adds t if its name and its method Upgrade make it an older version of a command.

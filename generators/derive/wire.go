@@ -167,8 +167,6 @@ func declarationsIn(view *typecheck.View, place Place) (d declarations) {
 	return d
 }
 
-func (p Project) petrockPackage(dir string) string { return path.Join(path.Dir(p.Core), dir) }
-
 // GeneratorProgram derives the project's petrock with the project's own generators. It is separate
 // from cmd/petrock, which must build even if the generators do not. The text is nil if the project
 // has no generators of its own.
