@@ -2,10 +2,11 @@ package mcphttp
 
 import (
 	"fmt"
-	"github.com/petrock/petrock/core/strictjson"
 	"net"
 	"net/http"
 	"strings"
+
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // An originPolicy admits or refuses requests by their Host and Origin headers.
