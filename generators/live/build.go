@@ -10,7 +10,6 @@ import (
 	"hash/fnv"
 	"hash/maphash"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path"
@@ -22,7 +21,6 @@ import (
 	"syscall"
 
 	"github.com/petrock/petrock/core/plumbing/process"
-	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -238,25 +236,6 @@ type goPackage struct {
 func (p *goPackage) isVersioned() bool {
 	m := p.Module
 	return p.Standard || m != nil && (m.Replace == nil && m.Version != "" || m.Replace != nil && m.Replace.Version != "")
-}
-
-// childEnviron returns the environment of the servers and of the go command.
-func childEnviron(o Options) []string {
-	environ, added := os.Environ(), goEnviron(o.Root)
-	if data := flagValue(o.Args, "data"); data != "" { // the dev server looks at the events of the server
-		variable := project.Variable(o.Name, "data")
-		added[variable] = data
-		environ = slices.DeleteFunc(environ, func(v string) bool { return strings.HasPrefix(v, variable+"_FILE=") })
-	}
-	// Servers of one supervisor accept each other's requestState. The system seeds the generator of
-	// math/rand; with crypto/rand, the client would wait longer for the first build.
-	if variable := project.Variable(o.Name, "state_key"); os.Getenv(variable)+os.Getenv(variable+"_FILE") == "" {
-		added[variable] = fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
-	}
-	for name, value := range added {
-		environ = append(environ, name+"="+value)
-	}
-	return environ
 }
 
 // flagValue returns the last value of a flag in arguments, or "".

@@ -2,10 +2,13 @@ package live
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
@@ -66,36 +69,6 @@ func restarts(call, answer *jsonrpc.Message) bool {
 	return false
 }
 
-// warn adds the condition of the project's server to the result of a call of petrock's tools: the
-// text and the structured content begin with it, and ok is false. Results of tools that only read
-// stay as they are, except of project_status, and errors.
-func warn(call, answer *jsonrpc.Message, state, reason string) *jsonrpc.Message {
-	name := text(param(call, "name"))
-	isReader := slices.ContainsFunc(elements(member(manifest(), "tools")), func(tool []byte) bool {
-		return text(member(tool, "name")) == name && isTrue(tool, "annotations", "readOnlyHint")
-	})
-	isError := answer.Result() == nil || isTrue(answer.Result(), "isError")
-	if isError || isReader && name != Prefix+"project_status" {
-		return answer
-	}
-	warning := object(nil).with("type", quote("text")).with("text", quote("Warning: the project's server is "+state+": "+reason)).json()
-	content := append([][]byte{warning}, elements(member(answer.Result(), "content"))...)
-	result := without(answer.Result(), "content", "structuredContent").with("content", array(content))
-	if structured := member(answer.Result(), "structuredContent"); strictjson.First(structured) == '{' {
-		server := object(nil).with("state", quote(state)).with("reason", quote(reason)).json()
-		marked := object(nil).with("server", server)
-		_ = strictjson.Object(structured, func(key, value []byte) error { // it is an object
-			if string(key) == "ok" {
-				value = []byte("false")
-			}
-			marked = marked.with(string(key), value)
-			return nil
-		})
-		result = result.with("structuredContent", marked.json())
-	}
-	return parse(response(answer.ID(), result.json()))
-}
-
 // stamp returns a response of the server with its build in the _meta of the result. A result
 // without members stays as it is: in revisions before 2026-07-28, some clients accept only {}.
 func (p *peer) stamp(raw []byte) []byte {
@@ -127,3 +100,90 @@ func withMeta(raw, added []byte) []byte {
 	}
 	return slices.Concat(raw[:end], added, raw[end:])
 }
+
+// wanted returns what to run. Its program is zero if nothing can run. The caller holds the mutex of
+// the supervisor.
+func (sl *slot) wanted() launch {
+	b := &sl.s.sup.builds[sl.kind]
+	want := launch{program: b.program, restarts: b.restarts}
+	hasFailed := sl.failed.is(want)
+	switch p := sl.current.Load(); {
+	case sl.kind == petrockKind && hasFailed && p != nil:
+		return p.launch
+	case sl.kind == petrockKind:
+	case b.err != nil:
+		want.program, want.readOnly = b.good, sl.s.sup.readOnlyReason(b.err, buildLines)
+	case hasFailed && b.good.path != "":
+		want.program, want.readOnly = b.good, sl.s.sup.readOnlyReason(sl.failed.err, startLines)
+	}
+	return want
+}
+
+// awaitSettled waits until the slot runs the server that it wants, or has failed to.
+func (sl *slot) awaitSettled(ctx context.Context) {
+	_ = sl.s.sup.await(ctx, func() bool { // when ctx ends, the caller does
+		p, want := sl.current.Load(), sl.wanted()
+		return p == nil && sl.down != nil || p != nil && p.launch == want && !p.hasEnded() || sl.late.is(want)
+	})
+}
+
+// swap makes a server, or none, the current one and retires the previous one.
+func (sl *slot) swap(p *peer) {
+	var before, oldest *peer
+	sl.s.sup.update(func() {
+		before = sl.current.Swap(p)
+		sl.down = nil
+		sl.old = slices.DeleteFunc(slices.Clone(sl.old), (*peer).hasEnded)
+		if before != nil {
+			sl.old = append(sl.old, before)
+		}
+		if over := len(sl.old) - maxOld; over > 0 {
+			oldest = sl.old[over-1] // those before it are being closed
+		}
+	})
+	if before != nil {
+		before.retire()
+	}
+	if oldest != nil {
+		go oldest.close() // its calls get an error
+	}
+}
+
+// closeAll ends all servers, and waits for them.
+func (sl *slot) closeAll() {
+	var ending sync.WaitGroup
+	for _, p := range sl.all() {
+		ending.Go(p.close)
+	}
+	ending.Wait()
+}
+
+// all returns the running servers: the current one and its predecessors.
+func (sl *slot) all() []*peer {
+	sl.s.sup.mu.Lock()
+	defer sl.s.sup.mu.Unlock()
+	all := sl.old
+	if p := sl.current.Load(); p != nil {
+		all = append(slices.Clip(all), p)
+	}
+	return all
+}
+
+// await returns the running server. It waits until there is one, or returns why there is none.
+func (sl *slot) await(ctx context.Context) (p *peer, err error) {
+	var down error
+	err = sl.s.sup.await(ctx, func() bool {
+		if p = sl.current.Load(); p != nil && p.hasEnded() {
+			p = nil
+		}
+		down = sl.down
+		return p != nil || down != nil
+	})
+	if p == nil {
+		err = cmp.Or(err, down)
+	}
+	return p, err
+}
+
+// maxOld limits the replaced servers that still have calls in flight.
+const maxOld = 4

@@ -9,6 +9,14 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
+// Keys of _meta in revision 2026-07-28.
+const (
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaSubscription = "io.modelcontextprotocol/subscriptionId"
+	latest           = "2026-07-28"
+)
+
 // parse parses a message that is forwarded.
 func parse(raw []byte) *jsonrpc.Message {
 	m := new(jsonrpc.Message)

@@ -18,14 +18,6 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 )
 
-// Keys of _meta in revision 2026-07-28.
-const (
-	metaVersion      = "io.modelcontextprotocol/protocolVersion"
-	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
-	metaSubscription = "io.modelcontextprotocol/subscriptionId"
-	latest           = "2026-07-28"
-)
-
 var handshakeRevisions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 
 // statelessMeta returns the _meta of a request that needs no handshake.
@@ -216,9 +208,6 @@ func (c *session) fallback(k kind, key string) (all [][]byte) {
 	return all
 }
 
-// lists holds what a server lists, by method.
-type lists map[string]string
-
 // listsOf returns everything that a server lists.
 func listsOf(ctx context.Context, p *peer) lists {
 	all := lists{}
@@ -250,3 +239,105 @@ var manifestText string
 // resources, resourceTemplates and prompts. It is the same in all revisions. To regenerate it,
 // run go test ./generators/devserver -run Manifest -update.
 func manifest() json.RawMessage { return json.RawMessage(manifestText) }
+
+// ownerOf returns the server of a tool, a prompt or a resource, by its name or URI.
+func (c *session) ownerOf(name string) kind {
+	if !c.sup.o.NoPetrock && (strings.HasPrefix(name, Prefix) || strings.HasPrefix(name, "petrock://")) {
+		return petrockKind
+	}
+	return serverKind
+}
+
+// published sends the notification of a server to the subscription that it belongs to.
+func (c *session) published(p *peer, m *jsonrpc.Message) {
+	id := idParam(m, "_meta", metaSubscription)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.listens {
+		switch {
+		case l.ids[p] != id:
+		case m.Method() == "notifications/subscriptions/acknowledged":
+			l.acknowledge()
+		default:
+			c.send(notification(m.Method(), without(m.Params(), "_meta").with("_meta", l.meta()).json()))
+		}
+	}
+}
+
+// acknowledge tells the client that the subscription is open. The caller holds the mutex of the
+// session.
+func (l *listen) acknowledge() {
+	if !l.isOpen {
+		l.isOpen = true
+		l.c.send(notification("notifications/subscriptions/acknowledged", object(nil).with("_meta", l.meta()).with("notifications", param(l.request, "notifications")).json()))
+	}
+}
+
+// meta returns the _meta of notifications to the client.
+func (l *listen) meta() json.RawMessage {
+	return object(nil).with(metaSubscription, rawID(l.request.ID())).json()
+}
+
+// open subscribes at a server.
+func (l *listen) open(p *peer) {
+	var uris [][]byte
+	filter := param(l.request, "notifications")
+	for _, uri := range elements(member(filter, "resourceSubscriptions")) {
+		if l.c.ownerOf(text(uri)) == p.slot.kind {
+			uris = append(uris, uri)
+		}
+	}
+	own := without(filter, "resourceSubscriptions")
+	if uris != nil {
+		own = own.with("resourceSubscriptions", array(uris))
+	}
+	id := p.newID()
+	l.c.mu.Lock()
+	l.ids[p] = id
+	l.c.mu.Unlock()
+	p.send(request(id, l.request.Method(), without(l.request.Params(), "notifications").with("notifications", own.json()).json()))
+}
+
+// stop ends the subscription at all servers.
+func (l *listen) stop() {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	for p, id := range l.ids {
+		p.send(cancellation(id, nil))
+	}
+}
+
+// refused ends the subscription that a server has answered with an error, unless it is open.
+func (c *session) refused(p *peer, answer *jsonrpc.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, l := range c.listens {
+		if l.ids[p] == answer.ID() && !l.isOpen && answer.Err() != nil {
+			delete(c.listens, id)
+			c.send(answer.WithID(id))
+		}
+	}
+}
+
+// listsChanged records what a server lists, and tells the client which lists have changed.
+func (c *session) listsChanged(k kind, now lists) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.lists[k]
+	c.lists[k] = now
+	for _, list := range []string{"tools", "prompts", "resources"} {
+		isChanged := before[list+"/list"] != now[list+"/list"] || list == "resources" && before["resources/templates/list"] != now["resources/templates/list"]
+		if !isChanged {
+			continue
+		}
+		method := "notifications/" + list + "/list_changed"
+		if c.initialized {
+			c.send(notification(method, nil))
+		}
+		for _, l := range c.listens {
+			if l.isOpen && isTrue(l.request.Params(), "notifications", list+"ListChanged") {
+				c.send(notification(method, object(nil).with("_meta", l.meta()).json()))
+			}
+		}
+	}
+}

@@ -15,13 +15,19 @@ package live
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/plumbing/process"
+	"github.com/petrock/petrock/core/plumbing/project"
 )
 
 // Prefix begins the names of petrock's tools and prompts.
@@ -89,35 +95,110 @@ type buildResult struct {
 	restarts int // of the project's server that were asked for
 }
 
-// New starts to watch and to build a project.
-func New(o Options) (*Supervisor, error) {
-	o.environ = childEnviron(o)
-	b, err := newBuilder(o.Root, o.environ)
-	if err != nil {
-		return nil, err
-	}
-	log := newLogQueue(o.Log)
-	o.Log = log
-	w := newWatcher(o.Root, o.Log)
-	return start(o, files{
-		snapshot: w.snapshot,
-		changes:  w.changed,
-		build:    b.build,
-		features: b.fingerprints,
-		release:  b.release,
-		close:    func() error { w.close(); log.close(); return b.close() },
-		patience: 10 * time.Second, firstAnswer: 3 * time.Second, slowStart: 10 * time.Second,
-	}), nil
+// A session is the connection of a client.
+type session struct {
+	sup    *Supervisor
+	client jsonrpc.Transport
+	slots  [2]*slot
+	began  time.Time
+	ctx    context.Context // ends with the connection
+
+	open  sync.WaitGroup // requests of the client without an answer, except subscriptions
+	setup sync.Mutex     // held while a server gets the state of the session
+
+	mu          sync.Mutex
+	handshake   json.RawMessage // params of initialize; nil before it
+	initialized bool
+	level       json.RawMessage                   // params of logging/setLevel, or nil
+	subscribed  map[string]json.RawMessage        // params of resources/subscribe, by URI
+	listens     map[jsonrpc.ID]*listen            // by id
+	questions   map[jsonrpc.ID]question           // requests of servers to the client, by the id that the client sees
+	waiting     map[jsonrpc.ID]context.CancelFunc // requests of the client that wait for a server, by id
+	lastID      int64
+	lists       [2]lists // what the servers last listed, by kind
 }
 
-func start(o Options, f files) *Supervisor {
-	ctx, cancel := context.WithCancel(context.Background())
-	s := &Supervisor{
-		o: o, files: f, cancel: cancel,
-		done: make(chan struct{}), kick: make(chan struct{}, 1), changed: make(chan struct{}), sessions: map[*session]struct{}{},
-	}
-	go s.run(ctx)
-	return s
+// A question is a request of a server to the client.
+type question struct {
+	from *peer
+	id   jsonrpc.ID // of the server
+}
+
+// A listen is a subscriptions/listen of the client. It outlives the servers: each new one gets a
+// request of its own.
+type listen struct {
+	c       *session
+	request *jsonrpc.Message
+
+	// The mutex of the session guards these.
+	ids    map[*peer]jsonrpc.ID // the requests to the servers
+	isOpen bool                 // the client has the acknowledgement
+}
+
+// lists holds what a server lists, by method.
+type lists map[string]string
+
+// A kind is one of the two servers that a session forwards to.
+type kind int
+
+const (
+	serverKind  kind = iota // the project's server
+	petrockKind             // petrock's dev server
+)
+
+// A slot keeps one server of a session running: it starts the newest build, replaces the server
+// when there is a newer one, and restarts it when it crashes. If the newest build cannot run, the
+// slot of the project's server runs the last good one read-only, and the slot of the dev server
+// keeps the previous one.
+type slot struct {
+	s       *session
+	kind    kind
+	current atomic.Pointer[peer] // nil while no server runs
+
+	// The mutex of the supervisor guards these. Its update changes them.
+	down   error   // why no server runs; nil while the first one is being built
+	failed attempt // the last launch that failed
+	late   attempt // the last launch that takes long
+	old    []*peer // replaced servers with calls in flight
+
+	// Only run uses these.
+	tried launch           // the last launch; if it failed, it is repeated after retry or a change
+	began time.Time        // when it was tried
+	retry <-chan time.Time // nil if only a change can help
+	delay time.Duration    // before the next restart
+}
+
+// A launch is a program and how it is started.
+type launch struct {
+	program  program
+	readOnly string // why it is started with --read-only; empty if it is not
+	restarts int    // of the build
+}
+
+// An attempt is a launch that did not lead to a server, or has not yet.
+type attempt struct {
+	launch launch
+	err    error // why; nil if there was no such launch
+}
+
+func (a attempt) is(l launch) bool { return a.err != nil && a.launch == l }
+
+// A peer is a running server that a session forwards to.
+type peer struct {
+	s         *session
+	slot      *slot
+	launch    launch
+	transport jsonrpc.Transport
+	process   *process.Process
+	done      chan struct{} // closed when the connection has ended and its calls have been answered
+
+	lastID atomic.Int64 // of requests of the session
+
+	mu       sync.Mutex
+	calls    map[jsonrpc.ID]*jsonrpc.Message      // requests of the client, by id
+	own      map[jsonrpc.ID]chan *jsonrpc.Message // requests of the session, by id
+	retiring bool                                 // close it when calls is empty
+	ended    bool
 }
 
 // Close stops watching and building. Sessions must have ended.
@@ -241,4 +322,74 @@ func (q *logQueue) close() {
 	case <-q.closed:
 	case <-time.After(time.Second):
 	}
+}
+
+func isStateless(m *jsonrpc.Message) bool { return param(m, "_meta", metaVersion) != nil }
+
+// failed returns the answer to a request that failed. For a tool call it is a result, which the
+// model sees.
+func failed(m *jsonrpc.Message, err error) []byte {
+	if m.Method() != "tools/call" {
+		return jsonrpc.AppendError(nil, m.ID(), err)
+	}
+	content := slices.Concat([]byte(`[{"type":"text","text":`), quote(err.Error()), []byte("}]"))
+	result := object(nil).with("content", content).with("isError", []byte("true"))
+	if isStateless(m) {
+		result = result.with("resultType", quote("complete"))
+	}
+	return response(m.ID(), result.json())
+}
+
+// reply sends the answer to a request of the client.
+func (c *session) reply(raw []byte) {
+	c.send(raw)
+	c.open.Done()
+}
+
+func (c *session) send(raw []byte) { _ = c.client.Send(raw) } // if it fails, read ends
+
+// notice sends a log message to the client, if the client has a session.
+func (c *session) notice(level, said string) {
+	c.mu.Lock()
+	ok, wanted := c.initialized, text(member(c.level, "level"))
+	c.mu.Unlock()
+	levels := []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+	if !ok || slices.Index(levels, level) < slices.Index(levels, wanted) {
+		return
+	}
+	c.send(notification("notifications/message", object(nil).with("level", quote(level)).with("logger", quote("petrock")).with("data", quote(said)).json()))
+}
+
+// say logs a line, and sends it to the client.
+func (c *session) say(level, said string) {
+	c.sup.logf("%s", said)
+	c.notice(level, said)
+}
+
+func (sl *slot) args(l launch) []string {
+	o := sl.s.sup.o
+	if sl.kind == petrockKind {
+		return []string{"mcp", "--prefix", Prefix, fmt.Sprintf("--no-net=%t", o.NoNet), fmt.Sprintf("--no-exec=%t", o.NoExec)}
+	}
+	args := []string{"mcp"}
+	if l.readOnly != "" {
+		args = append(args, "--read-only="+l.readOnly)
+	}
+	return append(args, o.Args...)
+}
+
+// env returns the variables that are added to the environment for a program.
+func (sl *slot) env(prog program) map[string]string {
+	env := map[string]string{}
+	if stamp, err := project.Stamp(prog.path); err == nil && prog.features != "" {
+		env[project.Variable(sl.s.sup.o.Name, "features")] = stamp + " " + prog.features
+	}
+	return env
+}
+
+func (sl *slot) folder() string {
+	if sl.kind == petrockKind {
+		return petrockFolder
+	}
+	return "cmd/" + sl.s.sup.o.Name
 }

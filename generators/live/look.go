@@ -5,10 +5,64 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/petrock/petrock/core/plumbing/project"
 )
+
+// New starts to watch and to build a project.
+func New(o Options) (*Supervisor, error) {
+	o.environ = childEnviron(o)
+	b, err := newBuilder(o.Root, o.environ)
+	if err != nil {
+		return nil, err
+	}
+	log := newLogQueue(o.Log)
+	o.Log = log
+	w := newWatcher(o.Root, o.Log)
+	return start(o, files{
+		snapshot: w.snapshot,
+		changes:  w.changed,
+		build:    b.build,
+		features: b.fingerprints,
+		release:  b.release,
+		close:    func() error { w.close(); log.close(); return b.close() },
+		patience: 10 * time.Second, firstAnswer: 3 * time.Second, slowStart: 10 * time.Second,
+	}), nil
+}
+
+func start(o Options, f files) *Supervisor {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Supervisor{
+		o: o, files: f, cancel: cancel,
+		done: make(chan struct{}), kick: make(chan struct{}, 1), changed: make(chan struct{}), sessions: map[*session]struct{}{},
+	}
+	go s.run(ctx)
+	return s
+}
+
+// childEnviron returns the environment of the servers and of the go command.
+func childEnviron(o Options) []string {
+	environ, added := os.Environ(), goEnviron(o.Root)
+	if data := flagValue(o.Args, "data"); data != "" { // the dev server looks at the events of the server
+		variable := project.Variable(o.Name, "data")
+		added[variable] = data
+		environ = slices.DeleteFunc(environ, func(v string) bool { return strings.HasPrefix(v, variable+"_FILE=") })
+	}
+	// Servers of one supervisor accept each other's requestState. The system seeds the generator of
+	// math/rand; with crypto/rand, the client would wait longer for the first build.
+	if variable := project.Variable(o.Name, "state_key"); os.Getenv(variable)+os.Getenv(variable+"_FILE") == "" {
+		added[variable] = fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
+	}
+	for name, value := range added {
+		environ = append(environ, name+"="+value)
+	}
+	return environ
+}
 
 // run builds at the start and after each change.
 func (s *Supervisor) run(ctx context.Context) {

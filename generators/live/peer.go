@@ -3,13 +3,9 @@ package live
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/plumbing/process"
@@ -17,84 +13,6 @@ import (
 
 // MaxMessage limits a forwarded message, in bytes. The servers have their own, lower limits.
 const MaxMessage = 256 << 20
-
-// A peer is a running server that a session forwards to.
-type peer struct {
-	s         *session
-	slot      *slot
-	launch    launch
-	transport jsonrpc.Transport
-	process   *process.Process
-	done      chan struct{} // closed when the connection has ended and its calls have been answered
-
-	lastID atomic.Int64 // of requests of the session
-
-	mu       sync.Mutex
-	calls    map[jsonrpc.ID]*jsonrpc.Message      // requests of the client, by id
-	own      map[jsonrpc.ID]chan *jsonrpc.Message // requests of the session, by id
-	retiring bool                                 // close it when calls is empty
-	ended    bool
-}
-
-// connect starts the server of a slot. Its messages go to the session.
-func (sl *slot) connect(l launch) (*peer, error) {
-	o := sl.s.sup.o
-	child, err := process.Start(process.Command{Program: l.program.path, Args: sl.args(l), Environ: o.environ, Env: sl.env(l.program), Dir: o.Root, Stderr: o.Log})
-	if err != nil {
-		return nil, err
-	}
-	p := &peer{
-		s: sl.s, slot: sl, launch: l, process: child, done: make(chan struct{}),
-		calls: map[jsonrpc.ID]*jsonrpc.Message{}, own: map[jsonrpc.ID]chan *jsonrpc.Message{},
-		transport: jsonrpc.NewLines(child.Out, child.In, jsonrpc.LinesOptions{MaxMessage: MaxMessage}),
-	}
-	go p.read()
-	return p, nil
-}
-
-// read passes the messages of the server to the session, until the connection ends.
-func (p *peer) read() {
-	defer close(p.done)
-	for {
-		raw, err := p.transport.Receive()
-		if lost, ok := errors.AsType[*jsonrpc.MessageError](err); ok {
-			p.answer(failedResponse(lost))
-			continue
-		}
-		if err != nil {
-			p.end()
-			return
-		}
-		switch m := parse(raw); {
-		case m.Fault() == nil:
-			p.s.fromPeer(p, m)
-		case m.IsResponse():
-			p.answer(failedResponse(m.Fault()))
-		default:
-			p.s.sup.logf("%s wrote a line to standard output that is not a message: %.200s", p.slot.folder(), raw)
-		}
-	}
-}
-
-// answer handles a response of the server.
-func (p *peer) answer(m *jsonrpc.Message) {
-	p.mu.Lock()
-	own := p.own[m.ID()]
-	delete(p.own, m.ID())
-	p.mu.Unlock()
-	if own != nil {
-		own <- m
-		return
-	}
-	switch call, ok := p.take(m.ID()); {
-	case !ok:
-		p.s.refused(p, m)
-	case m.Err() != nil && m.Err().Code == jsonrpc.InternalError:
-		go p.explain(call, m)
-	default:
-		p.s.answered(p, call, m)
-	}
-}
 
 // take removes a request of the client, and reports whether it was in flight.
 func (p *peer) take(id jsonrpc.ID) (m *jsonrpc.Message, ok bool) {
@@ -105,19 +23,6 @@ func (p *peer) take(id jsonrpc.ID) (m *jsonrpc.Message, ok bool) {
 		p.closeIfRetired()
 	}
 	return m, ok
-}
-
-// explain answers a call with an internal error. If the call panicked, the answer has the panic
-// that the server logged.
-func (p *peer) explain(call, answer *jsonrpc.Message) {
-	for range 10 { // the answer may arrive before the log
-		if cause := loggedPanic(p.process.Stderr(), call, p.s.sup.o.Root); cause != "" {
-			answer = parse(failed(call, fmt.Errorf("internal error in %s: %s", call.Method(), cause)))
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	p.s.answered(p, call, answer)
 }
 
 // forward sends a message of the client. It reports false if the connection has ended, or the
@@ -205,23 +110,6 @@ func (p *peer) close() {
 	p.mu.Unlock()
 	p.process.Close()
 	<-p.done
-}
-
-// end answers the requests that the server will not answer any more.
-func (p *peer) end() {
-	p.process.Close() // it may have closed its output only
-	p.mu.Lock()
-	p.ended = true
-	calls, own := p.calls, p.own
-	p.calls, p.own = nil, nil
-	p.mu.Unlock()
-	for _, answer := range own {
-		close(answer)
-	}
-	p.s.ended(p)
-	for _, m := range calls {
-		p.s.answered(p, m, parse(failed(m, fmt.Errorf("%w during this call; whether the call had an effect is unknown", p.whyEnded()))))
-	}
 }
 
 // whyEnded describes why the server is gone.

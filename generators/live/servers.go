@@ -3,13 +3,57 @@ package live
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/plumbing/process"
+	"github.com/petrock/petrock/core/strictjson"
 )
+
+// connect starts the server of a slot. Its messages go to the session.
+func (sl *slot) connect(l launch) (*peer, error) {
+	o := sl.s.sup.o
+	child, err := process.Start(process.Command{Program: l.program.path, Args: sl.args(l), Environ: o.environ, Env: sl.env(l.program), Dir: o.Root, Stderr: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	p := &peer{
+		s: sl.s, slot: sl, launch: l, process: child, done: make(chan struct{}),
+		calls: map[jsonrpc.ID]*jsonrpc.Message{}, own: map[jsonrpc.ID]chan *jsonrpc.Message{},
+		transport: jsonrpc.NewLines(child.Out, child.In, jsonrpc.LinesOptions{MaxMessage: MaxMessage}),
+	}
+	go p.read()
+	return p, nil
+}
+
+// read passes the messages of the server to the session, until the connection ends.
+func (p *peer) read() {
+	defer close(p.done)
+	for {
+		raw, err := p.transport.Receive()
+		if lost, ok := errors.AsType[*jsonrpc.MessageError](err); ok {
+			p.answer(failedResponse(lost))
+			continue
+		}
+		if err != nil {
+			p.end()
+			return
+		}
+		switch m := parse(raw); {
+		case m.Fault() == nil:
+			p.s.fromPeer(p, m)
+		case m.IsResponse():
+			p.answer(failedResponse(m.Fault()))
+		default:
+			p.s.sup.logf("%s wrote a line to standard output that is not a message: %.200s", p.slot.folder(), raw)
+		}
+	}
+}
 
 // fromPeer handles a message of a server.
 func (c *session) fromPeer(p *peer, m *jsonrpc.Message) {
@@ -27,6 +71,56 @@ func (c *session) fromPeer(p *peer, m *jsonrpc.Message) {
 		c.send(m.WithID(id))
 	default:
 		c.notified(p, m)
+	}
+}
+
+// answer handles a response of the server.
+func (p *peer) answer(m *jsonrpc.Message) {
+	p.mu.Lock()
+	own := p.own[m.ID()]
+	delete(p.own, m.ID())
+	p.mu.Unlock()
+	if own != nil {
+		own <- m
+		return
+	}
+	switch call, ok := p.take(m.ID()); {
+	case !ok:
+		p.s.refused(p, m)
+	case m.Err() != nil && m.Err().Code == jsonrpc.InternalError:
+		go p.explain(call, m)
+	default:
+		p.s.answered(p, call, m)
+	}
+}
+
+// explain answers a call with an internal error. If the call panicked, the answer has the panic
+// that the server logged.
+func (p *peer) explain(call, answer *jsonrpc.Message) {
+	for range 10 { // the answer may arrive before the log
+		if cause := loggedPanic(p.process.Stderr(), call, p.s.sup.o.Root); cause != "" {
+			answer = parse(failed(call, fmt.Errorf("internal error in %s: %s", call.Method(), cause)))
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	p.s.answered(p, call, answer)
+}
+
+// end answers the requests that the server will not answer any more.
+func (p *peer) end() {
+	p.process.Close() // it may have closed its output only
+	p.mu.Lock()
+	p.ended = true
+	calls, own := p.calls, p.own
+	p.calls, p.own = nil, nil
+	p.mu.Unlock()
+	for _, answer := range own {
+		close(answer)
+	}
+	p.s.ended(p)
+	for _, m := range calls {
+		p.s.answered(p, m, parse(failed(m, fmt.Errorf("%w during this call; whether the call had an effect is unknown", p.whyEnded()))))
 	}
 }
 
@@ -139,20 +233,32 @@ func (c *session) install(ctx context.Context, sl *slot, p *peer) error {
 	return nil
 }
 
-// say logs a line, and sends it to the client.
-func (c *session) say(level, said string) {
-	c.sup.logf("%s", said)
-	c.notice(level, said)
-}
-
-// notice sends a log message to the client, if the client has a session.
-func (c *session) notice(level, said string) {
-	c.mu.Lock()
-	ok, wanted := c.initialized, text(member(c.level, "level"))
-	c.mu.Unlock()
-	levels := []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
-	if !ok || slices.Index(levels, level) < slices.Index(levels, wanted) {
-		return
+// warn adds the condition of the project's server to the result of a call of petrock's tools: the
+// text and the structured content begin with it, and ok is false. Results of tools that only read
+// stay as they are, except of project_status, and errors.
+func warn(call, answer *jsonrpc.Message, state, reason string) *jsonrpc.Message {
+	name := text(param(call, "name"))
+	isReader := slices.ContainsFunc(elements(member(manifest(), "tools")), func(tool []byte) bool {
+		return text(member(tool, "name")) == name && isTrue(tool, "annotations", "readOnlyHint")
+	})
+	isError := answer.Result() == nil || isTrue(answer.Result(), "isError")
+	if isError || isReader && name != Prefix+"project_status" {
+		return answer
 	}
-	c.send(notification("notifications/message", object(nil).with("level", quote(level)).with("logger", quote("petrock")).with("data", quote(said)).json()))
+	warning := object(nil).with("type", quote("text")).with("text", quote("Warning: the project's server is "+state+": "+reason)).json()
+	content := append([][]byte{warning}, elements(member(answer.Result(), "content"))...)
+	result := without(answer.Result(), "content", "structuredContent").with("content", array(content))
+	if structured := member(answer.Result(), "structuredContent"); strictjson.First(structured) == '{' {
+		server := object(nil).with("state", quote(state)).with("reason", quote(reason)).json()
+		marked := object(nil).with("server", server)
+		_ = strictjson.Object(structured, func(key, value []byte) error { // it is an object
+			if string(key) == "ok" {
+				value = []byte("false")
+			}
+			marked = marked.with(string(key), value)
+			return nil
+		})
+		result = result.with("structuredContent", marked.json())
+	}
+	return parse(response(answer.ID(), result.json()))
 }

@@ -5,43 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
+	"github.com/petrock/petrock/core/strictjson"
 )
-
-// A session is the connection of a client.
-type session struct {
-	sup    *Supervisor
-	client jsonrpc.Transport
-	slots  [2]*slot
-	began  time.Time
-	ctx    context.Context // ends with the connection
-
-	open  sync.WaitGroup // requests of the client without an answer, except subscriptions
-	setup sync.Mutex     // held while a server gets the state of the session
-
-	mu          sync.Mutex
-	handshake   json.RawMessage // params of initialize; nil before it
-	initialized bool
-	level       json.RawMessage                   // params of logging/setLevel, or nil
-	subscribed  map[string]json.RawMessage        // params of resources/subscribe, by URI
-	listens     map[jsonrpc.ID]*listen            // by id
-	questions   map[jsonrpc.ID]question           // requests of servers to the client, by the id that the client sees
-	waiting     map[jsonrpc.ID]context.CancelFunc // requests of the client that wait for a server, by id
-	lastID      int64
-	lists       [2]lists // what the servers last listed, by kind
-}
-
-// A question is a request of a server to the client.
-type question struct {
-	from *peer
-	id   jsonrpc.ID // of the server
-}
 
 // Serve connects a client, until it closes the connection or ctx ends.
 func (s *Supervisor) Serve(ctx context.Context, client jsonrpc.Transport) error {
@@ -202,15 +172,32 @@ func (c *session) request(m *jsonrpc.Message) {
 	}
 }
 
-// ownerOf returns the server of a tool, a prompt or a resource, by its name or URI.
-func (c *session) ownerOf(name string) kind {
-	if !c.sup.o.NoPetrock && (strings.HasPrefix(name, Prefix) || strings.HasPrefix(name, "petrock://")) {
-		return petrockKind
+// listen starts a subscription of the client. A server that runs accepts or refuses it.
+func (c *session) listen(m *jsonrpc.Message) {
+	if !isStateless(m) || strictjson.First(param(m, "notifications")) != '{' {
+		c.open.Add(1)
+		c.forward(serverKind, m) // it refuses the request
+		return
 	}
-	return serverKind
+	l := &listen{c: c, request: m, ids: map[*peer]jsonrpc.ID{}}
+	c.setup.Lock()
+	defer c.setup.Unlock()
+	c.mu.Lock()
+	c.listens[m.ID()] = l
+	c.mu.Unlock()
+	isAsked := false
+	for _, sl := range c.slots {
+		if p := sl.current.Load(); p != nil {
+			l.open(p)
+			isAsked = true
+		}
+	}
+	if !isAsked {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		l.acknowledge()
+	}
 }
-
-func isStateless(m *jsonrpc.Message) bool { return param(m, "_meta", metaVersion) != nil }
 
 func (c *session) notification(m *jsonrpc.Message) {
 	switch m.Method() {
@@ -329,25 +316,3 @@ func (c *session) reportWaiting(token json.RawMessage, folder string, until <-ch
 		}
 	}
 }
-
-// failed returns the answer to a request that failed. For a tool call it is a result, which the
-// model sees.
-func failed(m *jsonrpc.Message, err error) []byte {
-	if m.Method() != "tools/call" {
-		return jsonrpc.AppendError(nil, m.ID(), err)
-	}
-	content := slices.Concat([]byte(`[{"type":"text","text":`), quote(err.Error()), []byte("}]"))
-	result := object(nil).with("content", content).with("isError", []byte("true"))
-	if isStateless(m) {
-		result = result.with("resultType", quote("complete"))
-	}
-	return response(m.ID(), result.json())
-}
-
-// reply sends the answer to a request of the client.
-func (c *session) reply(raw []byte) {
-	c.send(raw)
-	c.open.Done()
-}
-
-func (c *session) send(raw []byte) { _ = c.client.Send(raw) } // if it fails, read ends

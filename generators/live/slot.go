@@ -4,58 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/petrock/petrock/core/plumbing/project"
 )
-
-// A kind is one of the two servers that a session forwards to.
-type kind int
-
-const (
-	serverKind  kind = iota // the project's server
-	petrockKind             // petrock's dev server
-)
-
-// A slot keeps one server of a session running: it starts the newest build, replaces the server
-// when there is a newer one, and restarts it when it crashes. If the newest build cannot run, the
-// slot of the project's server runs the last good one read-only, and the slot of the dev server
-// keeps the previous one.
-type slot struct {
-	s       *session
-	kind    kind
-	current atomic.Pointer[peer] // nil while no server runs
-
-	// The mutex of the supervisor guards these. Its update changes them.
-	down   error   // why no server runs; nil while the first one is being built
-	failed attempt // the last launch that failed
-	late   attempt // the last launch that takes long
-	old    []*peer // replaced servers with calls in flight
-
-	// Only run uses these.
-	tried launch           // the last launch; if it failed, it is repeated after retry or a change
-	began time.Time        // when it was tried
-	retry <-chan time.Time // nil if only a change can help
-	delay time.Duration    // before the next restart
-}
-
-// A launch is a program and how it is started.
-type launch struct {
-	program  program
-	readOnly string // why it is started with --read-only; empty if it is not
-	restarts int    // of the build
-}
-
-// An attempt is a launch that did not lead to a server, or has not yet.
-type attempt struct {
-	launch launch
-	err    error // why; nil if there was no such launch
-}
-
-func (a attempt) is(l launch) bool { return a.err != nil && a.launch == l }
 
 const (
 	firstDelay = 100 * time.Millisecond // before the first restart after a crash
@@ -90,24 +40,6 @@ func (sl *slot) run(ctx context.Context) {
 		}
 		sl.wait(ctx, changed)
 	}
-}
-
-// wanted returns what to run. Its program is zero if nothing can run. The caller holds the mutex of
-// the supervisor.
-func (sl *slot) wanted() launch {
-	b := &sl.s.sup.builds[sl.kind]
-	want := launch{program: b.program, restarts: b.restarts}
-	hasFailed := sl.failed.is(want)
-	switch p := sl.current.Load(); {
-	case sl.kind == petrockKind && hasFailed && p != nil:
-		return p.launch
-	case sl.kind == petrockKind:
-	case b.err != nil:
-		want.program, want.readOnly = b.good, sl.s.sup.readOnlyReason(b.err, buildLines)
-	case hasFailed && b.good.path != "":
-		want.program, want.readOnly = b.good, sl.s.sup.readOnlyReason(sl.failed.err, startLines)
-	}
-	return want
 }
 
 // stop ends a server that must not write, if no other one can be started because of an error.
@@ -251,101 +183,4 @@ func (sl *slot) crashed(err error) {
 			sl.down = nil // calls wait for the restart
 		}
 	})
-}
-
-// maxOld limits the replaced servers that still have calls in flight.
-const maxOld = 4
-
-// swap makes a server, or none, the current one and retires the previous one.
-func (sl *slot) swap(p *peer) {
-	var before, oldest *peer
-	sl.s.sup.update(func() {
-		before = sl.current.Swap(p)
-		sl.down = nil
-		sl.old = slices.DeleteFunc(slices.Clone(sl.old), (*peer).hasEnded)
-		if before != nil {
-			sl.old = append(sl.old, before)
-		}
-		if over := len(sl.old) - maxOld; over > 0 {
-			oldest = sl.old[over-1] // those before it are being closed
-		}
-	})
-	if before != nil {
-		before.retire()
-	}
-	if oldest != nil {
-		go oldest.close() // its calls get an error
-	}
-}
-
-// closeAll ends all servers, and waits for them.
-func (sl *slot) closeAll() {
-	var ending sync.WaitGroup
-	for _, p := range sl.all() {
-		ending.Go(p.close)
-	}
-	ending.Wait()
-}
-
-// await returns the running server. It waits until there is one, or returns why there is none.
-func (sl *slot) await(ctx context.Context) (p *peer, err error) {
-	var down error
-	err = sl.s.sup.await(ctx, func() bool {
-		if p = sl.current.Load(); p != nil && p.hasEnded() {
-			p = nil
-		}
-		down = sl.down
-		return p != nil || down != nil
-	})
-	if p == nil {
-		err = cmp.Or(err, down)
-	}
-	return p, err
-}
-
-// awaitSettled waits until the slot runs the server that it wants, or has failed to.
-func (sl *slot) awaitSettled(ctx context.Context) {
-	_ = sl.s.sup.await(ctx, func() bool { // when ctx ends, the caller does
-		p, want := sl.current.Load(), sl.wanted()
-		return p == nil && sl.down != nil || p != nil && p.launch == want && !p.hasEnded() || sl.late.is(want)
-	})
-}
-
-// all returns the running servers: the current one and its predecessors.
-func (sl *slot) all() []*peer {
-	sl.s.sup.mu.Lock()
-	defer sl.s.sup.mu.Unlock()
-	all := sl.old
-	if p := sl.current.Load(); p != nil {
-		all = append(slices.Clip(all), p)
-	}
-	return all
-}
-
-func (sl *slot) folder() string {
-	if sl.kind == petrockKind {
-		return petrockFolder
-	}
-	return "cmd/" + sl.s.sup.o.Name
-}
-
-func (sl *slot) args(l launch) []string {
-	o := sl.s.sup.o
-	if sl.kind == petrockKind {
-		return []string{"mcp", "--prefix", Prefix, fmt.Sprintf("--no-net=%t", o.NoNet), fmt.Sprintf("--no-exec=%t", o.NoExec)}
-	}
-	args := []string{"mcp"}
-	if l.readOnly != "" {
-		args = append(args, "--read-only="+l.readOnly)
-	}
-	return append(args, o.Args...)
-}
-
-// env returns the variables that are added to the environment for a program.
-func (sl *slot) env(prog program) map[string]string {
-	env := map[string]string{}
-	if stamp, err := project.Stamp(prog.path); err == nil && prog.features != "" {
-		env[project.Variable(sl.s.sup.o.Name, "features")] = stamp + " " + prog.features
-	}
-	return env
 }
