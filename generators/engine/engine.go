@@ -8,6 +8,10 @@
 // A dry run only plans and verifies. Generators, edit, change, destroy, undo, sync, parts and saved
 // plans all use Engine.transact. Only new errors block a change, so that users can work in a broken
 // project.
+//
+// In the source, each operation has a file, such as change.go, which plans with derive.go and calls
+// transact.go. transact.go verifies the plan with compile.go, stored.go and test.go. plan.go and
+// result.go have the types that all of them use.
 package engine
 
 import (
