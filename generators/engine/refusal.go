@@ -52,7 +52,7 @@ type Refusal struct {
 	Files       []FileChange           `json:"files,omitempty"`       // Edited files, with diffs
 	Operations  []string               `json:"operations,omitempty"`  // Ids of conflicting operations
 	Omission
-	Remedy string `json:"wayOut,omitempty"` // Remedy
+	Remedy string `json:"remedy,omitempty"` // What to do
 
 	cause cause
 }
@@ -80,7 +80,7 @@ func refusedCode(err error) *Refusal {
 // A Failure is an example that failed.
 type Failure struct {
 	gen.Example
-	Message string `json:"said"` // Why it failed
+	Message string `json:"message"` // Why it failed
 }
 
 // orNil returns the refusal, or nil if it lists nothing.

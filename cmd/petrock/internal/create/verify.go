@@ -246,7 +246,7 @@ func required(files []scaffold.File) []module.Version {
 // Git is the result of creating a git repository.
 type Git struct {
 	Repository bool   `json:"repository"` // created, with a first commit
-	Message    string `json:"said"`       // for people
+	Message    string `json:"message"`    // for people
 }
 
 // commit creates a repository with one commit, except inside another repository. If that fails, the
