@@ -28,6 +28,7 @@ type runner struct {
 	tried         int       // number of events that were tried since start
 	unsaved       bool      // an event was handled since the last save
 	lastShown     string    // the saved progress that watchers see
+	unreleased    progress  // what stop could not save
 
 	seenOwner string    // of the lease when it was last read
 	seenUntil time.Time // the same
@@ -243,6 +244,9 @@ func (r *runner) acquire(ctx context.Context) (ok bool, err error) {
 		if ok = r.mayTake(r.progress); !ok {
 			return nil
 		}
+		if r.Owner == a.process && r.Trying == r.unreleased.Trying {
+			r.Tries = min(r.Tries, r.unreleased.Tries) // without a try that an outage interrupted
+		}
 		a.lease(&r.progress)
 		return r.put(tx, r.name)
 	})
@@ -334,10 +338,10 @@ func (a *App) release(ctx context.Context, worker string, s progress) error {
 	})
 }
 
-// callLeased calls f, and renews the lease during the call. If the lease is lost, it cancels the
-// context of f.
-func (r *runner) callLeased(ctx context.Context, f func(context.Context) error) (err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
+// callLeased calls f, and renews the lease during the call. If a renewal fails, it cancels the
+// context of f. It returns that error if the lease is lost, or f fails.
+func (r *runner) callLeased(parent context.Context, f func(context.Context) error) (err error) {
+	ctx, cancel := context.WithCancelCause(parent)
 	done := make(chan struct{})
 	renewed := make(chan struct{})
 	before := r.progress // without the changes that f makes
@@ -359,7 +363,8 @@ func (r *runner) callLeased(ctx context.Context, f func(context.Context) error) 
 		close(done)
 		<-renewed
 		r.Until = before.Until
-		if cause := context.Cause(ctx); errors.Is(cause, errLost) {
+		cause := context.Cause(ctx)
+		if errors.Is(cause, errLost) || err != nil && cause != nil && parent.Err() == nil {
 			err = cause
 		}
 		cancel(nil)

@@ -43,6 +43,7 @@ func (r *runner) handleWithRetry(ctx context.Context, record eventlog.Record, ha
 		}
 		err = handle(ctx)
 		if saveErr := saved(); errors.Is(saveErr, errLost) || saveErr != nil && err != nil {
+			r.Tries--
 			return saveErr // otherwise the next save finds out whether the store still fails
 		}
 		if err == nil {

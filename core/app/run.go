@@ -120,6 +120,7 @@ func (r *runner) stop(ctx context.Context) {
 		}
 	}
 	if err := r.app.release(ctx, r.name, r.progress); err != nil {
+		r.unreleased = r.progress
 		r.app.logError(slog.LevelWarn, "release worker", err, "worker", r.name)
 	}
 }

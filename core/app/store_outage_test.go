@@ -180,6 +180,40 @@ func checkMasked(t *testing.T, err error, unknown bool) {
 	}
 }
 
+// An outage during an event interrupts the worker, and is not a try that failed.
+func TestOutageCostsNoTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		world := &outside{held: make(chan struct{})}
+		store := &broken{Memory: eventlog.NewMemory()}
+		o := quiet()
+		o.Tries = 2
+		a, err := app.Open(t.Context(), store, o, mailing(world))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer func() { cancel(); synctest.Wait() }()
+		go a.Run(ctx)
+		execute(t, a, Add{Name: "a"})
+		const outages = 5
+		for range outages {
+			time.Sleep(time.Minute)
+			store.set(nil, eventlog.ErrUnavailable)
+			time.Sleep(time.Minute)
+			store.set(nil, nil)
+		}
+		time.Sleep(time.Minute)
+		close(world.held)
+		time.Sleep(time.Minute)
+		if got := strings.Count(world.list(), "a"); got <= outages {
+			t.Errorf("the worker has begun %d times, want more than %d: each outage interrupts it", got, outages)
+		}
+		if w := worker(t, store.Memory); len(w.Aside) != 0 || w.Behind != 0 {
+			t.Errorf("the worker is %+v, want nothing behind and nothing set aside", w)
+		}
+	})
+}
+
 // Refusals are not failures of the store.
 func TestRefusalIsNoOutage(t *testing.T) {
 	a := open(t, eventlog.NewMemory())
