@@ -194,8 +194,8 @@ func serverError(ctx context.Context, err error) error {
 func (p *Printer) result(r *mcp.ToolResult, raw json.RawMessage) error {
 	if p.asJSON {
 		err := terminal.PrintJSON(p.out, raw)
-		if err == nil && r.IsError {
-			err = &terminal.ReportedError{Err: errors.New("the tool returned an error")}
+		if r.IsError { // whether or not anybody reads it
+			return &terminal.ReportedError{Err: errors.New("the tool returned an error")}
 		}
 		return err
 	}

@@ -375,6 +375,7 @@ func TestReaderGoesAway(t *testing.T) {
 		{[]string{"tools", "--text"}, 0, ""},
 		{[]string{"tools", "--json"}, 0, ""},
 		{[]string{"call", "nope"}, terminal.ExitUsage, `tool "nope" not found`},
+		{[]string{"call", "fail", "--json"}, terminal.ExitFailure, "the tool returned an error"},
 	} {
 		in, out, err := os.Pipe()
 		if err != nil {

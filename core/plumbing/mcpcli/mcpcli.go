@@ -135,7 +135,8 @@ func newCommand(env Env, cmd *cobra.Command, args cobra.PositionalArgs, do func(
 	cmd.Long += `
 
 Exit codes: 0 success; 1 if the server or the tool reports an error, or the command was interrupted;
-2 usage error; 3 the server cannot be reached, or does not speak MCP.`
+2 usage error, or arguments that the tool does not accept; 3 the server cannot be reached, refuses
+the client, or does not speak MCP.`
 	cmd.Example = "  " + env.Program + " " + strings.ReplaceAll(cmd.Example, "\n", "\n  "+env.Program+" ")
 	cmd.Args, cmd.ValidArgsFunction = args, c.complete
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.run(cmd, args, do) }

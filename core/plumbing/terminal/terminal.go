@@ -24,7 +24,7 @@ const (
 	ExitSuccess     = 0
 	ExitFailure     = 1
 	ExitUsage       = 2 // a usage error
-	ExitUnreachable = 3 // the server could not be reached, or did not speak MCP
+	ExitUnreachable = 3 // the server could not be reached, refused the client, or did not speak MCP
 	ExitNoData      = 4 // a command needs the event log, which does not exist yet
 )
 
