@@ -111,14 +111,18 @@ func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error 
 func (e *Engine) findConflicts(p *plan, draft gen.Draft) {
 	for _, file := range draft.Files {
 		_, err := e.root.Lstat(file.Path)
-		mod := e.otherModule(file.Path)
-		switch {
+		switch reason := e.whyNotEditable(file.Path, nil); {
 		case err == nil:
 			p.conflict("%s already exists", file.Path)
 		case !isMissing(err):
 			p.conflict("%v", err)
-		case mod != "":
-			p.conflict("%s is in another module (%s)", file.Path, mod)
+		case reason != "":
+			p.conflict("%s %s", file.Path, reason)
+		}
+	}
+	for _, file := range draft.Changes {
+		if reason := e.whyNotEditable(file.Path, nil); reason != "" {
+			p.conflict("%s %s", file.Path, reason)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +101,38 @@ func TestDestroyWarnsOfClients(t *testing.T) {
 	}
 	if !strings.Contains(done.String(), "warning: this breaks clients: tool posts_mark was removed") {
 		t.Errorf(`the result is %q, want it to contain "warning: this breaks clients: tool posts_mark was removed"`, done.String())
+	}
+}
+
+// Generators write where an edit may: not in petrock's code, and not in what petrock derives.
+func TestGeneratorStaysInTheProject(t *testing.T) {
+	b := open(t)
+	var draft gen.Draft
+	e, err := engine.Open(b.dir, []gen.Generator{{Name: "writes", InputSchema: json.RawMessage(`{}`), Make: func(gen.Project, json.RawMessage) (gen.Draft, error) {
+		return draft, nil
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	before := b.snapshot()
+	for file, want := range map[string]string{
+		"core/mcp/mcp.go":    "core/mcp/mcp.go is in a folder with petrock's code",
+		"generators/x/x.go":  "generators/x/x.go is in a folder with petrock's code",
+		"tools/tools_gen.go": "tools/tools_gen.go names ending in _gen.go are for derived files",
+		"contract.json":      "contract.json records what the server promises",
+	} {
+		files := []gen.File{{Path: file, Text: []byte("package x\n")}}
+		if _, exists := before[file]; exists {
+			draft = gen.Draft{Kind: "tool", Name: "x", Changes: files}
+		} else {
+			draft = gen.Draft{Kind: "tool", Name: "x", Files: files}
+		}
+		_, err := e.Generate(t.Context(), "writes", json.RawMessage(`{}`), engine.Options{NoExec: true})
+		b.checkError(err, want)
+	}
+	if after := b.snapshot(); !maps.Equal(after, before) {
+		t.Errorf("the files are now %q, want %q", slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before)))
 	}
 }
 
