@@ -259,9 +259,9 @@ func (r *runner) handleNext(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// WorkOnce makes the workers with the given names, such as posts/digest, call their periodic methods
-// once, due or not, and handle all events. Without names, all workers do so. It is for tests: it
-// returns the first error instead of retrying, and no other process may run the workers.
+// WorkOnce makes the workers with the given names, such as posts/digest, call their periodic
+// methods once, due or not, and handle all events. Without names, all workers do so. It is for
+// tests: it returns the first error instead of retrying, and no other process may run the workers.
 func (a *App) WorkOnce(ctx context.Context, names ...string) error {
 	var runners []*runner
 	for _, f := range a.features {

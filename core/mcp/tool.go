@@ -68,9 +68,9 @@ func (t Tool) forRevision(r Revision) Tool {
 
 // A ToolHandler runs a tool. The arguments have been validated against the input schema; do not
 // modify them. An error becomes a result with IsError set, which the model can read. These fail the
-// request instead: a [*jsonrpc.Error] that is not wrapped, a [jsonrpc.Code], a [*ScopeError] and, in
-// revision 2026-07-28, a [*CannotAskError]. The result is not modified, so a handler may return it
-// again. [CallFrom] returns the call of the context.
+// request instead: a [*jsonrpc.Error] that is not wrapped, a [jsonrpc.Code], a [*ScopeError] and,
+// in revision 2026-07-28, a [*CannotAskError]. The result is not modified, so a handler may return
+// it again. [CallFrom] returns the call of the context.
 type ToolHandler func(ctx context.Context, arguments json.RawMessage) (*ToolResult, error)
 
 // A ToolResult is the result of a tool, as a handler returns it and a client receives it.

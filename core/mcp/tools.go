@@ -55,8 +55,9 @@ func (s *Server) callTool(ctx context.Context, c *Call) (any, error) {
 	return result, nil
 }
 
-// isProtocolError reports whether an error of a tool fails the request instead of becoming a result.
-// A wrapped error response is an ordinary cause, such as one from a server that the tool called.
+// isProtocolError reports whether an error of a tool fails the request instead of becoming a
+// result. A wrapped error response is an ordinary cause, such as one from a server that the tool
+// called.
 func isProtocolError(err error) bool {
 	_, isResponse := err.(*jsonrpc.Error)
 	_, hasCode := errors.AsType[jsonrpc.Code](err)

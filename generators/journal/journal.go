@@ -311,8 +311,8 @@ func (j *Journal) Contents(hash string) ([]byte, error) {
 
 var errLost = errors.New("read saved content of a file")
 
-// save saves content for Contents. Only the owner may read it, because the file may be private. With
-// sync, it writes even what is saved, because that may not be on the disk yet.
+// save saves content for Contents. Only the owner may read it, because the file may be private.
+// With sync, it writes even what is saved, because that may not be on the disk yet.
 func (j *Journal) save(data []byte, sync bool) error {
 	if data == nil {
 		return nil

@@ -136,8 +136,8 @@ func (s System) Context() *build.Context {
 func NewExportCache(root *os.Root) *ExportCache { return &ExportCache{root: root} }
 
 // Start begins an operation, without planned module files. If lenient, the cache works in a project
-// that the go command cannot load: it then finds packages of the standard library, and those that it
-// found the last time that the go command could.
+// that the go command cannot load: it then finds packages of the standard library, and those that
+// it found the last time that the go command could.
 func (c *ExportCache) Start(lenient bool) { c.planned, c.lenient = nil, lenient }
 
 // PlanModules makes the cache use the module files among planned files instead of those on disk. A
