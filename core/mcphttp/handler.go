@@ -143,22 +143,6 @@ type Session interface {
 	Close(skipGrace <-chan struct{})
 }
 
-// A session is an MCP session over HTTP. The client sends messages with POST, and opens the stream
-// of messages that belong to no call with GET.
-type session struct {
-	Session
-	id        string
-	principal string // owner
-	client    string // for quotas
-	memory    account
-	streams   *streams
-	ending    atomic.Bool
-	begun     time.Time
-	requests  atomic.Int64 // requests that use the session
-	lastUsed  atomic.Int64 // when the last request ended, in nanoseconds since begun
-	left      atomic.Bool  // the client has closed its stream, and not used the session since
-}
-
 // NewProxy returns a handler whose sessions come from open instead of an [mcp.Server]. send is as
 // in [mcp.Server.NewSession]; it is nil for the one session that gets all requests without a
 // session. log gets refused requests.

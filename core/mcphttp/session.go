@@ -6,8 +6,25 @@ import (
 	"maps"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
+
+// A session is an MCP session over HTTP. The client sends messages with POST, and opens the stream
+// of messages that belong to no call with GET.
+type session struct {
+	Session
+	id        string
+	principal string // owner
+	client    string // for quotas
+	memory    account
+	streams   *streams
+	ending    atomic.Bool
+	begun     time.Time
+	requests  atomic.Int64 // requests that use the session
+	lastUsed  atomic.Int64 // when the last request ended, in nanoseconds since begun
+	left      atomic.Bool  // the client has closed its stream, and not used the session since
+}
 
 func (s *session) release() {
 	// Store this before requests decreases, so that a concurrent sweep sees one or the other.

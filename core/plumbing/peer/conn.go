@@ -332,38 +332,5 @@ func (c *Conn) FailCalls() {
 	clear(c.calls)
 }
 
-// A batch collects the answers to the messages of one array.
-type batch struct {
-	mu      sync.Mutex
-	answers [][]byte // in the order of the messages
-	missing int      // answers not yet added
-}
-
-// A liveContext is a cancellable context with its cancel function.
-type liveContext struct {
-	context.Context
-	cancel context.CancelCauseFunc
-	detach func() bool // stops watching the connection; nil if the connection is the parent
-}
-
-func newLiveContext(parent context.Context) *liveContext {
-	ctx, cancel := context.WithCancelCause(parent)
-	return &liveContext{Context: ctx, cancel: cancel}
-}
-
 // A requestKey is the key of the request in a context.
 type requestKey struct{}
-
-// A turnTimer checks the request that has the turn every maxTurn, as long as requests arrive. It
-// releases a request that it sees twice, if the request may run concurrently, or else sends the
-// answers that are held back. This way, requests neither read the clock nor reset a timer.
-type turnTimer struct {
-	conn    *Conn
-	latest  atomic.Pointer[Request] // the last that began
-	running atomic.Bool
-
-	mu      sync.Mutex
-	timer   *time.Timer
-	seen    *Request // latest at the last check
-	stopped bool
-}

@@ -265,6 +265,13 @@ func (c *Conn) splitBatch(m *jsonrpc.Message) ([]Request, *jsonrpc.MessageError)
 	return list, nil
 }
 
+// A batch collects the answers to the messages of one array.
+type batch struct {
+	mu      sync.Mutex
+	answers [][]byte // in the order of the messages
+	missing int      // answers not yet added
+}
+
 // add stores an answer; nil means that none is sent. With the last answer, it returns complete as
 // true, and the array of answers, or nil if it is empty.
 func (b *batch) add(slot int, answer []byte) (all []byte, complete bool) {

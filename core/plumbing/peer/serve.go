@@ -214,6 +214,18 @@ func (r *Request) ensureLive() *liveContext {
 	return live
 }
 
+// A liveContext is a cancellable context with its cancel function.
+type liveContext struct {
+	context.Context
+	cancel context.CancelCauseFunc
+	detach func() bool // stops watching the connection; nil if the connection is the parent
+}
+
+func newLiveContext(parent context.Context) *liveContext {
+	ctx, cancel := context.WithCancelCause(parent)
+	return &liveContext{Context: ctx, cancel: cancel}
+}
+
 // end ends the context of a request whose handler has returned.
 func (c *liveContext) end() {
 	c.cancel(nil)

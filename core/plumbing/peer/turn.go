@@ -1,6 +1,8 @@
 package peer
 
 import (
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -84,6 +86,20 @@ func (c *Conn) awaitTurn() bool {
 	case <-c.done:
 		return false
 	}
+}
+
+// A turnTimer checks the request that has the turn every maxTurn, as long as requests arrive. It
+// releases a request that it sees twice, if the request may run concurrently, or else sends the
+// answers that are held back. This way, requests neither read the clock nor reset a timer.
+type turnTimer struct {
+	conn    *Conn
+	latest  atomic.Pointer[Request] // the last that began
+	running atomic.Bool
+
+	mu      sync.Mutex
+	timer   *time.Timer
+	seen    *Request // latest at the last check
+	stopped bool
 }
 
 // start starts the timer unless it runs. Every request calls it, so the common case is one load.
