@@ -68,6 +68,9 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	e.msg.Parse(raw)
 	requests := int64(e.msg.Requests())
+	if most := h.callQuota.perClient; requests > most { // which no later try would change
+		return invalid(http.StatusBadRequest, e.msg.ID(), "a batch may have at most %d requests, got %d", most, requests)
+	}
 	// A message that is not a request is never refused, because calls may wait for it.
 	count := max(1, requests)
 	if err := h.callQuota.take(e.client, count, requests); err != nil {
