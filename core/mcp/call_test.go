@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcptest"
@@ -167,6 +168,24 @@ func TestOutputThatIsNotStrict(t *testing.T) {
 		err := mcptest.Connect(t, s).Call("tools/call", map[string]any{"name": "work"}, &result)
 		if err == nil && !result.IsError {
 			t.Errorf("with the schema %q it is sent: %s", schema, result.StructuredContent)
+		}
+	}
+}
+
+// Nor is a block that is no JSON.
+func TestContentThatIsNoJSON(t *testing.T) {
+	for _, raw := range []string{"", "{", `{"type":"video"} {}`} {
+		s := newServer(mcp.Options{})
+		err := s.AddTool(mcp.Tool{Name: "work"}, func(context.Context, json.RawMessage) (*mcp.ToolResult, error) {
+			return &mcp.ToolResult{Content: []mcp.Content{mcp.Text{Text: "a"}, mcp.UnknownContent{Type: "video", Raw: json.RawMessage(raw)}}}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var result mcp.ToolResult
+		err = mcptest.Connect(t, s).Call("tools/call", map[string]any{"name": "work"}, &result)
+		if _, answered := errors.AsType[*jsonrpc.Error](err); !answered {
+			t.Errorf("with the block %q: got %v, %v; want an error response", raw, result, err)
 		}
 	}
 }

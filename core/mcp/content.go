@@ -220,7 +220,7 @@ func (c ToolUseResult) MarshalJSON() ([]byte, error) {
 	return marshalWithType("tool_result", fields(c))
 }
 
-func (c UnknownContent) MarshalJSON() ([]byte, error) { return c.Raw, nil }
+func (c UnknownContent) MarshalJSON() ([]byte, error) { return c.Raw, strictjson.Check(c.Raw) }
 
 // marshalWithType encodes a struct with at least one member, and adds its type as the first member.
 func marshalWithType(kind string, fields any) ([]byte, error) {
