@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
 )
 
 // Arguments and flags become the input that the schema describes.
@@ -37,5 +40,44 @@ func TestForm(t *testing.T) {
 		if err := cmd.Execute(); err != nil || got != test.want {
 			t.Errorf("%q: got %s, %v; want %s and no error", test.args, got, err, test.want)
 		}
+	}
+}
+
+// No property takes a flag that the commands share. Of two properties with the same flag, the first
+// has it.
+func TestFormFlags(t *testing.T) {
+	newCommand := func(f *form, run func(*cobra.Command, []string) error) *cobra.Command {
+		cmd := &cobra.Command{Use: "x", RunE: run, SilenceUsage: true, SilenceErrors: true}
+		new(projectFlags).addFlags(cmd, true)
+		f.addFlags(cmd)
+		cmd.InitDefaultHelpFlag()
+		return cmd
+	}
+	common := 0
+	for word := range strings.FieldsSeq(newCommand(newForm([]byte(`{}`)), nil).Flags().FlagUsages()) {
+		if flag, ok := strings.CutPrefix(word, "--"); ok && !strings.HasSuffix(flag, ":") {
+			common++
+			if got, want := flagName(&mcpcli.Property{Name: strings.ReplaceAll(flag, "-", "_")}), "input-"+flag; got != want {
+				t.Errorf("the flag of a property %s is --%s, want --%s", flag, got, want)
+			}
+		}
+	}
+	if common < 6 {
+		t.Errorf("only %d common flags were found, want at least 6", common)
+	}
+	f := newForm([]byte(`{"type":"object","properties":{"a_b":{"type":"string"},"a-b":{"type":"string"}}}`))
+	var got []byte
+	cmd := newCommand(f, func(cmd *cobra.Command, args []string) (err error) {
+		got, err = f.input(cmd, args)
+		return err
+	})
+	cmd.SetArgs([]string{"--a-b", "x"})
+	if err := cmd.Execute(); err != nil || string(got) != `{"a_b":"x"}` {
+		t.Errorf("--a-b x: got %s, %v; want %s", got, err, `{"a_b":"x"}`)
+	}
+	cmd.SetArgs([]string{"--input", "-"})
+	cmd.SetIn(strings.NewReader("null"))
+	if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), "must be a JSON object") {
+		t.Errorf("--input with null: %v, want %q in it", err, "must be a JSON object")
 	}
 }

@@ -24,11 +24,16 @@ const noNetUsage = "run examples without network, if the system permits namespac
 
 func newGenerate(env Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:         "generate KIND NAME …",
-		Aliases:     []string{"g"},
-		Short:       "Add a component to the project: a tool, a resource, a prompt, a feature, a generator",
-		Long:        longHelp("generate") + "\n\n" + longHelp("examples"),
-		Example:     examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "g resource note 'note://{id}'", "g prompt review code 'style:enum(short,long)?'", "g tool search query 'limit:int:1..100' --dry-run", "g feature posts --crud title 'body:string?'"),
+		Use:     "generate KIND NAME …",
+		Aliases: []string{"g"},
+		Short:   "Add a component to the project: a tool, a resource, a prompt, a feature, a generator",
+		Long:    longHelp("generate") + "\n\n" + longHelp("examples"),
+		Example: examples(env,
+			"generate tool send_mail to 'subject \"What it is about\"'",
+			"g resource note 'note://{id}'",
+			"g prompt review code 'style:enum(short,long)?'",
+			"g tool search query 'limit:int:1..100' --dry-run",
+			"g feature posts --crud title 'body:string?'"),
 		Annotations: map[string]string{needsOwn: ""}, // this is the command for kinds that this petrock does not have
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -220,7 +225,7 @@ func (f *form) checkArgs(kind string, args []string, hasInput bool) error {
 func flagName(p *mcpcli.Property) string {
 	name := strings.ReplaceAll(p.Name, "_", "-")
 	switch name {
-	case "detail", "dir", "dry-run", "help", "input", "json", "no-color", "no-exec", "no-net":
+	case "detail", "dir", "dry-run", "help", "input", "json", "no-color", "no-data", "no-exec", "no-net":
 		return "input-" + name
 	}
 	return name
@@ -261,7 +266,11 @@ func (f *form) input(cmd *cobra.Command, args []string) (json.RawMessage, error)
 		if err != nil {
 			return nil, err
 		}
-		if err := strictjson.Unmarshal(text, &input); err != nil {
+		err = strictjson.Unmarshal(text, &input)
+		if err == nil && input == nil {
+			err = errors.New("it is null")
+		}
+		if err != nil {
 			return nil, terminal.Usagef("--input %s: must be a JSON object: %w", file, err)
 		}
 	}
@@ -271,12 +280,14 @@ func (f *form) input(cmd *cobra.Command, args []string) (json.RawMessage, error)
 		}
 	}
 	rest := args[min(len(args), len(f.positional)):]
+	read := map[string]bool{} // flags, see addFlags
 	for _, p := range f.flags {
 		var words []string
 		if p == f.variadic {
 			words = rest
 		}
-		if flag := cmd.Flags().Lookup(flagName(p)); flag.Changed {
+		if flag := cmd.Flags().Lookup(flagName(p)); flag.Changed && !read[flag.Name] {
+			read[flag.Name] = true
 			if list, err := cmd.Flags().GetStringArray(flag.Name); err == nil {
 				words = append(words, list...)
 			} else {
