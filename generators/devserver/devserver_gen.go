@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	inputSchemaTools_Apply = `{"type":"object","properties":{"plan":{"type":"string","description":"Id of a plan"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["plan"],"additionalProperties":false}`
+	inputSchemaTools_Apply = `{"type":"object","properties":{"plan":{"type":"string","description":"Id of a plan"},"no_data":{"type":"boolean"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["plan"],"additionalProperties":false}`
 
 	inputSchemaTools_Build = `{"type":"object","properties":{"accept":{"type":"array","items":{"type":"string"},"description":"Commands whose stored events may become unreadable"},"skip":{"type":"array","items":{"type":"string"},"description":"Removed commands whose stored events are ignored"},"no_compile":{"type":"boolean","description":"Only derive and check types"},"no_data":{"type":"boolean"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
@@ -32,7 +32,7 @@ const (
 
 	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_Redo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id; default: the one undone last"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+	inputSchemaTools_Redo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id; default: the one undone last"},"keep":{"type":"boolean","description":"As for undo"},"force":{"type":"boolean","description":"The same"},"no_data":{"type":"boolean"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
 	inputSchemaTools_Test = `{"type":"object","properties":{"packages":{"type":"array","items":{"type":"string"},"description":"Folders; default all"},"run":{"type":"string","description":"Pattern for test names"},"timeout":{"type":"integer","description":"Seconds per package; default 10"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 

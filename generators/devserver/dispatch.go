@@ -79,7 +79,8 @@ func (t *Tools) runProgram(ctx context.Context, p *openProject, program string, 
 		return nil, err
 	}
 	p.engine.Step("running " + program)
-	if args = append(args, "--json"); wantsDetail(ctx) && p.engine.CodeVersion() != "0.1.0" { // which always prints everything
+	const alwaysDetailed = "0.1.0" // the version of petrock that has no --detail
+	if args = append(args, "--json"); wantsDetail(ctx) && p.engine.CodeVersion() != alwaysDetailed {
 		args = append(args, "--detail")
 	}
 	out, errOut, err := process.Run(ctx, process.RunOptions{Dir: p.engine.Root(), Stdin: bytes.NewReader(input), Group: true}, executable, args...)

@@ -2,6 +2,7 @@ package devserver_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,6 +30,36 @@ func newProject(t *testing.T) string {
 	write(t, filepath.Join(root, "sun", "sun.go"), "package sun\n\n// Rise returns the hour.\nfunc Rise() int { return 6 }\n")
 	write(t, filepath.Join(root, "sun", "sun_test.go"), "package sun\n\nimport \"testing\"\n\nfunc TestRise(t *testing.T) {\n\tif Rise() != 6 {\n\t\tt.Errorf(\"it rises at %d\", Rise())\n\t}\n}\n")
 	return root
+}
+
+// The options that a refusal names are arguments of the tool.
+func TestRefusalNamesArguments(t *testing.T) {
+	root := newProject(t)
+	client := connect(t, devserver.Options{Dir: root})
+	file, text := filepath.Join(root, "sun", "sun.go"), "package sun\n\n// Rise returns the hour.\nfunc Rise() int { return %d }\n"
+	edits := map[string]any{"edits": []any{map[string]any{"path": "sun/sun.go", "text": fmt.Sprintf(text, 7)}}}
+	for _, step := range []struct {
+		tool      string
+		arguments map[string]any
+		hour      int // that the user writes before
+		say       string
+	}{
+		{"edit", edits, 6, "Edited sun/sun.go"},
+		{"undo", map[string]any{}, 8, "With keep these files stay and the rest is undone; with force they are undone too"},
+		{"undo", map[string]any{"keep": true}, 0, "there is nothing to undo"},
+		{"undo", map[string]any{"force": true, "no_data": true}, 0, "Undid"},
+		{"redo", map[string]any{}, 9, "With keep these files stay and the rest is redone; with force they are redone too"},
+		{"redo", map[string]any{"keep": true}, 0, "there is nothing to redo"},
+		{"redo", map[string]any{"force": true, "no_data": true}, 0, "Redid"},
+		{"apply", map[string]any{"plan": "0123", "no_data": true}, 0, "plan"},
+	} {
+		if step.hour > 0 {
+			write(t, file, fmt.Sprintf(text, step.hour))
+		}
+		if result := client.CallTool(step.tool, step.arguments); !strings.Contains(result.Text(), step.say) || strings.Contains(result.Text(), "invalid arguments") {
+			t.Errorf("%s %v = %s, want %q in it", step.tool, step.arguments, result.Text(), step.say)
+		}
+	}
 }
 
 // An agent reads a file, edits it, runs the tests, and undoes the edit.

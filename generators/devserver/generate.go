@@ -72,7 +72,7 @@ func (t *Tools) offerGenerator(ctx context.Context, g gen.Generator) bool {
 // common properties. If described is true, the description is required.
 func listedSchema(schema json.RawMessage, described bool) (json.RawMessage, error) {
 	properties := strictjson.Member(schema, "properties")
-	for _, name := range []string{"dir", "detail"} {
+	for _, name := range []string{"dir", "detail", "no_data"} {
 		if strictjson.Member(properties, name) != nil {
 			return nil, fmt.Errorf("the input property %s is reserved for the dev server; rename it", name)
 		}
@@ -198,6 +198,7 @@ func (t *Tools) flags(o engine.Options) (flags []string) {
 // ApplyInput is the input of apply.
 type ApplyInput struct {
 	Plan string `json:"plan"` // Id of a plan
+	DataOption
 	Common
 }
 
@@ -205,7 +206,7 @@ type ApplyInput struct {
 //
 //petrock:hints additive
 func (t *Tools) Apply(ctx context.Context, in ApplyInput) (*mcp.ToolResult, error) {
-	o := engine.Options{NoExec: t.options.NoExec}
+	o := engine.Options{NoData: in.NoData, NoExec: t.options.NoExec}
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
 		kind, err := p.engine.PlanKind(in.Plan)
 		if err != nil {
@@ -290,6 +291,9 @@ func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error)
 // RedoInput is the input of redo.
 type RedoInput struct {
 	Operation string `json:"operation,omitempty"` // Id; default: the one undone last
+	Keep      bool   `json:"keep,omitempty"`      // As for undo
+	Force     bool   `json:"force,omitempty"`     // The same
+	DataOption
 	Common
 }
 
@@ -298,7 +302,7 @@ type RedoInput struct {
 //petrock:hints closed-world
 func (t *Tools) Redo(ctx context.Context, in RedoInput) (*mcp.ToolResult, error) {
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
-		return p.engine.Redo(ctx, in.Operation, engine.Options{NoExec: t.options.NoExec})
+		return p.engine.Redo(ctx, in.Operation, engine.Options{Keep: in.Keep, Force: in.Force, NoData: in.NoData, NoExec: t.options.NoExec})
 	})
 }
 
