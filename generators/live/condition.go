@@ -1,7 +1,6 @@
 package live
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -77,28 +76,18 @@ func (p *peer) stamp(raw []byte) []byte {
 	if p.launch.readOnly != "" {
 		build = build.with("readOnly", []byte("true"))
 	}
-	return withMeta(raw, object(nil).with("petrock/build", build.json()))
+	return withMeta(raw, "petrock/build", build.json())
 }
 
-// withMeta returns a response with one more member in the _meta of its result.
-func withMeta(raw, added []byte) []byte {
+// withMeta returns a response with one more member in the _meta of its result. It returns a result
+// without members as it is.
+func withMeta(raw []byte, key string, value []byte) []byte {
 	result := strictjson.Member(raw, "result")
-	if strictjson.First(result) != '{' {
+	meta, rest := without(strictjson.Member(result, "_meta")).with(key, value), without(result, "_meta")
+	if len(rest) == 0 {
 		return raw
 	}
-	into := strictjson.Member(result, "_meta")
-	if strictjson.First(into) != '{' {
-		into, added = result, slices.Concat([]byte(`"_meta":{`), added, []byte("}"))
-	}
-	end := cap(raw) - cap(into) + len(into) - 1 // into is a part of raw
-	isEmpty := bytes.HasSuffix(bytes.TrimRight(raw[:end], " \t\r\n"), []byte("{"))
-	switch {
-	case isEmpty && len(into) == len(result):
-		return raw
-	case !isEmpty:
-		added = slices.Concat([]byte(","), added)
-	}
-	return slices.Concat(raw[:end], added, raw[end:])
+	return without(raw, "result").with("result", rest.with("_meta", meta.json()).json()).json()
 }
 
 // wanted returns what to run. Its program is zero if nothing can run. The caller holds the mutex of

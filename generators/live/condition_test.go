@@ -194,11 +194,11 @@ func TestBuildInMeta(t *testing.T) {
 		{`{"id":1,"result":{}}`, `{"id":1,"result":{}}`},
 		{`{"id":1,"result":{ }}`, `{"id":1,"result":{ }}`},
 		{`{"id":1,"error":{"code":1}}`, `{"id":1,"error":{"code":1}}`},
-		{`{"result":{"a":[{}]},"id":1}`, `{"result":{"a":[{}],"_meta":{"b":1}},"id":1}`},
-		{`{"result":{"_meta":{},"a":1},"id":1}`, `{"result":{"_meta":{"b":1},"a":1},"id":1}`},
-		{`{"result":{"_meta":{"x":{}} },"id":1}`, `{"result":{"_meta":{"x":{},"b":1} },"id":1}`},
+		{`{"result":{"a":[{}]},"id":1}`, `{"id":1,"result":{"a":[{}],"_meta":{"b":1}}}`},
+		{`{"result":{"_meta":{},"a":1},"id":1}`, `{"id":1,"result":{"a":1,"_meta":{"b":1}}}`},
+		{`{"result":{"_meta":{"x":{}} ,"a":{"_meta":{}}},"id":1}`, `{"id":1,"result":{"a":{"_meta":{}},"_meta":{"x":{},"b":1}}}`},
 	} {
-		if got := withMeta([]byte(test.raw), []byte(`"b":1`)); string(got) != test.want {
+		if got := withMeta([]byte(test.raw), "b", []byte("1")); string(got) != test.want {
 			t.Errorf("withMeta(%s) = %s, want %s", test.raw, got, test.want)
 		}
 	}
