@@ -19,15 +19,16 @@ import (
 
 // A Listing is the components and parts of a project.
 type Listing struct {
-	OK         bool                   `json:"ok"`                // Whether all packages could be read
-	Name       string                 `json:"name"`              // Name of the project
-	Root       string                 `json:"root"`              // Folder of the project
-	Components []derive.Component     `json:"components"`        // Sorted by kind and name
-	Parts      []PartStatus           `json:"parts,omitempty"`   // Petrock's optional code: what the project has, and what can be added
-	Refused    []typecheck.Diagnostic `json:"refused,omitempty"` // Errors in packages that could not be read
-	ToolsList  *Size                  `json:"toolsList"`         // Size of tools/list
-	Total      int                    `json:"total,omitempty"`   // Of a page: number of all components
-	Offset     int                    `json:"offset,omitempty"`  // Of a page: number of components before it
+	OK         bool                   `json:"ok"`                 // Whether all packages could be read
+	Name       string                 `json:"name"`               // Name of the project
+	Root       string                 `json:"root"`               // Folder of the project
+	Components []derive.Component     `json:"components"`         // Sorted by kind and name
+	Parts      []PartStatus           `json:"parts,omitempty"`    // Petrock's optional code: what the project has, and what can be added
+	Refused    []typecheck.Diagnostic `json:"refused,omitempty"`  // Errors in packages that could not be read
+	Warnings   []typecheck.Diagnostic `json:"warnings,omitempty"` // An operation that was interrupted, or is in progress
+	ToolsList  *Size                  `json:"toolsList"`          // Size of tools/list
+	Total      int                    `json:"total,omitempty"`    // Of a page: number of all components
+	Offset     int                    `json:"offset,omitempty"`   // Of a page: number of components before it
 }
 
 // List lists the components of the project, its own generators included. It changes nothing.
@@ -60,8 +61,7 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	slices.SortStableFunc(listing.Components, func(a, b derive.Component) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
-	listing.Refused = append(listing.Refused, e.interrupted()...)
-	listing.OK = len(listing.Refused) == 0
+	listing.OK, listing.Warnings = len(listing.Refused) == 0, e.interrupted()
 	promised, err := derive.Contract(packages)
 	if err != nil {
 		return nil, err
@@ -106,6 +106,7 @@ func (l *Listing) String() string {
 	}
 	writePage(&out, len(l.Components), l.Offset, l.Total, "component")
 	writeLines(&out, "error: ", l.Refused)
+	writeLines(&out, "warning: ", l.Warnings)
 	if l.ToolsList != nil {
 		fmt.Fprintln(&out, l.ToolsList)
 	}

@@ -47,7 +47,7 @@ func (e *Engine) revert(ctx context.Context, o Options, find func([]journal.Oper
 		undone := undoneBy(r.history)
 		if by := undone[r.target.ID]; by != "" {
 			opposite := map[string]string{actionUndo: actionRedo, actionRedo: actionUndo}[r.action]
-			return &Refusal{Reason: fmt.Sprintf("%s (%s) was already %sne by %s; %s %[4]s to revert that", r.target.ID, r.target.Title, r.action, by, opposite)} // undone or redone
+			return &Refusal{Reason: fmt.Sprintf("%s (%s) was already %s by %s; to revert that, %s", r.target.ID, r.target.Title, r.done(), by, e.Call(opposite, "operation", by))}
 		}
 		r.later = slices.DeleteFunc(slices.Clone(r.history[at+1:]), func(op journal.Operation) bool { return undone[op.ID] != "" || op.Undoes != "" })
 		return e.planRevert(ctx, j, p, r)
@@ -190,16 +190,24 @@ func (e *Engine) planRevert(ctx context.Context, j *journal.Journal, p *plan, r 
 		return &Refusal{
 			Reason: fmt.Sprintf("files of %s have been edited since:", what),
 			Files:  edited,
-			Remedy: fmt.Sprintf("Nothing was changed. With %[2]s these files stay and the rest is %[1]sne; with %[3]s they are %[1]sne too.", p.action, e.option("keep"), e.option("force")), // undone or redone
+			Remedy: fmt.Sprintf("Nothing was changed. With %[2]s these files stay and the rest is %[1]s; with %[3]s they are %[1]s too.", r.done(), e.option("keep"), e.option("force")),
 		}
 	case len(edited) > 0 && len(p.modes) == 0 && !hasParts:
-		return &Refusal{Reason: fmt.Sprintf("all files of %s have been edited since; there is nothing to undo", what)}
+		return &Refusal{Reason: fmt.Sprintf("all files of %s have been edited since; there is nothing to %s", what, r.action)}
 	}
 	e.useModules(p)
 	if err := e.revertParts(ctx, p, r.target); err != nil {
 		return err
 	}
 	return e.derive(ctx, p, e.touched(p), true)
+}
+
+// done returns the participle of the action, for messages.
+func (r reversal) done() string {
+	if r.action == actionRedo {
+		return "redone"
+	}
+	return "undone"
 }
 
 // laterWith returns the ids of later operations with a file that matches.

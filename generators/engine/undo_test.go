@@ -191,6 +191,9 @@ func TestHistoryChangesNothing(t *testing.T) {
 	if got := history.String(); !strings.Contains(got, "interrupted or is in progress; run petrock sync") {
 		t.Errorf("got %q, want a warning of the interrupted operation", got)
 	}
+	if listing, err := b.List(t.Context()); err != nil || !listing.OK || !strings.Contains(listing.String(), "warning: an operation was interrupted or is in progress") {
+		t.Errorf("List = %s, %v; want it OK, with a warning of the interrupted operation", listing, err)
+	}
 	b.read(".petrock/pending.json")
 	if err := locked.Release(); err != nil {
 		t.Fatal(err)
