@@ -1,4 +1,4 @@
-// Package tools holds the tools that the server offers.
+// Package tools holds the functions that models call as tools.
 package tools
 
 import "context"
@@ -15,6 +15,6 @@ type AddOutput struct {
 }
 
 // Add adds two numbers.
-func Add(_ context.Context, in AddInput) (AddOutput, error) {
+func Add(ctx context.Context, in AddInput) (AddOutput, error) {
 	return AddOutput{Sum: in.A + in.B}, nil
 }

@@ -9,11 +9,10 @@ import (
 
 func TestAdd(t *testing.T) {
 	client := mcptest.Serve(t, tools.Register)
-	result := client.CallTool("add", map[string]any{"a": 2, "b": 3})
-	if got, want := result.Text(), `{"sum":5}`; got != want || result.IsError {
-		t.Errorf("add(2, 3) = %s, want %s", got, want)
-	}
-	if wrong := client.CallTool("add", map[string]any{"a": 2}); !wrong.IsError {
-		t.Errorf("add(2) = %s, want an error: b is missing", wrong.Text())
+	for _, example := range []mcptest.Example{
+		{Name: "two numbers", Input: tools.AddInput{A: 2, B: 3}, Output: tools.AddOutput{Sum: 5}},
+		{Name: "one number", Input: `{"a":2}`, Error: "invalid arguments"},
+	} {
+		t.Run(example.Name, func(t *testing.T) { client.CheckTool(t, "add", example) })
 	}
 }

@@ -1,4 +1,4 @@
-// Package tools holds the tools that the server offers.
+// Package tools holds the functions that models call as tools.
 package tools
 
 import (
