@@ -71,7 +71,7 @@ type progress struct {
 	Tries      int             `json:"tries,omitempty"`   // number of tries so far
 	Error      string          `json:"error,omitempty"`   // of the last try
 	LastTick   []time.Time     `json:"ticked,omitempty"`  // last tick of each periodic method
-	TickNumber []int64         `json:"ticks,omitempty"`   // last tick of each periodic method
+	TickNumber []int64         `json:"ticks,omitempty"`   // its number; see tickOnce
 	State      json.RawMessage `json:"state,omitempty"`   // the worker's exported fields
 	Owner      string          `json:"owner,omitempty"`   // the process that runs it
 	Until      time.Time       `json:"until,omitzero"`    // when the lease expires

@@ -23,10 +23,15 @@ func newEdit(env Env) *cobra.Command {
 	var c projectFlags
 	var edit fileEdit
 	cmd := &cobra.Command{
-		Use:     "edit [FILE]",
-		Short:   "Edit project files as one verified operation",
-		Example: examples(env, "edit tools/add.go --replace 'in.A + in.B' --with 'in.B + in.A' --test", "edit tools/add.go --rename tools/sum.go", "edit notes.md --from /tmp/notes.md", "edit notes.md --delete", "edit --input edits.json"),
-		Args:    cobra.MaximumNArgs(1),
+		Use:   "edit [FILE]",
+		Short: "Edit project files as one verified operation",
+		Example: examples(env,
+			"edit tools/add.go --replace 'in.A + in.B' --with 'in.B + in.A' --test",
+			"edit tools/add.go --rename tools/sum.go",
+			"edit notes.md --from /tmp/notes.md",
+			"edit notes.md --delete",
+			"edit --input edits.json"),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			edits, err := edit.read(cmd, joinDir(env.Dir, c.dir), args, &c)
 			if err != nil {

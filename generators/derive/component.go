@@ -275,7 +275,10 @@ func (c Component) addCapabilities(capabilities map[string]json.RawMessage) {
 func (c Component) addListEntry(all *contract.Contract) (err error) {
 	switch {
 	case c.IsTool():
-		all.Tools[c.Name], err = strictjson.Marshal(mcp.Tool{Name: c.Name, Title: c.Title, Description: c.Description, InputSchema: c.Input, OutputSchema: c.Output, Scopes: c.scopes, Annotations: c.annotations})
+		all.Tools[c.Name], err = strictjson.Marshal(mcp.Tool{
+			Name: c.Name, Title: c.Title, Description: c.Description,
+			InputSchema: c.Input, OutputSchema: c.Output, Scopes: c.scopes, Annotations: c.annotations,
+		})
 	case c.isTemplate():
 		all.ResourceTemplates[c.Name], err = strictjson.Marshal(mcp.ResourceTemplate{URITemplate: c.URI, Name: c.Name, Title: c.Title, Description: c.Description, MIMEType: c.MIMEType})
 	case c.Kind == Resource:

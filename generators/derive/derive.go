@@ -60,7 +60,9 @@ func (p Project) newFinder(view *typecheck.View, place Place) *finder {
 func (f *finder) find(pass *typecheck.Pass) {
 	var files []*typecheck.File
 	if file := f.view.File(f.found.File); file != nil && !file.IsDerived() {
-		f.addProblem(typecheck.Diagnostic{File: file.Path, Message: fmt.Sprintf("the name ends in _gen.go but the file has no line %q, so it is not a derived file; rename it, or remove it if petrock derived it", typecheck.DerivedMark+" …")})
+		f.addProblem(typecheck.Diagnostic{File: file.Path, Message: fmt.Sprintf(
+			"the name ends in _gen.go but the file has no line %q, so it is not a derived file; rename it, or remove it if petrock derived it",
+			typecheck.DerivedMark+" …")})
 		return
 	}
 	for _, file := range f.view.Files(f.place.Dir) {
@@ -138,7 +140,9 @@ func CheckNames(packages, others []*Package) {
 	for i, pkg := range slices.Concat(others, packages) {
 		for _, c := range pkg.tools() {
 			if other, taken := known[c.Name]; taken && i >= len(others) {
-				pkg.Problems = append(pkg.Problems, typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s has the name %s, which %s in %s already has; change one of them with //petrock:name", c.Func, c.Name, other.Func, other.File)})
+				pkg.Problems = append(pkg.Problems, typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf(
+					"%s has the name %s, which %s in %s already has; change one of them with //petrock:name",
+					c.Func, c.Name, other.Func, other.File)})
 			}
 			known[c.Name] = c
 		}

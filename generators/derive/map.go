@@ -113,7 +113,9 @@ func checkMappedTypes(packages, others []*Package) {
 			}
 			commands[c.EventType] = c
 			if other, taken := mapped[c.EventType]; taken && i >= len(others) {
-				p.Problems = append(p.Problems, typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf("%s is the command %s, and %s reads events of that type as those of a removed command; change its type with //petrock:event, or remove the map function", c.Func, c.EventType, other)})
+				p.Problems = append(p.Problems, typecheck.Diagnostic{File: c.File, Line: c.Line, Message: fmt.Sprintf(
+					"%s is the command %s, and %s reads events of that type as those of a removed command; change its type with //petrock:event, or remove the map function",
+					c.Func, c.EventType, other)})
 			}
 		}
 	}

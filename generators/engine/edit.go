@@ -31,7 +31,7 @@ type FileEdit struct {
 	Delete  bool          `json:"delete,omitempty"`
 }
 
-// A Replacement replaces a text that occurs once.
+// A Replacement replaces a text that occurs once or, with All, every occurrence.
 type Replacement struct {
 	Old string `json:"old"` // Exact text that occurs once
 	New string `json:"new"`

@@ -24,7 +24,7 @@ type TestOptions struct {
 }
 
 // Test runs tests of the project as it is on disk. The tests are the user's own code: they are not
-// confined. Time and output of each package have the limits of examples.
+// confined. The time of each package is limited, and so is its output, to 1 MiB.
 func (e *Engine) Test(ctx context.Context, o TestOptions) (*TestResult, error) {
 	if err := e.read(ctx, false); err != nil {
 		return nil, err
