@@ -8,6 +8,9 @@
 //	staged        a file before it is renamed into place
 //	objects/      contents of files before and after operations, by hash
 //	operations/   recorded operations, one file each
+//	.gitignore    makes git ignore the folder
+//
+// Other packages keep more in this folder, such as plans and what they know of the go command.
 //
 // [Journal.Apply] checks the operation, saves the contents of files before and after it as objects,
 // and writes pending.json. From then on the operation will be completed: if the process dies, the
@@ -80,9 +83,9 @@ func Open(ctx context.Context, dir string, o Options) (*Journal, error) {
 		return nil, fmt.Errorf("open project: %w", err)
 	}
 	j := &Journal{root: root, step: o.step}
-	recovered := false
+	opened := false
 	defer func() { // even if a test panics in a step
-		if !recovered {
+		if !opened {
 			j.Close()
 		}
 	}()
@@ -92,7 +95,7 @@ func Open(ctx context.Context, dir string, o Options) (*Journal, error) {
 	if err := j.recover(); err != nil {
 		return nil, err
 	}
-	recovered = true
+	opened = true
 	return j, nil
 }
 
