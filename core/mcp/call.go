@@ -181,7 +181,11 @@ type progressParams struct {
 // newCall reads the target, the arguments, _meta and, into sp, the params of the stateless era, all
 // in one pass. It returns a call even if params are invalid, so that the caller can log it.
 func (s *Session) newCall(ctx context.Context, req *peer.Request, sp *statelessParams) (*Call, error) {
-	c := &Call{Method: req.Method(), Params: req.Params(), method: cmp.Or(s.server.methods[req.Method()], unknownMethod), number: s.server.requests.Add(1), via: s, req: req, ctx: ctx}
+	c := &Call{
+		Method: req.Method(), Params: req.Params(),
+		method: cmp.Or(s.server.methods[req.Method()], unknownMethod),
+		number: s.server.requests.Add(1), via: s, req: req, ctx: ctx,
+	}
 	if s.remote {
 		c.responder, _ = req.Responder().(transport.Exchange)
 	}

@@ -58,11 +58,8 @@ func (s *Session) logCall(c *Call, began time.Time, result *any, err *error) {
 	case failed:
 		outcome = "failed"
 	}
-	attrs = append(attrs,
-		slog.Float64("took_ms", float64(time.Since(began).Microseconds())/1000),
-		slog.String("outcome", outcome),
-		slog.String("request", c.RequestID()),
-		slog.String("id", c.req.ID().String()))
+	attrs = append(attrs, slog.Float64("took_ms", float64(time.Since(began).Microseconds())/1000),
+		slog.String("outcome", outcome), slog.String("request", c.RequestID()), slog.String("id", c.req.ID().String()))
 	reason := cmp.Or(c.hidden, *err)
 	if reason == nil && failed {
 		reason = errors.New(c.result.Text())

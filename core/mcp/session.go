@@ -70,8 +70,7 @@ func (s *Session) check(call *Call, declares func(capability string) bool) error
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "revision %s has no method %q", call.Revision, name)
 	case stateless:
 	case state == stateCreated:
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: the session is not initialized; "+
-			"send initialize and then notifications/initialized, or set %q and %q in the params._meta of every request",
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: the session is not initialized; send initialize and then notifications/initialized, or set %q and %q in the params._meta of every request",
 			name, MetaVersion, MetaCapabilities)
 	case state == stateInitializing:
 		return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the session is not initialized; send notifications/initialized first", name)

@@ -61,8 +61,7 @@ func (f *finder) find(pass *typecheck.Pass) {
 	var files []*typecheck.File
 	if file := f.view.File(f.found.File); file != nil && !file.IsDerived() {
 		f.addProblem(typecheck.Diagnostic{File: file.Path, Message: fmt.Sprintf(
-			"the name ends in _gen.go but the file has no line %q, so it is not a derived file; rename it, or remove it if petrock derived it",
-			typecheck.DerivedMark+" …")})
+			"the name ends in _gen.go but the file has no line %q, so it is not a derived file; rename it, or remove it if petrock derived it", typecheck.DerivedMark+" …")})
 		return
 	}
 	for _, file := range f.view.Files(f.place.Dir) {

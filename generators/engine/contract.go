@@ -176,9 +176,7 @@ func (e *Engine) updateCommand(ctx context.Context, u *commandUpdate, command st
 	if len(changes) == 0 {
 		u.after.Commands[command] = updated
 		if lost := recorded.Versions[updated.Version].LostValues(updated.Versions[updated.Version]); len(lost) > 0 {
-			u.warn(fmt.Sprintf("%s: stored events may have the value %s, which was removed; "+
-				"replay keeps it, and results that contain it are refused. "+
-				"Keep the value until no state has it, or convert old events in a new version",
+			u.warn(fmt.Sprintf("%s: stored events may have the value %s, which was removed; replay keeps it, and results that contain it are refused. Keep the value until no state has it, or convert old events in a new version",
 				command, strings.Join(lost, " or ")))
 		}
 		return nil

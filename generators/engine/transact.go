@@ -342,8 +342,7 @@ func (e *Engine) workerAdvice(c *verified) []string {
 		after := c.after.File(file)
 		for _, worker := range derive.Workers(e.before.File(file)) {
 			if after != nil && !slices.Contains(derive.Workers(after), worker) {
-				advice = append(advice, fmt.Sprintf("Worker %s no longer exists. "+
-					"If you renamed it, add //petrock:name %s to the doc comment of its type: its position in the event log is stored under this name.",
+				advice = append(advice, fmt.Sprintf("Worker %s no longer exists. If you renamed it, add //petrock:name %s to the doc comment of its type: its position in the event log is stored under this name.",
 					worker, path.Base(worker)))
 			}
 		}

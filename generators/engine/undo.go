@@ -47,7 +47,7 @@ func (e *Engine) revert(ctx context.Context, o Options, find func([]journal.Oper
 		undone := undoneBy(r.history)
 		if by := undone[r.target.ID]; by != "" {
 			opposite := map[string]string{actionUndo: actionRedo, actionRedo: actionUndo}[r.action]
-			return &Refusal{Reason: fmt.Sprintf("%s (%s) was already %s by %s; to revert that, %s", r.target.ID, r.target.Title, r.done(), by, e.Call(opposite, "operation", by))}
+			return &Refusal{Reason: fmt.Sprintf("%s (%s) was already %s by %s; to revert that, %s", r.target.ID, r.target.Title, participles[r.action], by, e.Call(opposite, "operation", by))}
 		}
 		r.later = slices.DeleteFunc(slices.Clone(r.history[at+1:]), func(op journal.Operation) bool { return undone[op.ID] != "" || op.Undoes != "" })
 		return e.planRevert(ctx, j, p, r)
@@ -70,6 +70,8 @@ type reversal struct {
 	title   string              // of the operation that is undone or redone
 	later   []journal.Operation // later operations that are not undone
 }
+
+var participles = map[string]string{actionUndo: "undone", actionRedo: "redone"} // for messages
 
 // explain names the later operations that depend on the one to revert: those whose files would not
 // compile.
@@ -190,7 +192,7 @@ func (e *Engine) planRevert(ctx context.Context, j *journal.Journal, p *plan, r 
 		return &Refusal{
 			Reason: fmt.Sprintf("files of %s have been edited since:", what),
 			Files:  edited,
-			Remedy: fmt.Sprintf("Nothing was changed. With %[2]s these files stay and the rest is %[1]s; with %[3]s they are %[1]s too.", r.done(), e.option("keep"), e.option("force")),
+			Remedy: fmt.Sprintf("Nothing was changed. With %[2]s these files stay and the rest is %[1]s; with %[3]s they are %[1]s too.", participles[r.action], e.option("keep"), e.option("force")),
 		}
 	case len(edited) > 0 && len(p.modes) == 0 && !hasParts:
 		return &Refusal{Reason: fmt.Sprintf("all files of %s have been edited since; there is nothing to %s", what, r.action)}
@@ -200,14 +202,6 @@ func (e *Engine) planRevert(ctx context.Context, j *journal.Journal, p *plan, r 
 		return err
 	}
 	return e.derive(ctx, p, e.touched(p), true)
-}
-
-// done returns the participle of the action, for messages.
-func (r reversal) done() string {
-	if r.action == actionRedo {
-		return "redone"
-	}
-	return "undone"
 }
 
 // laterWith returns the ids of later operations with a file that matches.

@@ -411,10 +411,7 @@ func (s *Store) checkKnown(ctx context.Context, conn *pgx.Conn) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lost = fmt.Errorf("the database has lost commits: "+
-		"this process has seen event %d (%s), and the log now ends at event %d or has another event there; "+
-		"the cause is a failover to a server that lagged behind, or an older backup that was restored; "+
-		"restart this process to continue with the log as it is", known.seq, known.id, last)
+	s.lost = fmt.Errorf("the database has lost commits: this process has seen event %d (%s), and the log now ends at event %d or has another event there; the cause is a failover to a server that lagged behind, or an older backup that was restored; restart this process to continue with the log as it is", known.seq, known.id, last)
 	return s.lost
 }
 

@@ -168,9 +168,7 @@ func (s *Store) createFile() (committed int64, err error) {
 // lostEvents returns the error for a log that ends before the last committed event.
 func (s *Store) lostEvents(last, committed int64) error {
 	name := filepath.Base(s.path)
-	return fmt.Errorf("the log ends at event %d, but event %d was committed: "+
-		"%[3]s or %[3]s-wal was truncated, removed or replaced by an older copy; "+
-		"restore a backup with --replace, or, to continue without the lost events, stop all servers and remove %[3]s.lock", last, committed, name)
+	return fmt.Errorf("the log ends at event %d, but event %d was committed: %[3]s or %[3]s-wal was truncated, removed or replaced by an older copy; restore a backup with --replace, or, to continue without the lost events, stop all servers and remove %[3]s.lock", last, committed, name)
 }
 
 // acquireToOpen waits for the lock if the file is not a complete store yet. Otherwise it takes the
