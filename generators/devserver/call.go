@@ -22,9 +22,9 @@ const callTimeout = time.Minute
 
 // CallInput is the input of call.
 type CallInput struct {
-	Name      string                     `json:"name"`                // Or URI of a resource
-	Arguments map[string]json.RawMessage `json:"arguments,omitempty"` // Of the call
-	Kind      CallKind                   `json:"kind,omitempty"`      // Default: resource for a URI, else tool
+	Name      string                     `json:"name"` // Or URI of a resource
+	Arguments map[string]json.RawMessage `json:"arguments,omitempty"`
+	Kind      CallKind                   `json:"kind,omitempty"` // Default: resource for a URI, else tool
 	InDir
 }
 

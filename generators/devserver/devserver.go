@@ -176,9 +176,9 @@ Use petrock's tools, in this order.%s
 
 // ListComponentsInput is the input of list_components.
 type ListComponentsInput struct {
-	Kind   string `json:"kind,omitempty"`   // Such as command
-	Limit  int    `json:"limit,omitempty"`  // Default 50
-	Offset int    `json:"offset,omitempty"` // Skip so many
+	Kind   string `json:"kind,omitempty"`  // Such as command
+	Limit  int    `json:"limit,omitempty"` // Default 50
+	Offset int    `json:"offset,omitempty"`
 	Common
 }
 
@@ -201,8 +201,8 @@ func (t *Tools) ListComponents(ctx context.Context, in ListComponentsInput) (*mc
 
 // HistoryInput is the input of history.
 type HistoryInput struct {
-	Limit  int `json:"limit,omitempty"`  // Default 20
-	Offset int `json:"offset,omitempty"` // Skip so many
+	Limit  int `json:"limit,omitempty"` // Default 20
+	Offset int `json:"offset,omitempty"`
 	Common
 }
 
@@ -223,7 +223,7 @@ func (t *Tools) History(ctx context.Context, in HistoryInput) (*mcp.ToolResult, 
 type InspectComponentInput struct {
 	Name string `json:"name,omitempty"` // notes_create, notes/create or a Go name
 	Kind string `json:"kind,omitempty"` // If ambiguous
-	File string `json:"file,omitempty"` // Or a file to read, or folder to list
+	File string `json:"file,omitempty"` // Or a file to read, folder to list
 	From int    `json:"from,omitempty"` // First line
 	To   int    `json:"to,omitempty"`   // Last line
 	Common

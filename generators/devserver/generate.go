@@ -290,9 +290,9 @@ func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error)
 
 // RedoInput is the input of redo.
 type RedoInput struct {
-	Operation string `json:"operation,omitempty"` // Id; default: the one undone last
-	Keep      bool   `json:"keep,omitempty"`      // As for undo
-	Force     bool   `json:"force,omitempty"`     // The same
+	Operation string `json:"operation,omitempty"` // Default: the one undone last
+	Keep      bool   `json:"keep,omitempty"`
+	Force     bool   `json:"force,omitempty"`
 	DataOption
 	Common
 }
@@ -329,7 +329,7 @@ func (t *Tools) Edit(ctx context.Context, in EditInput) (*mcp.ToolResult, error)
 type TestInput struct {
 	Packages []string `json:"packages,omitempty"` // Folders; default all
 	Run      string   `json:"run,omitempty"`      // Pattern for test names
-	Timeout  int      `json:"timeout,omitempty"`  // Seconds per package; default 10
+	Timeout  int      `json:"timeout,omitempty"`  // Seconds a package; default 10
 	Common
 }
 
