@@ -26,8 +26,9 @@ func TestMain(m *testing.M) {
 }
 
 var (
-	seed = flag.Uint64("seed", 1, "seed of random choices")
-	long = flag.Bool("long", false, "run every variant and the long campaigns, instead of a short round chosen by -seed")
+	seed     = flag.Uint64("seed", 1, "seed of random choices")
+	variants = flag.Int("variants", 1, "number of variants without -long, which -seed chooses")
+	long     = flag.Bool("long", false, "run every variant and the long campaigns, instead of a short round chosen by -seed")
 )
 
 // rounds returns the size of a campaign: short by default, many with -long.
@@ -48,8 +49,8 @@ func TestScripts(t *testing.T) {
 }
 
 // The variants create projects with other names, in other places and with other flags. Many of them
-// compile a project of their own. -seed chooses the one that runs without -long; seed 1 chooses
-// workspace, which does not.
+// compile a project of their own. -seed chooses those that run without -long; seed 1 chooses
+// workspace first, which does not.
 func TestVariants(t *testing.T) {
 	files, err := filepath.Glob("testdata/variants/*.txtar")
 	if err != nil {
@@ -57,7 +58,7 @@ func TestVariants(t *testing.T) {
 	}
 	workspace := slices.Index(files, filepath.Join("testdata", "variants", "workspace.txtar"))
 	first := int((*seed - 1 + uint64(workspace)) % uint64(len(files)))
-	picked := slices.Concat(files[first:], files[:first])[:rounds(1, len(files))]
+	picked := slices.Concat(files[first:], files[:first])[:rounds(*variants, len(files))]
 	t.Logf("%d of %d variants with seed %d; -long runs all: %s", len(picked), len(files), *seed, strings.Join(picked, ", "))
 	runScripts(t, picked)
 }

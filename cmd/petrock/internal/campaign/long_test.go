@@ -11,7 +11,7 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 1, "seed of random choices")
-	every = flag.Bool("all", false, "also run tests that take long, such as those that compile SQLite, in short rounds chosen by -seed")
+	every = flag.Bool("all", false, "also run a third of the tests that take long, such as those that compile SQLite, in short rounds; -seed chooses both")
 	long  = flag.Bool("long", false, "run all tests with every case, and the long campaigns")
 )
 
@@ -26,22 +26,30 @@ func rounds(short, many int) int {
 // runsAll reports whether tests run that take too long to run every time.
 func runsAll() bool { return *every || *long }
 
-// needsAll skips a test that takes too long to run every time.
+// needsAll skips a test that takes too long to run every time. With -all, -seed chooses one test in
+// three that runs.
 func needsAll(t *testing.T) {
 	t.Helper()
-	if !runsAll() {
+	switch {
+	case !runsAll():
 		t.Skip("needs -all or -long")
+	case !*long && rand.New(rand.NewPCG(*seed, hash(t.Name()))).IntN(3) != 0:
+		t.Skipf("seed %d does not choose it; -long runs all", *seed)
 	}
+}
+
+func hash(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64()
 }
 
 // pick returns n of the cases, chosen by -seed and the name of the test. With -long it returns all.
 func pick[T any](t testing.TB, n int, all []T) []T {
 	t.Helper()
 	n = rounds(min(n, len(all)), len(all))
-	name := fnv.New64a()
-	name.Write([]byte(t.Name()))
 	picked := slices.Clone(all)
-	rand.New(rand.NewPCG(*seed, name.Sum64())).Shuffle(len(picked), func(i, j int) { picked[i], picked[j] = picked[j], picked[i] })
+	rand.New(rand.NewPCG(*seed, hash(t.Name()))).Shuffle(len(picked), func(i, j int) { picked[i], picked[j] = picked[j], picked[i] })
 	t.Logf("%d of %d cases with seed %d; -long runs all", n, len(all), *seed)
 	return picked[:n]
 }
