@@ -175,7 +175,7 @@ func printListing(env Env, l *engine.Listing) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	for _, d := range l.Refused {
+	for _, d := range append(l.Refused, l.Warnings...) {
 		fmt.Fprintln(env.Out, d)
 	}
 	for _, part := range l.Parts {
