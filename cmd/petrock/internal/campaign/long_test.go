@@ -11,7 +11,7 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 1, "seed of random choices")
-	every = flag.Bool("all", false, "also run a third of the tests that take long, such as those that compile SQLite, in short rounds; -seed chooses both")
+	every = flag.Bool("all", false, "also run a fifth of the tests that take long, such as those that compile SQLite, in short rounds; -seed chooses both")
 	long  = flag.Bool("long", false, "run all tests with every case, and the long campaigns")
 )
 
@@ -27,13 +27,13 @@ func rounds(short, many int) int {
 func runsAll() bool { return *every || *long }
 
 // needsAll skips a test that takes too long to run every time. With -all, -seed chooses one test in
-// three that runs.
+// five that runs.
 func needsAll(t *testing.T) {
 	t.Helper()
 	switch {
 	case !runsAll():
 		t.Skip("needs -all or -long")
-	case !*long && rand.New(rand.NewPCG(*seed, hash(t.Name()))).IntN(3) != 0:
+	case !*long && rand.New(rand.NewPCG(*seed, hash(t.Name()))).IntN(5) != 0:
 		t.Skipf("seed %d does not choose it; -long runs all", *seed)
 	}
 }
