@@ -50,7 +50,7 @@ func (w *world) registers(file string, texts ...string) {
 
 // An error in one package does not prevent generating in another, and no tool is lost.
 func TestBrokenElsewhere(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	t.Parallel()
 	for _, what := range pickKeys(t, 1, faults()) {
 		text := faults()[what]
@@ -127,7 +127,7 @@ func TestBrokenHere(t *testing.T) {
 // A broken package outside tools does not block changes unless a tool exposes one of its broken
 // types. Petrock does not change it.
 func TestBrokenImported(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	t.Parallel()
 	use := `package tools
 
@@ -191,7 +191,7 @@ func Use(ctx context.Context, in UseInput) (UseOutput, error) { return UseOutput
 
 // Tools can be generated while the server does not compile.
 func TestBrokenProgram(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	t.Parallel()
 	for _, what := range pickKeys(t, 1, faults()) {
 		text := faults()[what]

@@ -11,7 +11,7 @@ import (
 // Changes of components with stored events keep the events readable and the tests passing, and undo
 // restores the same bytes.
 func TestChange(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	call := w.caller(client)
@@ -91,7 +91,7 @@ func TestChange(t *testing.T) {
 
 // A change that would break the code or the tests is refused, and nothing is written.
 func TestChangeIsRefused(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	mustCall[engine.Result](w, client, "generate_feature", object{"name": "notes", "crud": true, "fields": []string{"title:string:1..50", "tag:string?"}})

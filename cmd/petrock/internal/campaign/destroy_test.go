@@ -36,7 +36,7 @@ func (w *world) links(e *engine.Engine) {
 // After destroying any component of a feature, the remaining tests pass, and undo restores every
 // file.
 func TestDestroyLeavesNoFailingTests(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	e := w.engine()
@@ -115,7 +115,7 @@ func (w *world) wantTests(result *engine.Result, gone []string) {
 
 // A component that edited tests use cannot be destroyed, even with force.
 func TestDestroyRefusesEditedTests(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	e := w.engine()

@@ -168,7 +168,7 @@ func quote(text string) string {
 
 // Results are short, whatever an agent does, and project_status is quick.
 func TestDevServerIsCheap(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	total := 0
@@ -215,7 +215,7 @@ func TestDevServerIsCheap(t *testing.T) {
 
 // The command line prints the same JSON as the tool returns, for each form of input.
 func TestDevServerMatchesCommandLine(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	input := shout()
 	text, err := json.Marshal(input)
 	if err != nil {
@@ -275,7 +275,7 @@ func withoutOperation(t *testing.T, text string) string {
 
 // apply writes the files of the plan, once, and only if it would still write the same files.
 func TestDevServerPlans(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	before := w.tree()

@@ -21,7 +21,7 @@ var block = regexp.MustCompile("(?ms)^```(json|go) (\\S+)\n(.*?)^```$")
 // its tests. A generator that the documentation adds can be used in the same session. TestDocs in
 // cmd/petrock runs the commands.
 func TestDocs(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	before := w.tree()
 	client := w.serve(devserver.Options{})

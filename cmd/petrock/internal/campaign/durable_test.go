@@ -100,7 +100,7 @@ func (w *world) caller(client *mcptest.Client) func(tool string, arguments objec
 
 // Features keep their data after kill -9, with a second process, and after new commands.
 func TestFeaturesLast(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	call := w.caller(client)

@@ -10,7 +10,7 @@ import (
 // An agent that has only the dev server changes a feature by hand: types of its own in the state, a
 // test with a data file, a body. The project passes its tests, and undo restores it.
 func TestDevServerEdits(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	mustCall[engine.Result](w, client, "generate_feature", object{"name": "notes", "crud": true, "fields": []string{"title:string:1..50"}})

@@ -11,7 +11,7 @@ import (
 // Examples of tools, resources and prompts that use a feature prepare data, call other tools in
 // between, and advance the clock.
 func TestExamplesUseFeatures(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	mustCall[engine.Result](w, client, "generate_feature", object{"name": "tickets", "crud": true, "fields": []string{"title", "owner:string?"}})
@@ -53,7 +53,7 @@ func TestExamplesUseFeatures(t *testing.T) {
 
 // Generated tests serve the features that the code uses, even through other packages.
 func TestGeneratedTestsServeUsedFeatures(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	mustCall[engine.Result](w, client, "generate_query", object{"description": "Does its work.", "name": "desk/overdue", "output": []string{"n:int"}, "body": "return OverdueOutput{N: 2}, nil"})
@@ -70,7 +70,7 @@ func TestGeneratedTestsServeUsedFeatures(t *testing.T) {
 
 // A change edits the inputs of its own tool only, and passes the tests.
 func TestChangeLeavesOtherTools(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	mustCall[engine.Result](w, client, "generate_feature", object{"name": "posts", "crud": true, "fields": []string{"title"}})

@@ -126,7 +126,7 @@ func (w *world) refusesUndo(e *engine.Engine, operation string, builders []made)
 
 // The same input generates the same bytes in every project.
 func TestSameAgain(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	t.Parallel()
 	t.Logf("seed %d", *seed)
 	var trees []tree
@@ -150,7 +150,7 @@ func TestSameAgain(t *testing.T) {
 
 // Generations and undos do not change a byte of the user's code.
 func TestEditsStay(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	e := w.engine()

@@ -13,7 +13,7 @@ import (
 
 // The project's own generators can have unusual names. Invalid names are refused with the reason.
 func TestGeneratorNames(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	untried := generators.All() // building the project's petrock for each takes too long
@@ -56,7 +56,7 @@ func TestGeneratorNames(t *testing.T) {
 
 // The project's own generators are listed, destroyed and undone like components. Petrock's are not.
 func TestGeneratorOfOurOwn(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	e := w.engine()

@@ -103,7 +103,7 @@ func hostileFeatures() []hostile {
 
 // Any input for a feature or its components is refused with the reason, or the result is sound.
 func TestHostileFeatures(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.addApp()

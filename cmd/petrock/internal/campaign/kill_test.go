@@ -18,7 +18,7 @@ func TestKilled(t *testing.T) {
 		testKilled(t, []string{"generate", "tool", "send_mail", "to", "subject:enum(a,b)?"}, []string{"undo"}, []string{"destroy", "tool", "send_mail"})
 	})
 	t.Run("feature with its part", func(t *testing.T) {
-		needsAll(t)
+		takesLong(t)
 		testKilled(t, []string{"generate", "feature", "posts", "--crud", "title"}, []string{"undo"})
 	})
 }

@@ -76,7 +76,7 @@ func TestLog(t *testing.T) {
 
 // Generating into a feature keeps its components, and old event logs can be replayed.
 func TestLogStays(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	e := w.engine()

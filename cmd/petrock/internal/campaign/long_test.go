@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	seed  = flag.Uint64("seed", 1, "seed of random choices")
-	every = flag.Bool("all", false, "also run a fifth of the tests that take long, such as those that compile SQLite, in short rounds; -seed chooses both")
-	long  = flag.Bool("long", false, "run all tests with every case, and the long campaigns")
+	seed   = flag.Uint64("seed", 1, "seed of random choices")
+	sample = flag.Bool("sample", false, "also run a fifth of the tests that take long, such as those that compile SQLite, in short rounds; -seed chooses both")
+	long   = flag.Bool("long", false, "run all tests with every case, and the long campaigns")
 )
 
 // rounds returns the size of a campaign: short by default, many with -long.
@@ -23,16 +23,16 @@ func rounds(short, many int) int {
 	return short
 }
 
-// runsAll reports whether tests run that take too long to run every time.
-func runsAll() bool { return *every || *long }
+// runsSample reports whether tests run that take too long to run every time, or a sample of them.
+func runsSample() bool { return *sample || *long }
 
-// needsAll skips a test that takes too long to run every time. With -all, -seed chooses one test in
-// five that runs.
-func needsAll(t *testing.T) {
+// takesLong skips a test that takes too long to run every time. With -sample, -seed chooses one in
+// five that runs nevertheless.
+func takesLong(t *testing.T) {
 	t.Helper()
 	switch {
-	case !runsAll():
-		t.Skip("needs -all or -long")
+	case !runsSample():
+		t.Skip("needs -sample or -long")
 	case !*long && rand.New(rand.NewPCG(*seed, hash(t.Name()))).IntN(5) != 0:
 		t.Skipf("seed %d does not choose it; -long runs all", *seed)
 	}

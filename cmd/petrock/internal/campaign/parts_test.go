@@ -28,7 +28,7 @@ func (w *world) goMod(args ...string) {
 
 // Adding and removing parts keeps the user's imports and changes to go.mod.
 func TestPartsAndModules(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	t.Parallel()
 	own := func(w *world) {
 		w.writeAt(filepath.Join(w.base, "own", "go.mod"), "module example.com/own\n\ngo 1.26.0\n")
@@ -131,7 +131,7 @@ func rename(w *world) {
 // The first feature adds the part app, with progress, and the dev server keeps working without a
 // rebuild.
 func TestPartsOverMCP(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{NoExec: true})
 	before := w.tree()

@@ -88,7 +88,7 @@ var template = sync.OnceValues(func() (string, error) {
 		"resource": `{"name":"warm","uri":"warm://{id}"}`,
 		"prompt":   `{"name":"warm"}`,
 	}
-	if runsAll() { // this compiles SQLite
+	if runsSample() { // this compiles SQLite
 		inputs["feature"] = `{"name":"warm","crud":true,"fields":["a:time","b:duration?","c:[]bytes","d:map[string]any"]}`
 		inputs["command"] = `{"name":"warm/up","fields":["a:time","b:duration?"]}`
 		inputs["worker"] = `{"name":"warm/up","every":"5m"}`

@@ -24,7 +24,7 @@ type step struct {
 // events are stored, breaks and repairs things, and skips an event. Its results are short, and the
 // project passes vet and its tests.
 func TestSession(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	text, err := os.ReadFile("testdata/helpdesk.jsonl")

@@ -32,7 +32,7 @@ var steps = flag.Int("steps", 20, "steps of TestStoredEventsStayReadable")
 // have written. Replay returns the state before the step, except for the decisions of the step. A
 // refusal changes nothing, and the calls that it names do not lead in a circle.
 func TestStoredEventsStayReadable(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	t.Parallel()
 	t.Logf("%d steps with seed %d", *steps, *seed)
 	h := newHistory(t)

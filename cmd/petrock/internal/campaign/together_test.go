@@ -65,7 +65,7 @@ func TestTogether(t *testing.T) {
 
 // If several processes generate the same name, one succeeds.
 func TestTogetherSame(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	var commands []*exec.Cmd

@@ -319,7 +319,7 @@ func TestUndo(t *testing.T) {
 // A dry run writes nothing, and prints a diff that git can apply with the same result. The diff
 // does not contain the code of parts.
 func TestDryRun(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.write("tools/old-style.txt", "A file without an end of line")

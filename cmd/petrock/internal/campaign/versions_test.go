@@ -45,7 +45,7 @@ func (w *world) says(err error, parts ...string) {
 // One call renames a field with stored events, and old events can still be read. It can be repeated
 // and undone.
 func TestRenamedFieldsKeepTheirData(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	call := w.caller(client)
@@ -109,7 +109,7 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 // All commands refuse an incompatible change to the fields of a recorded command until it is made
 // explicit.
 func TestIncompatibleChangesAreRefused(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	e := w.engine()
 	w.generate(e, "feature", input{Name: "links", CRUD: true, Fields: []string{"url"}})
@@ -209,7 +209,7 @@ func TestIncompatibleChangesAreRefused(t *testing.T) {
 // A destroyed command of which events may be stored cannot be generated again with incompatible
 // fields, which would misread its events.
 func TestRegeneratedCommands(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	e := w.engine()
 	w.generate(e, "feature", input{Name: "notes", CRUD: true, Fields: []string{"title:string:1..50"}})
@@ -251,7 +251,7 @@ func (w *world) commit() {
 
 // Old versions of nested types are kept and converted. Conversions that need a decision are named.
 func TestVersionsOfNestedTypes(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	e := w.engine()
 	w.generate(e, "feature", input{Name: "orders"})
@@ -360,7 +360,7 @@ type Place struct {
 // Their events are replayed with the one conversion of the type, and the inputs in their tests
 // follow.
 func TestVersionsOfSharedTypes(t *testing.T) {
-	needsAll(t)
+	takesLong(t)
 	w := newWorld(t)
 	client := w.serve(devserver.Options{})
 	call := w.caller(client)
