@@ -177,7 +177,7 @@ func (e *Engine) readToEdit(j *journal.Journal, p *plan, name string) (text []by
 // whyNotEditable returns why an edit may not change a file, and what to do instead. It returns an
 // empty text if it may.
 func (e *Engine) whyNotEditable(name string, text []byte) string {
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+	for dir := path.Dir(name); dir != "." && dir != "/"; dir = path.Dir(dir) {
 		if info, err := e.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return dir + " is a symbolic link; name the file by its real path"
 		}

@@ -121,6 +121,8 @@ func TestGeneratorStaysInTheProject(t *testing.T) {
 		"generators/x/x.go":  "generators/x/x.go is in a folder with petrock's code",
 		"tools/tools_gen.go": "tools/tools_gen.go names ending in _gen.go are for derived files",
 		"contract.json":      "contract.json records what the server promises",
+		"/x.go":              "/x.go: path escapes from parent",
+		"../x/x.go":          "../x/x.go: path escapes from parent",
 	} {
 		files := []gen.File{{Path: file, Text: []byte("package x\n")}}
 		if _, exists := before[file]; exists {
