@@ -56,9 +56,9 @@ func groups() []group {
 		}, measureStdio},
 		{"http", []gate{
 			{title: "HTTP 2025-11-25: calls/s ÷ mcp-go", figure: "handshake", peer: "mcpgo", atLeast: true, bound: 1.5},
-			{title: "HTTP 2025-11-25: calls/s ÷ floor", figure: "handshake", peer: "httpfloor", atLeast: true, bound: 0.8},
+			{title: "HTTP 2025-11-25: calls/s ÷ floor", figure: "handshake", peer: "httpfloor", atLeast: true, bound: 0.7},
 			{title: "HTTP 2026-07-28: calls/s ÷ mcp-go", figure: "stateless", peer: "mcpgo", atLeast: true, bound: 1.5},
-			{title: "HTTP 2026-07-28: calls/s ÷ floor", figure: "stateless", peer: "httpfloor", atLeast: true, bound: 0.8},
+			{title: "HTTP 2026-07-28: calls/s ÷ floor", figure: "stateless", peer: "httpfloor", atLeast: true, bound: 0.7},
 		}, measureEras},
 		{"client", []gate{
 			{title: "client over HTTP: calls/s ÷ mcp-go", figure: "client", peer: "mcpgo", atLeast: true, bound: 1.5},
