@@ -72,9 +72,8 @@ type TestFailure struct {
 // not confined, and have the environment of this process. They run in the package's folder or, if
 // files are planned, in a copy of it; on Windows, tests that open files of the project see those on
 // disk. The time limit applies to each package. If a package exceeds another limit, all tests are
-// killed. Failures of the code are in the
-// summary. Packages returns an error if the go command or the system fails, ctx is done, or an
-// example does not exist.
+// killed. Failures of the code are in the summary. Packages returns an error if the go command or
+// the system fails, ctx is done, or an example does not exist.
 func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Summary, error) {
 	l = l.withDefaults()
 	if o.Step == nil {

@@ -67,8 +67,8 @@ type Case struct {
 // Limits are the resources of a test. Zero fields mean the defaults.
 //
 // On Linux a test that uses more memory, or more than 512 processes, is killed. Memory includes the
-// resident memory of child processes, and is also the maximum size of a file. On
-// other systems Memory is a soft limit (GOMEMLIMIT), and the number of processes is not limited.
+// resident memory of child processes, and is also the maximum size of a file. On other systems
+// Memory is a soft limit (GOMEMLIMIT), and the number of processes is not limited.
 type Limits struct {
 	Time   time.Duration // default 10 s
 	Memory int64         // in bytes; default 1 GiB

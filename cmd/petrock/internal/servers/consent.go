@@ -50,8 +50,8 @@ func (t *target) checkConsent(ctx context.Context, s *mcpconfig.Server, named bo
 	return nil
 }
 
-// question returns the question whether to start a server. It shows the complete definition of the
-// server, but no values of variables.
+// question returns the question whether to start a server. It shows the definition of the server,
+// with long values shortened, but no values of variables.
 func question(s *mcpconfig.Server) string {
 	text := fmt.Sprintf("%s defines the server %s, which %s:\n  %s\n", s.File, quoteWord(s.Name), consentState(s), describe(s))
 	more := ""
