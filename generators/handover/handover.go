@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/petrock/petrock/core/plumbing/filelock"
 	"github.com/petrock/petrock/core/plumbing/process"
 )
 
@@ -80,6 +81,11 @@ func Build(ctx context.Context, root, program string) (string, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", fmt.Errorf("build %s: %w", program, err)
 	}
+	lock, err := filelock.WaitLock(ctx, filepath.Join(folder, "lock"), nil) // go build may copy the executable
+	if err != nil {
+		return "", fmt.Errorf("build %s: %w", program, err)
+	}
+	defer lock.Release()
 	return BuildIn(ctx, root, program, folder)
 }
 
