@@ -71,11 +71,7 @@ func (v logView) print(ctx context.Context, store eventlog.Store, out, errOut io
 	lines := bufio.NewWriter(out)
 	write := v.writer(lines, terminal.IsTerminal(out))
 	after, count := v.after, int64(0)
-	for {
-		stamp, err := store.Stamp(ctx)
-		if err != nil {
-			return v.ended(ctx, err)
-		}
+	writeNew := func() error {
 		amendments, err := app.NewAdmin(store, app.Options{}).Amendments(ctx)
 		if err != nil {
 			return v.ended(ctx, err)
@@ -97,14 +93,23 @@ func (v logView) print(ctx context.Context, store eventlog.Store, out, errOut io
 				return err
 			}
 			if count++; count == v.limit {
-				return lines.Flush()
+				return nil
 			}
 		}
-		amendments.Close()
+		return nil
+	}
+	for {
+		stamp, err := store.Stamp(ctx)
+		if err != nil {
+			return v.ended(ctx, err)
+		}
+		if err := writeNew(); err != nil {
+			return err
+		}
 		if filter := v.filter(); count == 0 && filter != "" && v.after == 0 && !v.follow {
 			fmt.Fprintf(errOut, "no events%s\n", filter)
 		}
-		if err := lines.Flush(); err != nil || !v.follow {
+		if err := lines.Flush(); err != nil || !v.follow || count > 0 && count == v.limit {
 			return err
 		}
 		if err := waitForChange(ctx, store, stamp); err != nil {
