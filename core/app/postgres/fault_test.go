@@ -330,8 +330,12 @@ func appendEvent(s *Store, id string, seq *int64) (err error) {
 			}
 			*seq = s.head.last + 1
 			r := storetest.Record(*seq)
-			r.ID = id
-			return tx.Append(r)
+			r.ID, r.Key = id, id
+			if err := tx.Append(r); err != nil {
+				return err
+			}
+			_, err := tx.Find(id)
+			return err
 		})
 	}
 	return err

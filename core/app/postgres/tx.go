@@ -247,12 +247,12 @@ func (t *tx) Find(keys ...string) (found map[string]eventlog.Record, err error) 
 	for i, key := range keys {
 		wanted[i] = []byte(key)
 	}
+	found = map[string]eventlog.Record{}
 	err = t.read(func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, t.s.sql.find, wanted)
 		if err != nil {
 			return err
 		}
-		found = map[string]eventlog.Record{}
 		return scanRecords(rows, func(r eventlog.Record) bool { found[r.Key] = r; return true })
 	})
 	for _, r := range t.records {
