@@ -218,6 +218,9 @@ func (c *session) install(ctx context.Context, sl *slot, p *peer) error {
 		}
 	}
 	now := listsOf(ctx, p)
+	if err := ctx.Err(); err != nil { // another server has been installed
+		return err
+	}
 	sl.swap(p)
 	for _, l := range listens {
 		l.open(p)
