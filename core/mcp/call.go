@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/petrock/petrock/core/auth"
@@ -82,14 +83,15 @@ func (c *Call) Traceparent() string {
 	if trace == "" && c.responder != nil {
 		trace = c.responder.Origin().Traceparent
 	}
-	if !traceparent.MatchString(trace) {
+	parts := traceparent.FindStringSubmatch(trace)
+	if parts == nil || strings.Trim(parts[2], "0") == "" || strings.Trim(parts[3], "0") == "" {
 		return ""
 	}
 	return trace
 }
 
-// traceparent matches VERSION-TRACE-SPAN-FLAGS.
-var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+// traceparent matches VERSION-TRACE-SPAN-FLAGS. Version ff, and ids of zeros, are invalid.
+var traceparent = regexp.MustCompile(`^([0-9a-e][0-9a-f]|f[0-9a-e])-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$`)
 
 // Client returns the client's own description of itself. Clients may omit or forge it: do not base
 // decisions on it.

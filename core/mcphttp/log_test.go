@@ -97,6 +97,9 @@ func TestOrigin(t *testing.T) {
 		{"", inMeta, inMeta},
 		{strings.ToUpper(inHeader), "", ""},
 		{inHeader + "x", "", ""},
+		{"ff" + inHeader[2:], "", ""},
+		{"00-00000000000000000000000000000000-b7ad6b7169203331-01", "", ""},
+		{"00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", "", ""},
 		{strings.Repeat("-", 55), "", ""},
 	}
 	for _, test := range tests {
