@@ -79,21 +79,13 @@ func NewMCP(env Env, newTools func(devserver.Options) (*devserver.Tools, error))
 }
 
 func newStatus(env Env) *cobra.Command {
-	var c projectFlags
-	cmd := &cobra.Command{
-		Use:     "status",
-		Short:   "Show and check the project",
-		Example: examples(env, "status", "status --json"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			compile := func(e *engine.Engine, ctx context.Context) (devserver.ProjectStatusOutput, error) {
-				return devserver.Status(ctx, e, true)
-			}
-			status, err := run(cmd.Context(), env, &c, compile, printReport)
-			err = reported(err, !status.Builds, status.Name+" does not compile")
-			return reported(err, !status.OK, "some files of "+status.Name+" cannot be read")
-		},
+	compile := func(e *engine.Engine, ctx context.Context) (devserver.ProjectStatusOutput, error) {
+		return devserver.Status(ctx, e, true)
 	}
-	return c.addFlags(cmd, false)
+	return newView(env, "status", "Show and check the project", compile, printReport, func(s devserver.ProjectStatusOutput) error {
+		err := reported(nil, !s.Builds, s.Name+" does not compile")
+		return reported(err, !s.OK, "some files of "+s.Name+" cannot be read")
+	})
 }
 
 // An Env is the environment of a command line.

@@ -151,19 +151,29 @@ func printJSON(env Env, result any, detail bool) error {
 	return terminal.PrintJSON(env.Out, result)
 }
 
-func newList(env Env) *cobra.Command {
+// newView returns a command that shows a part of the project. verdict returns an error if what it
+// shows is one.
+func newView[T any](env Env, name, short string, do operation[T], show func(Env, T) error, verdict func(T) error) *cobra.Command {
 	var c projectFlags
-	cmd := &cobra.Command{
-		Use:               "list",
-		Short:             "List the components and parts of the project",
-		Example:           examples(env, "list", "list --json"),
+	return c.addFlags(&cobra.Command{
+		Use:               name,
+		Short:             short,
+		Example:           examples(env, name, name+" --json"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			listing, err := run(cmd.Context(), env, &c, (*engine.Engine).List, printListing)
-			return reported(err, err == nil && len(listing.Refused) > 0, "some packages cannot be read")
+			result, err := run(cmd.Context(), env, &c, do, show)
+			if err != nil {
+				return err
+			}
+			return verdict(result)
 		},
-	}
-	return c.addFlags(cmd, false)
+	}, false)
+}
+
+func newList(env Env) *cobra.Command {
+	return newView(env, "list", "List the components and parts of the project", (*engine.Engine).List, printListing, func(l *engine.Listing) error {
+		return reported(nil, len(l.Refused) > 0, "some packages cannot be read")
+	})
 }
 
 func printListing(env Env, l *engine.Listing) error {
@@ -217,18 +227,7 @@ func newPart(env Env, do operationOn, name, short string, lines ...string) *cobr
 }
 
 func newHistory(env Env) *cobra.Command {
-	var c projectFlags
-	cmd := &cobra.Command{
-		Use:               "history",
-		Short:             "List operations, oldest first",
-		Example:           examples(env, "history", "history --json"),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := run(cmd.Context(), env, &c, (*engine.Engine).History, printHistory)
-			return err
-		},
-	}
-	return c.addFlags(cmd, false)
+	return newView(env, "history", "List operations, oldest first", (*engine.Engine).History, printHistory, func(*engine.History) error { return nil })
 }
 
 func printHistory(env Env, h *engine.History) error {
@@ -328,17 +327,14 @@ func newSync(env Env) *cobra.Command {
 			if check && len(c.Accept)+len(c.Skip) > 0 {
 				return terminal.Usagef("--check cannot be combined with --accept or --skip; pass one of them")
 			}
-			do, show := func(e *engine.Engine, ctx context.Context) (*engine.Result, error) { return e.Sync(ctx, c.Options) }, printResult
+			do := func(e *engine.Engine, ctx context.Context) (*engine.Result, error) { return e.Sync(ctx, c.Options) }
+			show, refused := printResult, "cannot derive from some packages"
 			if check {
-				do, show = (*engine.Engine).Check, printCheck
+				do, show, refused = (*engine.Engine).Check, printCheck, "sync --check found errors"
 			}
 			result, err := run(cmd.Context(), env, &c, do, show)
 			if err != nil {
 				return err
-			}
-			refused := "cannot derive from some packages"
-			if check {
-				refused = "sync --check found errors"
 			}
 			err = reported(nil, len(result.Refused) > 0, refused)
 			err = reported(err, check && len(result.Files) > 0, "derived files are stale; run "+env.Program+" sync")
