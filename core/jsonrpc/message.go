@@ -160,7 +160,7 @@ func (m *Message) parse(raw []byte) {
 	} else if err := e.message(m); err != nil {
 		id, _ := ParseID(e.id)
 		isNotification := strictjson.First(e.method) == '"' && e.id == nil
-		f := &MessageError{id, e.isResponse(), isNotification, Errorf(InvalidRequest, "%v", err)}
+		f := &MessageError{ID: id, Response: e.isResponse(), Notification: isNotification, Err: Errorf(InvalidRequest, "%v", err)}
 		*m = Message{raw: raw, fault: f, id: id}
 	}
 }

@@ -122,7 +122,7 @@ func (s *Server) initialize(_ context.Context, c *Call, p *initializeParams) (an
 		revision = LatestHandshake
 	}
 	declared := s.capabilities()
-	c.Session.agreed.Store(&agreement{info, p.Capabilities, revision, declared})
+	c.Session.agreed.Store(&agreement{info: info, capabilities: p.Capabilities, revision: revision, declared: declared})
 	c.Session.state.CompareAndSwap(stateCreated, stateInitializing)
 	c.Session.conn.SetDialect(peer.Dialect{Batches: revision == Revision20250326, NullID: revision < Revision20251125})
 	sent := maps.Clone(declared)

@@ -70,9 +70,7 @@ func (p Path) Key(key string) Path {
 }
 
 // Index returns the path of an element.
-func (p Path) Index(i int) Path {
-	return p + Path("["+strconv.Itoa(i)+"]")
-}
+func (p Path) Index(i int) Path { return p + Path("["+strconv.Itoa(i)+"]") }
 
 // Join returns the path of rest, which is relative to p.
 func (p Path) Join(rest string) string {

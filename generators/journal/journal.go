@@ -201,9 +201,7 @@ func sequence(id string) (int, bool) {
 	return n, ok && err == nil && n > 0 && len(digits) >= 4 && len(hash) == 6 && isHex(hash)
 }
 
-func isHex(text string) bool {
-	return strings.Trim(text, "0123456789abcdef") == ""
-}
+func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
 
 // History returns the recorded operations, oldest first.
 func (j *Journal) History() ([]Operation, error) { return ReadHistory(j.root) }

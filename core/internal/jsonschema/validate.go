@@ -35,9 +35,7 @@ func (v *validation) spend(n int) bool {
 	return !v.done()
 }
 
-func (v *validation) done() bool {
-	return v.work <= 0 || v.quiet && v.failed
-}
+func (v *validation) done() bool { return v.work <= 0 || v.quiet && v.failed }
 
 // errStop stops the iteration over an object or an array.
 var errStop = errors.New("stopped")
