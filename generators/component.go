@@ -98,11 +98,11 @@ func newComponent(p gen.Project, kind string, in request) (component, error) {
 // setFields sets the input and output types. In a feature, the input is the component's own type.
 func (n *component) setFields(input, output []string) (err error) {
 	code := gen.StructCode{Prefix: n.goName, Logged: n.feature != ""}
-	n.input = structure{StructCode: code, name: n.goName + "Input", about: "is the input of " + n.wire + "."}
+	n.input = structure{StructCode: code, name: n.goName + "Input", about: n.goName + "Input is the input of " + n.wire + "."}
 	code.Prefix += "Output"
-	n.output = structure{StructCode: code, name: n.goName + "Output", about: "is the output of " + n.label() + "."}
+	n.output = structure{StructCode: code, name: n.goName + "Output", about: n.goName + "Output is the output of " + n.label() + "."}
 	if n.feature != "" {
-		n.input.name, n.input.about = n.goName, gen.DocSentence(n.description)
+		n.input.name, n.input.about = n.goName, gen.DocSentence(n.goName, n.description)
 	}
 	if n.input.fields, err = gen.ParseFields(input, n.project.Initialisms...); err == nil {
 		n.output.fields, err = gen.ParseFields(output, n.project.Initialisms...)
@@ -185,7 +185,7 @@ func (n component) toolFile() gen.GoFile {
 // writeFunction adds the function. Without a body, the function returns zero and an error that
 // names its file.
 func (n component) writeFunction(file gen.GoFile, params, result, zero string) {
-	writeDoc(file, n.goName, gen.DocSentence(n.description), n.directives)
+	writeDoc(file, gen.DocSentence(n.goName, n.description), n.directives)
 	file.Text("func " + n.goName + "(" + params + ") (" + result + ", error) {\n" + n.statements(file, zero) + "\n}")
 }
 

@@ -25,7 +25,7 @@ import (
 type structure struct {
 	gen.StructCode
 	name   string // of the type
-	about  string // doc comment after the name; may be empty
+	about  string // doc comment; may be empty
 	fields []gen.Field
 }
 
@@ -34,7 +34,7 @@ func (s structure) write(file gen.GoFile) {
 	if members != "" {
 		members = "\n" + members
 	}
-	writeDoc(file, s.name, s.about, nil)
+	writeDoc(file, s.about, nil)
 	file.Text("type " + s.name + " struct {" + members + "}")
 	file.Text(s.enums())
 }
@@ -62,9 +62,9 @@ func (s structure) enums() (text string) {
 }
 
 // writeDoc adds a doc comment. about follows the name; if it is empty, there are only directives.
-func writeDoc(file gen.GoFile, name, about string, directives []string) {
+func writeDoc(file gen.GoFile, about string, directives []string) {
 	if about != "" {
-		file.Comment("// " + name + " " + about)
+		file.Comment("// " + about)
 	}
 	if about != "" && len(directives) > 0 {
 		file.Comment("//")
@@ -129,7 +129,11 @@ type shape struct {
 // required field is missing, or a field is unknown or has another type.
 func (s shape) literal(object json.RawMessage) (*jen.Statement, bool) {
 	set, ok := s.members(object)
-	return jen.Qual(s.path, s.name).Values(set...), ok
+	around := jen.Options{Open: "{", Separator: ",", Close: "}"}
+	if len(set) > 3 { // a line each
+		around = jen.Options{Open: "{\n", Separator: ",\n", Close: ",\n}"}
+	}
+	return jen.Qual(s.path, s.name).Custom(around, set...), ok
 }
 
 // argument returns an input or output in a test: a Go value if one encodes to it, else JSON text.

@@ -240,7 +240,7 @@ func (w *wrapper) typeName(own types.Type, s structure) string {
 func (w *wrapper) writeComment() {
 	doc := strings.TrimRight(w.function.Doc, "\n")
 	if w.description != "" || doc == "" {
-		writeDoc(w.file, w.goName, gen.DocSentence(w.description), w.directives)
+		writeDoc(w.file, gen.DocSentence(w.goName, w.description), w.directives)
 		return
 	}
 	if rest, ok := strings.CutPrefix(doc, w.function.Name()); ok && (rest == "" || strings.ContainsRune(" \t\n,:;.", rune(rest[0]))) {
@@ -255,7 +255,7 @@ func (w *wrapper) writeComment() {
 	if len(w.directives) > 0 {
 		w.file.Comment("//")
 	}
-	writeDoc(w.file, "", "", w.directives)
+	writeDoc(w.file, "", w.directives)
 }
 
 // body returns the statements that call the wrapped function and return its results as the output.

@@ -49,9 +49,9 @@ func note() shape {
 func TestLiteral(t *testing.T) {
 	for _, test := range []struct{ object, want string }{
 		{`{"id":"a"}`, `notes.Note{ID: "a"}`},
-		{`{"id":"","n":3,"size":4,"small":255,"price":5}`, `notes.Note{ID: "", N: 3, Size: new(int64(4)), Small: 255, Price: new(5.0)}`},
-		{`{"id":"a","mood":"good","tags":[],"deep":{"b":["x"],"a":[]}}`, "notes.Note{ID: \"a\", Mood: new(notes.Mood(\"good\")), Tags: []string{}, Deep: map[string][]notes.Mood{\n\t\"a\": []notes.Mood{},\n\t\"b\": []notes.Mood{\"x\"},\n}}"},
-		{`{"id":"a","at":"2026-01-02T03:04:05.5Z","wait":90000000000,"data":"aGk="}`, `notes.Note{ID: "a", At: time.Date(2026, 1, 2, 3, 4, 5, 500000000, time.UTC), Wait: new(90 * time.Second), Data: []byte("hi")}`},
+		{`{"id":"","n":3,"size":4,"small":255,"price":5}`, "notes.Note{\n\tID:    \"\",\n\tN:     3,\n\tSize:  new(int64(4)),\n\tSmall: 255,\n\tPrice: new(5.0),\n}"},
+		{`{"id":"a","mood":"good","tags":[],"deep":{"b":["x"],"a":[]}}`, "notes.Note{\n\tID:   \"a\",\n\tMood: new(notes.Mood(\"good\")),\n\tTags: []string{},\n\tDeep: map[string][]notes.Mood{\n\t\t\"a\": []notes.Mood{},\n\t\t\"b\": []notes.Mood{\"x\"},\n\t},\n}"},
+		{`{"id":"a","at":"2026-01-02T03:04:05.5Z","wait":90000000000,"data":"aGk="}`, "notes.Note{\n\tID:   \"a\",\n\tAt:   time.Date(2026, 1, 2, 3, 4, 5, 500000000, time.UTC),\n\tWait: new(90 * time.Second),\n\tData: []byte(\"hi\"),\n}"},
 		{`{"id":"a","wait":1500}`, `notes.Note{ID: "a", Wait: new(time.Duration(1500))}`},
 		{`{"id":"a","raw":{"b":[1]},"any":"x"}`, "notes.Note{ID: \"a\", Raw: json.RawMessage(`{\"b\":[1]}`), Any: \"x\"}"},
 		{`{"id":"a","Plain":"b"}`, `notes.Note{ID: "a", Plain: "b"}`},

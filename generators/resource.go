@@ -44,7 +44,7 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 	file := n.file()
 	params := "ctx " + file.Ref("context", "Context")
 	if variables := template.Variables(); len(variables) > 0 {
-		n.input.about = "holds the variables of the URI of " + n.wire + "."
+		n.input.about = n.input.name + " holds the variables of the URI of " + n.wire + "."
 		var fields []string
 		for _, name := range variables {
 			field := name + ":string"
@@ -111,7 +111,7 @@ func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 			return gen.Draft{}, fmt.Errorf("argument %s: prompts do not support type %s; use string, enum(a,b) or time, and parse the string in the function", f.Name, f.Type)
 		}
 	}
-	n.input.about = "holds the arguments of " + n.wire + "."
+	n.input.about = n.input.name + " holds the arguments of " + n.wire + "."
 	file := n.file()
 	n.input.write(file)
 	n.writeFunction(file, "ctx "+file.Ref("context", "Context")+", in "+n.input.name, "string", `""`)

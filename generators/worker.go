@@ -43,7 +43,7 @@ func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
 		return gen.Draft{}, fmt.Errorf("a body needs exactly one trigger, not %d; send one trigger, and write the other methods by hand", len(triggers))
 	}
 	file := n.file()
-	n.input.about = cmp.Or(n.input.about, "is a worker of "+n.feature+". Its exported fields are saved.")
+	n.input.about = cmp.Or(n.input.about, n.goName+" is a worker of "+n.feature+". Its exported fields are saved.")
 	n.input.write(file)
 	for i, t := range triggers {
 		n.writeMethod(file, t, i == 0)
@@ -103,9 +103,9 @@ func (n component) parseCommand(text string) (trigger, error) {
 func (n component) writeMethod(file gen.GoFile, t trigger, isFirst bool) {
 	params := "ctx context.Context"
 	if t.feature == "" {
-		writeDoc(file, "Every", "is called at this interval. After an error it is called again later.", []string{"every " + t.label})
+		writeDoc(file, "Every is called at this interval. After an error it is called again later.", []string{"every " + t.label})
 	} else {
-		writeDoc(file, t.method, "is called for each "+t.label+", in the order of the event log, at least once. After an error it is called again later; after six errors the event is set aside.", nil)
+		writeDoc(file, t.method+" is called for each "+t.label+", in the order of the event log, at least once. After an error it is called again later; after six errors the event is set aside.", nil)
 		command := t.command
 		if t.feature != n.feature {
 			file.ImportName(n.project.Import(featureDir(t.feature)), t.feature)
@@ -133,7 +133,7 @@ func (n component) workerTest(triggers []trigger) (gen.GoFile, error) {
 		n.others = addFeatures(n.others, t.feature)
 	}
 	err := n.encode(nil)
-	app, work := n.project.Import("core/app"), fmt.Sprintf("client.Work(t.Context(), %q)", n.wire)
+	work := fmt.Sprintf("client.Work(t.Context(), %q)", n.wire)
 	return n.test(func(file gen.GoFile) string {
 		switch {
 		case !n.isWritten():
@@ -142,9 +142,9 @@ func (n component) workerTest(triggers []trigger) (gen.GoFile, error) {
 			file.Import("slices")
 			return fmt.Sprintf(`// The worker may have side effects, so this test does not run it. To do so, execute commands
 				// with client.Given, call client.Work(t.Context()), and check the effects.
-				if got, want := %s(client.App.Store(), %s{}, %s().Feature).WorkerNames(), %q; !slices.Contains(got, want) {
-					t.Errorf("workers = %%q, want %%q among them", got, want)
-				}`, file.Ref(app, "NewAdmin"), file.Ref(app, "Options"), file.Ref(n.project.Import(n.dir), "Feature"), n.wire)
+				if got, want := client.Workers(), %q; !slices.Contains(got, want) {
+					t.Errorf("client.Workers() = %%q, want %%q in it", got, want)
+				}`, n.wire)
 		case len(n.steps) > 0:
 			return work + "\n" + stepLoop(file, n.project.Import("core/mcptest"), n.steps, checkStepTool, "\n"+work)
 		}

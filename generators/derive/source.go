@@ -133,11 +133,11 @@ func isInvalid(t types.Type) bool {
 	return ok && basic.Kind() == types.Invalid
 }
 
-// describe returns a doc comment as a description, without the leading name and "is".
+// describe returns a doc comment as a description, without what [gen.DocSentence] added.
 func describe(doc *ast.CommentGroup, name string) string {
 	text := commentText(doc)
-	if rest, ok := strings.CutPrefix(text, name+" "); ok {
-		text = gen.Capitalize(isNoun.ReplaceAllString(rest, "$1"))
+	if rest, ok := strings.CutPrefix(text, name); ok && strings.HasPrefix(strings.TrimPrefix(rest, ":"), " ") {
+		text = gen.Capitalize(isNoun.ReplaceAllString(strings.TrimLeft(rest, ": "), "$1"))
 	}
 	return text
 }

@@ -170,15 +170,15 @@ func (ch *changer) planDoc() {
 		return
 	}
 	ch.editDoc(ch.object.Pos(), func(text, directives []string) ([]string, []string) {
-		switch sentence := gen.DocSentence(ch.in.Description); {
+		switch {
 		case ch.in.Description == "":
 			for i := range text {
 				text[i] = ch.renamedWords(text[i])
 			}
 		case ch.c.Kind == derive.Feature:
-			text = []string{"// State is " + strings.TrimPrefix(sentence, "is ")}
+			text = []string{"// " + gen.DocSentence("State", ch.in.Description)}
 		default:
-			text = []string{"// " + ch.newGo + " " + sentence}
+			text = []string{"// " + gen.DocSentence(ch.newGo, ch.in.Description)}
 		}
 		if ch.in.Rename != "" {
 			directives = ch.renamedDirectives(directives)

@@ -69,8 +69,8 @@ const (
 //   - The name starts with an ASCII letter; letters, digits and _ follow. It is the JSON key. A
 //     name alone is a string.
 //   - The types are string, int, int64, float, bool, time, duration, bytes, any, enum(a,b),
-//     []TYPE, map[string]TYPE and the Go types of the package, such as Ticket. A ? after the type
-//     makes the field optional.
+//     []TYPE, map[string]TYPE and the Go types of the package, such as Ticket; number and float64
+//     mean float. A ? after the type or the limits makes the field optional.
 //   - Limits are a..b, a.. or ..b. They apply to the value of a number, the characters of a string,
 //     or the items of a list or map. For a length, n means exactly n.
 //   - The description is in double quotes, after a space or a colon. \" is a quote, \\ a backslash.
@@ -380,17 +380,24 @@ func (s StructCode) Tag(f Field, settings ...string) string {
 	return text
 }
 
-// DocSentence returns a description as it follows a name in a doc comment: "Sends a mail." is
-// "sends a mail.", and "A ticket with its comments." is "is a ticket with its comments."
-func DocSentence(description string) string {
+// DocSentence returns the doc comment of name with a description: "Sends a mail." becomes "Name
+// sends a mail.", "A ticket." becomes "Name is a ticket.", and "How it is set up." becomes "Name:
+// how it is set up." It is "" without a description.
+func DocSentence(name, description string) string {
+	if description == "" {
+		return ""
+	}
 	first, size := utf8.DecodeRuneInString(description)
-	if next, _ := utf8.DecodeRuneInString(description[size:]); size == 0 || unicode.IsUpper(next) { // an abbreviation
-		return description
+	if next, _ := utf8.DecodeRuneInString(description[size:]); unicode.IsUpper(next) { // an abbreviation
+		return name + ": " + description
 	}
 	text := string(unicode.ToLower(first)) + description[size:]
-	switch word, _, _ := strings.Cut(text, " "); word {
-	case "a", "an", "the", "all", "every", "each", "one": // not a verb
-		return "is " + text
+	word, _, _ := strings.Cut(text, " ")
+	switch word = strings.TrimRight(word, ".,:;"); {
+	case slices.Contains([]string{"a", "an", "the", "all", "every", "each", "one"}, word):
+		return name + " is " + text
+	case strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss"): // a verb, as in "sends"
+		return name + " " + text
 	}
-	return text
+	return name + ": " + text
 }

@@ -8,17 +8,20 @@ import (
 
 func TestDocSentence(t *testing.T) {
 	for description, want := range map[string]string{
-		"Sends a mail.":               "sends a mail.",
-		"A ticket with its comments.": "is a ticket with its comments.",
-		"The text of a note.":         "is the text of a note.",
-		"An hour":                     "is an hour",
-		"All open tickets.":           "is all open tickets.",
-		"Another day":                 "another day",
-		"URLs of a site.":             "URLs of a site.",
-		"A":                           "is a",
+		"Sends a mail.":               "Name sends a mail.",
+		"Send a mail.":                "Name: send a mail.",
+		"Process a mail.":             "Name: process a mail.",
+		"How it is set up.":           "Name: how it is set up.",
+		"A ticket with its comments.": "Name is a ticket with its comments.",
+		"The text of a note.":         "Name is the text of a note.",
+		"An hour":                     "Name is an hour",
+		"All open tickets.":           "Name is all open tickets.",
+		"Another day":                 "Name: another day",
+		"URLs of a site.":             "Name: URLs of a site.",
+		"A":                           "Name is a",
 		"":                            "",
 	} {
-		if got := gen.DocSentence(description); got != want {
+		if got := gen.DocSentence("Name", description); got != want {
 			t.Errorf("%q: got %q, want %q", description, got, want)
 		}
 	}

@@ -183,7 +183,7 @@ func Names(all []Generator) (names []string) {
 
 // New returns a generator that decodes its JSON input into In. schema is the JSON Schema of In.
 func New[In any](name, description, schema string, f func(Project, In) (Draft, error)) Generator {
-	return Generator{name, description, json.RawMessage(schema), func(p Project, input json.RawMessage) (Draft, error) {
+	return Generator{Name: name, Description: description, InputSchema: json.RawMessage(schema), Make: func(p Project, input json.RawMessage) (Draft, error) {
 		var in In
 		if err := strictjson.Unmarshal(input, &in); err != nil {
 			return Draft{}, fmt.Errorf("invalid input: %w", err)

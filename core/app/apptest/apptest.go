@@ -198,6 +198,11 @@ func (c *Client) Work(ctx context.Context, names ...string) {
 	}
 }
 
+// Workers returns the names of the workers, such as posts/digest.
+func (c *Client) Workers() []string {
+	return app.NewAdmin(c.Store, c.options, c.features...).WorkerNames()
+}
+
 // Advance moves the clock forward, for new events and for [app.Now].
 func (c *Client) Advance(by time.Duration) { c.advanced.Add(int64(by)) }
 
