@@ -85,6 +85,8 @@ finish() {
 	fi
 }
 trap finish EXIT
+trap 'exit 130' INT  # so that finish sees a failure
+trap 'exit 143' TERM
 
 # have_race reports whether this machine can build with -race.
 have_race() {
