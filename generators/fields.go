@@ -61,7 +61,7 @@ func (s structure) enums() (text string) {
 	return text
 }
 
-// writeDoc adds a doc comment. about follows the name; if it is empty, there are only directives.
+// writeDoc adds a doc comment: about, unless it is empty, and the directives.
 func writeDoc(file gen.GoFile, about string, directives []string) {
 	if about != "" {
 		file.Comment("// " + about)

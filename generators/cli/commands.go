@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -185,7 +186,7 @@ func printListing(env Env, l *engine.Listing) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	for _, d := range append(l.Refused, l.Warnings...) {
+	for _, d := range slices.Concat(l.Refused, l.Warnings) {
 		fmt.Fprintln(env.Out, d)
 	}
 	for _, part := range l.Parts {

@@ -137,7 +137,7 @@ func isInvalid(t types.Type) bool {
 func describe(doc *ast.CommentGroup, name string) string {
 	text := commentText(doc)
 	if rest, ok := strings.CutPrefix(text, name); ok && strings.HasPrefix(strings.TrimPrefix(rest, ":"), " ") {
-		text = gen.Capitalize(isNoun.ReplaceAllString(strings.TrimLeft(rest, ": "), "$1"))
+		text = gen.Capitalize(isNoun.ReplaceAllString(strings.TrimPrefix(strings.TrimPrefix(rest, ":"), " "), "$1"))
 	}
 	return text
 }

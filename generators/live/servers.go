@@ -218,7 +218,7 @@ func (c *session) install(ctx context.Context, sl *slot, p *peer) error {
 		}
 	}
 	now := listsOf(ctx, p)
-	if err := ctx.Err(); err != nil { // another server has been installed
+	if err := ctx.Err(); err != nil { // another launch is wanted
 		return err
 	}
 	sl.swap(p)
