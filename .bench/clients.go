@@ -33,7 +33,7 @@ type libraryClient interface {
 // measureClients calls petrock's server from 64 goroutines, through one client of each library.
 func measureClients(ctx context.Context, b *bench, round int, r results) error {
 	ours := b.named(0, "ours")[0]
-	p, err := serve(ctx, ours, eras.Handshake(), "clients call add", 4*b.time+2*patience)
+	p, err := serve(ctx, ours, eras.Handshake(), "clients call add", 4*b.options.time+2*patience)
 	if err != nil {
 		return err
 	}
@@ -43,9 +43,9 @@ func measureClients(ctx context.Context, b *bench, round int, r results) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", lib.name, err)
 		}
-		if _, err = callConcurrently(ctx, c, b.time/4); err == nil { // warm-up
+		if _, err = callConcurrently(ctx, c, b.options.time/4); err == nil { // warm-up
 			var l load
-			l, err = callConcurrently(ctx, c, b.time)
+			l, err = callConcurrently(ctx, c, b.options.time)
 			r.add("client", lib.name, l.perSecond())
 		}
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/petrock/petrock/core/client"
 )
 
-// measureLive measures a call through petrock dev, and the time from saving a file to the first
+// measureLive measures a call through petrock dev and through a bare relay, and the time from saving a file to the first
 // answer of the new server.
 func measureLive(ctx context.Context, b *bench, round int, r results) error {
 	p, err := b.hello(ctx)
@@ -34,10 +34,10 @@ func measureLive(ctx context.Context, b *bench, round int, r results) error {
 			return err
 		}
 	}
-	if err := measureSequential(ctx, b, []server{
-		{name: "ours", path: launcher, args: []string{"dev"}, dir: p.dir},
-		{name: "direct", path: direct, dir: p.dir},
-	}, round, "through", r); err != nil {
+	relay := b.named(0, "relay")[0]
+	relay.args, relay.dir = []string{direct, "mcp"}, p.dir
+	through := server{name: "ours", path: launcher, args: []string{"dev"}, dir: p.dir, builds: true}
+	if err := measureSequential(ctx, b, []server{through, relay}, round, "through", r); err != nil {
 		return err
 	}
 	took, err := p.reload(ctx)

@@ -14,10 +14,11 @@ import (
 
 // A server is a program to measure.
 type server struct {
-	name string   // also its folder below servers
-	path string   // of the binary
-	args []string // nil means mcp
-	dir  string   // working directory
+	name   string   // also its folder below servers
+	path   string   // of the binary
+	args   []string // nil means mcp
+	dir    string   // working directory
+	builds bool     // it is petrock dev, which builds when it starts
 }
 
 // needsEraFlag reports whether the server needs a flag for the stateless era: a handler of the Go
@@ -28,7 +29,7 @@ func (s server) needsEraFlag() bool { return s.name == "gosdk" }
 func build(ctx context.Context, dir string) ([]server, error) {
 	args := []string{"build", "-trimpath", "-o", dir + string(filepath.Separator)}
 	var servers []server
-	for _, name := range []string{"ours", "gosdk", "mcpgo", "floor", "httpfloor"} {
+	for _, name := range []string{"ours", "gosdk", "mcpgo", "floor", "httpfloor", "relay"} {
 		args = append(args, "github.com/petrock/petrock/bench/servers/"+name)
 		servers = append(servers, server{name: name, path: filepath.Join(dir, name)})
 	}
@@ -60,7 +61,7 @@ func (b *bench) named(round int, names ...string) []server {
 // time.
 func measureStdio(ctx context.Context, b *bench, round int, r results) error {
 	for _, s := range b.named(round, "ours", "gosdk", "mcpgo") {
-		l, err := measureLoad(ctx, s, b.time, inFlight)
+		l, err := measureLoad(ctx, s, b.options.time, inFlight)
 		if err != nil {
 			return err
 		}
@@ -77,7 +78,7 @@ func measureSequential(ctx context.Context, b *bench, servers []server, round in
 	times := map[string][]float64{}
 	for i := range slices {
 		for _, s := range rotated(servers, round+i) {
-			l, err := measureLoad(ctx, s, b.time/slices, 1)
+			l, err := measureLoad(ctx, s, b.options.time/2, 1)
 			if err != nil {
 				return err
 			}
@@ -92,7 +93,7 @@ func measureSequential(ctx context.Context, b *bench, servers []server, round in
 
 func measureEras(ctx context.Context, b *bench, round int, r results) error {
 	for _, era := range eras.All() {
-		rates, err := measureHTTP(ctx, b.named(round, "ours", "mcpgo", "httpfloor"), era, b.time)
+		rates, err := measureHTTP(ctx, b.named(round, "ours", "mcpgo", "httpfloor"), era, b.options.time)
 		if err != nil {
 			return err
 		}

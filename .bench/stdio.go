@@ -178,10 +178,26 @@ func (c *conversation) initialize() error {
 	if err != nil {
 		return err
 	}
-	if c.server.dir != "" { // a project, which has more tools
+	switch {
+	case c.server.builds:
+		return c.settle()
+	case c.server.dir != "": // a project, which has more tools
 		return nil
 	}
 	return c.wrong(checkList(line, 1))
+}
+
+// settle waits until petrock dev has started both of its servers and derived, because that would slow
+// the calls.
+func (c *conversation) settle() error {
+	if err := c.send([]byte(callMessage(settleID, "petrock_project_status", "{}"))); err != nil {
+		return err
+	}
+	if _, err := c.answer(settleID); err != nil {
+		return err
+	}
+	time.Sleep(2 * time.Second)
+	return nil
 }
 
 // answer reads until the response with the given id, and skips all other messages.

@@ -1,6 +1,6 @@
 // Siege attacks a server, which may open 1,024 files, with 250 hostile connections of each kind,
 // while a friendly client calls it. It exits with 1 if a call of the friendly client fails, if the
-// 99th percentile of its calls is above 250 ms, if the server uses more than 300 MB, or if the
+// 99th percentile of its calls is above a limit, if the server uses more than 300 MB, or if the
 // server has not released its resources a minute after the attacks. An attack with a high
 // percentile is repeated twice, because machines are noisy. Then the median of the three counts.
 package main
@@ -19,7 +19,6 @@ import (
 
 // Limits of the siege.
 const (
-	maxP99    = 250 * time.Millisecond
 	maxMemory = 300 << 20
 	recovery  = time.Minute
 )
@@ -29,15 +28,16 @@ func main() {
 	defer stop()
 	duration := flag.Duration("time", time.Minute, "duration of each attack")
 	conns := flag.Int("conns", 250, "number of hostile connections of each attack")
+	maxP99 := flag.Duration("p99", 250*time.Millisecond, "limit of the 99th percentile of the friendly client's calls")
 	only := flag.String("only", "", "comma-separated `attacks` to run (default all)")
 	flag.Parse()
-	if err := run(ctx, *duration, *conns, *only); err != nil {
+	if err := run(ctx, *duration, *conns, *maxP99, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "siege:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, duration time.Duration, conns int, only string) error {
+func run(ctx context.Context, duration time.Duration, conns int, maxP99 time.Duration, only string) error {
 	s, err := start(ctx)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func run(ctx context.Context, duration time.Duration, conns int, only string) er
 		if only != "" && !strings.Contains(","+only+",", ","+attack.name+",") {
 			continue
 		}
-		if err := s.withstands(ctx, attack, duration, conns); ctx.Err() != nil {
+		if err := s.withstands(ctx, attack, duration, conns, maxP99); ctx.Err() != nil {
 			return ctx.Err()
 		} else if err != nil {
 			failed++
@@ -77,7 +77,7 @@ func run(ctx context.Context, duration time.Duration, conns int, only string) er
 
 // withstands attacks the server while the friendly client calls it, prints what the client saw, and
 // returns an error if a limit was exceeded.
-func (s *server) withstands(ctx context.Context, attack attack, duration time.Duration, conns int) error {
+func (s *server) withstands(ctx context.Context, attack attack, duration time.Duration, conns int, maxP99 time.Duration) error {
 	var percentiles []time.Duration
 	for {
 		under, cancel := context.WithTimeout(ctx, duration)
