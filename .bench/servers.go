@@ -70,13 +70,13 @@ func measureStdio(ctx context.Context, b *bench, round int, r results) error {
 	return measureSequential(ctx, b, b.named(0, "ours", "floor"), round, "sequential", r)
 }
 
-// measureSequential measures the time of one call at a time. It is the median of five slices, each
-// with a new process, because it depends on the CPUs that client and server run on, and processes
-// tend to stay on their CPU.
+// measureSequential measures the time of one call at a time. It is the best of five runs, each with
+// a new process: the time depends on the CPUs that client and server happen to run on, and processes
+// tend to stay on theirs.
 func measureSequential(ctx context.Context, b *bench, servers []server, round int, figure string, r results) error {
-	const slices = 5
+	const runs = 5
 	times := map[string][]float64{}
-	for i := range slices {
+	for i := range runs {
 		for _, s := range rotated(servers, round+i) {
 			l, err := measureLoad(ctx, s, b.options.time/2, 1)
 			if err != nil {
@@ -86,7 +86,7 @@ func measureSequential(ctx context.Context, b *bench, servers []server, round in
 		}
 	}
 	for name, all := range times {
-		r.add(figure, name, median(all))
+		r.add(figure, name, slices.Min(all))
 	}
 	return nil
 }
