@@ -40,7 +40,7 @@ func AddCommands(root *cobra.Command, env Env) {
 		newPart(env, (*engine.Engine).RemovePart, "remove", "Remove an unused part", "remove oauth", "remove app --dry-run"),
 		newSync(env),
 	)...)
-	mcpcli.AddGroup(root, "Inspect a project:", projectCommands(env, newList(env), newStatus(env), newTest(env), newHistory(env))...)
+	mcpcli.AddGroup(root, "Inspect a project:", projectCommands(env, newList(env), newStatus(env), newSearch(env), newTest(env), newHistory(env))...)
 }
 
 // examples returns command lines for help, one per line.
@@ -248,6 +248,34 @@ func printHistory(env Env, h *engine.History) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", op.ID, op.Time.Local().Format(time.DateTime), op.Title, note)
 	}
 	return table.Flush()
+}
+
+func newSearch(env Env) *cobra.Command {
+	var c projectFlags
+	var q engine.Query
+	cmd := &cobra.Command{
+		Use:   "search PATTERN",
+		Short: "Search the project's text and symbols, the documentation and APIs",
+		Example: examples(env, "search 'TODO|FIXME' --files '**/*.go' --context 2", "search tools.Add --find references",
+			"search State.Items --find callers", "search idempotent --find docs", "search strings.Cut --find api"),
+		Args: mcpcli.ExactArgs("TODO"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q.Pattern = args[0]
+			found, err := run(cmd.Context(), env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Matches, error) {
+				return e.Search(ctx, q)
+			}, printReport)
+			return reported(err, err == nil && found.Total == 0, "there is no match")
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	flags := cmd.Flags()
+	flags.StringVar((*string)(&q.Find), "find", string(engine.FindText), "what to find: "+strings.Join(engine.Finds(), ", "))
+	flags.StringArrayVar(&q.Files, "files", nil, "search only files that match this `GLOB`, such as features/**; !GLOB excludes files; may be repeated")
+	flags.IntVar(&q.Context, "context", 0, "lines to print before and after each match")
+	flags.IntVar(&q.Limit, "limit", 1000, "number of matches to print")
+	flags.IntVar(&q.Offset, "offset", 0, "number of matches to leave out first")
+	cmd.RegisterFlagCompletionFunc("find", cobra.FixedCompletions(engine.Finds(), cobra.ShellCompDirectiveNoFileComp))
+	return c.addFlags(cmd, false)
 }
 
 func newApply(env Env) *cobra.Command {

@@ -92,7 +92,7 @@ func render(result any, short bool) (answer *mcp.ToolResult, size int, err error
 		if structured = nil; !short {
 			structured = result.WithoutText()
 		}
-	case *engine.Listing, *engine.History:
+	case *engine.Listing, *engine.History, *engine.Matches:
 		if short {
 			answer.Content, structured = text(fmt.Sprint(result)), nil
 		}

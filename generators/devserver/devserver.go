@@ -248,6 +248,25 @@ func (t *Tools) InspectComponent(ctx context.Context, in InspectComponentInput) 
 	})
 }
 
+// SearchInput is the input of search.
+type SearchInput struct {
+	engine.Query
+	Common
+}
+
+// Search finds text in files, or uses of a Go symbol by type; or searches petrock's docs, or go doc
+// of any package.
+//
+//petrock:hints read-only closed-world
+func (t *Tools) Search(ctx context.Context, in SearchInput) (*mcp.ToolResult, error) {
+	return withProject(ctx, t, in.Common, func(p *openProject) (*engine.Matches, error) {
+		if in.Detail {
+			in.Limit = cmp.Or(in.Limit, 1000)
+		}
+		return p.engine.Search(ctx, in.Query)
+	})
+}
+
 // URIs of resources that change with the project.
 const (
 	projectURI = "petrock://project"

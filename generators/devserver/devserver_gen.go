@@ -34,6 +34,8 @@ const (
 
 	inputSchemaTools_Redo = `{"type":"object","properties":{"operation":{"type":"string","description":"Default: the one undone last"},"keep":{"type":"boolean"},"force":{"type":"boolean"},"no_data":{"type":"boolean"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
+	inputSchemaTools_Search = `{"type":"object","properties":{"pattern":{"type":"string","description":"Regular expression, or Go symbol: desk.Loan.Due; for api strings.Cut, net/http"},"find":{"type":"string","enum":["text","docs","api","declaration","references","callers"],"description":"Default text"},"files":{"type":"array","items":{"type":"string"},"description":"Globs: features/**, !**/*_test.go"},"context":{"type":"integer","description":"Lines around"},"limit":{"type":"integer","description":"Default 50"},"offset":{"type":"integer"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["pattern"],"additionalProperties":false}`
+
 	inputSchemaTools_Test = `{"type":"object","properties":{"packages":{"type":"array","items":{"type":"string"},"description":"Folders; default all"},"run":{"type":"string","description":"Pattern for test names"},"timeout":{"type":"integer","description":"Seconds a package; default 10"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
 	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id, from a result or history"},"keep":{"type":"boolean","description":"Keep files edited since, undo the rest"},"force":{"type":"boolean","description":"Also undo files edited since"},"no_data":{"type":"boolean"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
@@ -115,6 +117,12 @@ func (t *Tools) Register(s *mcp.Server) error {
 			InputSchema: json.RawMessage(inputSchemaTools_Redo),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Redo),
+		mcp.AddTool(d, mcp.Tool{
+			Name:        "search",
+			Description: "Finds text in files, or uses of a Go symbol by type; or searches petrock's docs, or go doc of any package.",
+			InputSchema: json.RawMessage(inputSchemaTools_Search),
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
+		}, t.Search),
 		mcp.AddTool(d, mcp.Tool{
 			Name:        "test",
 			Description: "Runs the project's Go tests; failures have file, line and message.",

@@ -111,7 +111,10 @@ func cutText(text string, limit int) string {
 }
 
 func count(n int, noun string) string {
-	if n != 1 {
+	switch {
+	case n != 1 && strings.HasSuffix(noun, "ch"):
+		noun += "es"
+	case n != 1:
 		noun += "s"
 	}
 	return fmt.Sprintf("%d %s", n, noun)
