@@ -28,6 +28,8 @@ func newEdit(env Env) *cobra.Command {
 		Example: examples(env,
 			"edit tools/add.go --replace 'in.A + in.B' --with 'in.B + in.A' --test",
 			"edit tools/add.go --rename tools/sum.go",
+			"edit '**/*.md' --replace 'colou?r' --with color --regexp",
+			"edit --symbol desk.Tier --rename money.Tier",
 			"edit notes.md --from /tmp/notes.md",
 			"edit notes.md --delete",
 			"edit --input edits.json"),
@@ -48,8 +50,10 @@ func newEdit(env Env) *cobra.Command {
 	flags.StringArrayVar(&edit.old, "replace", nil, "replace `TEXT`, which must occur once; needs --with; may be repeated")
 	flags.StringArrayVar(&edit.new, "with", nil, "the new `TEXT` for the --replace at the same position")
 	flags.BoolVar(&edit.all, "all", false, "replace every occurrence")
+	flags.BoolVar(&edit.regexp, "regexp", false, "the texts to replace are regular expressions, and the new ones may contain ${1}")
+	flags.StringVar(&edit.Symbol, "symbol", "", "instead of FILE, rename a Go `SYMBOL` such as desk.Loan.Due with all references")
 	flags.StringVar(&edit.from, "from", "", "write the text of another `FILE`, or - for standard input")
-	flags.StringVar(&edit.Rename, "rename", "", "the new `PATH` of the file")
+	flags.StringVar(&edit.Rename, "rename", "", "the new `PATH` of the file or name of the symbol; PACKAGE.NAME moves a symbol to another package")
 	flags.BoolVar(&edit.Delete, "delete", false, "delete the file")
 	flags.StringVar(&edit.input, "input", "", "read the edits from a JSON `FILE`, or - for standard input")
 	return c.addFlags(cmd, true)
@@ -60,6 +64,7 @@ type fileEdit struct {
 	engine.FileEdit
 	old, new []string // texts to replace, and their new texts
 	all      bool     // whether every occurrence is replaced
+	regexp   bool     // whether the texts to replace are regular expressions
 	from     string   // file with the new text
 	input    string   // file with edits
 }
@@ -67,6 +72,8 @@ type fileEdit struct {
 // read returns the edits of a command line. Paths on the command line are relative to dir.
 func (f *fileEdit) read(cmd *cobra.Command, dir string, args []string, c *projectFlags) ([]engine.FileEdit, error) {
 	switch {
+	case len(args) == 0 && f.Symbol != "" && f.input == "":
+		return []engine.FileEdit{f.FileEdit}, nil
 	case len(args) == 0:
 		return f.readInput(cmd, c)
 	case f.input != "":
@@ -84,7 +91,7 @@ func (f *fileEdit) read(cmd *cobra.Command, dir string, args []string, c *projec
 		f.Rename = joinDir(dir, f.Rename)
 	}
 	for i, old := range f.old {
-		f.Replace = append(f.Replace, engine.Replacement{Old: old, New: f.new[i], All: f.all})
+		f.Replace = append(f.Replace, engine.Replacement{Old: old, New: f.new[i], All: f.all, Regexp: f.regexp})
 	}
 	if f.from != "" {
 		text, err := readFile(cmd, "from", f.from)

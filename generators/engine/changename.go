@@ -227,13 +227,18 @@ var severalWords = regexp.MustCompile(`[a-z0-9][A-Z]|[0-9]`)
 // except in the first.
 func (ch *changer) renamedWords(comment string) string {
 	for old, name := range ch.newNames {
-		pattern := `(^//\s*|[a-z,(]\s)` + old + `\b`
-		if severalWords.MatchString(old) {
-			pattern = `(\b)` + old + `\b`
-		}
-		comment = regexp.MustCompile(pattern).ReplaceAllString(comment, "${1}"+name)
+		comment = renamedWord(comment, old, name)
 	}
 	return ch.renamedPhrases(comment)
+}
+
+// renamedWord returns a comment with the new name of a declaration.
+func renamedWord(comment, old, name string) string {
+	pattern := `(^//\s*|[a-z,(]\s)` + old + `\b`
+	if severalWords.MatchString(old) {
+		pattern = `(\b)` + old + `\b`
+	}
+	return regexp.MustCompile(pattern).ReplaceAllString(comment, "${1}"+name)
 }
 
 // renamedPhrases replaces the component's name in texts that generators write. There it is

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,19 +24,22 @@ import (
 )
 
 // A FileEdit changes one file: it sets the text, replaces parts of it, deletes or renames the file.
+// It can also replace parts of all files that a glob selects, or rename or move a Go symbol.
 type FileEdit struct {
-	Path    string        `json:"path"`              // From the project's root
+	Path    string        `json:"path,omitempty"`    // From the project's root; with replace also a glob: **/*.go
+	Symbol  string        `json:"symbol,omitempty"`  // Or Go symbol to rename
 	Text    *string       `json:"text,omitempty"`    // Whole new text
 	Replace []Replacement `json:"replace,omitempty"` // Or replacements
-	Rename  string        `json:"rename,omitempty"`  // New path
+	Rename  string        `json:"rename,omitempty"`  // New path or name; money.Tier moves a symbol
 	Delete  bool          `json:"delete,omitempty"`
 }
 
 // A Replacement replaces a text that occurs once or, with All, every occurrence.
 type Replacement struct {
-	Old string `json:"old"` // Exact text that occurs once
-	New string `json:"new"`
-	All bool   `json:"all,omitempty"` // Every occurrence
+	Old    string `json:"old"` // Exact text that occurs once
+	New    string `json:"new"`
+	All    bool   `json:"all,omitempty"`    // Every occurrence
+	Regexp bool   `json:"regexp,omitempty"` // With ${1} in new
 }
 
 // Edit changes files of the project in one operation. Later edits see the texts of earlier ones. Go
@@ -83,8 +87,23 @@ func (e *Engine) planEdits(ctx context.Context, j *journal.Journal, p *plan, edi
 	}
 	refusal := &Refusal{Reason: "these files cannot be edited as requested:", Remedy: "Nothing was changed."}
 	for _, edit := range edits {
-		if problem := e.planFile(j, p, edit); problem != nil {
-			problem.File = cmp.Or(problem.File, edit.Path)
+		var problem *typecheck.Diagnostic
+		switch {
+		case (edit.Path == "") == (edit.Symbol == ""):
+			problem = &typecheck.Diagnostic{Message: "pass path or symbol, one of them, in each edit"}
+		case edit.Symbol != "":
+			if err := e.planSymbol(ctx, p, edit); ctx.Err() != nil {
+				return err
+			} else if err != nil {
+				problem = &typecheck.Diagnostic{Message: err.Error()}
+			}
+		case isGlob(edit.Path):
+			problem = e.planGlob(j, p, edit)
+		default:
+			problem = e.planFile(j, p, edit)
+		}
+		if problem != nil {
+			problem.File = cmp.Or(problem.File, edit.Path, edit.Symbol)
 			refusal.Diagnostics = append(refusal.Diagnostics, *problem)
 		}
 	}
@@ -97,6 +116,41 @@ func (e *Engine) planEdits(ctx context.Context, j *journal.Journal, p *plan, edi
 	}
 	p.missing = append(p.missing, missing...)
 	return e.planGoMod(ctx, p)
+}
+
+// planGlob plans replacements in all files that a glob selects. Each must occur in at least one.
+func (e *Engine) planGlob(j *journal.Journal, p *plan, edit FileEdit) *typecheck.Diagnostic {
+	if edit.Text != nil || edit.Rename != "" || edit.Delete || len(edit.Replace) == 0 {
+		return &typecheck.Diagnostic{Message: "a glob needs replace, without text, rename and delete"}
+	}
+	files := newSelection([]string{e.pathInProject(edit.Path)})
+	names, err := e.selectFiles(files)
+	if err != nil {
+		return &typecheck.Diagnostic{Message: err.Error()}
+	}
+	names = slices.Compact(slices.Sorted(slices.Values(append(names, slices.DeleteFunc(slices.Collect(maps.Keys(p.texts)), func(name string) bool { return !files.has(name) })...))))
+	for _, r := range edit.Replace {
+		r.All = true
+		places, changed := 0, 0
+		for _, name := range names {
+			text, _, err := e.readToEdit(j, p, name)
+			if err != nil || text == nil || !files.includes(name, text) {
+				continue
+			}
+			n, replaced, err := r.replace(text)
+			if err != nil {
+				return &typecheck.Diagnostic{Message: err.Error()}
+			}
+			if n > 0 {
+				p.texts[name], places, changed = replaced, places+n, changed+1
+			}
+		}
+		if places == 0 {
+			return &typecheck.Diagnostic{Message: fmt.Sprintf("old occurs in no file that may be edited: %q", gen.Shorten(r.Old))}
+		}
+		p.notices = append(p.notices, fmt.Sprintf("Replaced %q: %s in %s.", gen.Shorten(r.Old), count(places, "place"), count(changed, "file")))
+	}
+	return nil
 }
 
 // planFile plans one edit. It returns why the edit is refused, or nil.
@@ -209,12 +263,29 @@ func (e *Engine) whyNotEditable(name string, text []byte) string {
 	return ""
 }
 
+// replace replaces all occurrences in a text, and returns their number.
+func (r Replacement) replace(text []byte) (n int, replaced []byte, err error) {
+	if r.Old == "" {
+		return 0, nil, errors.New("old is empty; pass text to write the whole file")
+	}
+	if !r.Regexp {
+		return bytes.Count(text, []byte(r.Old)), bytes.ReplaceAll(text, []byte(r.Old), []byte(r.New)), nil
+	}
+	pattern, err := regexp.Compile("(?m)" + r.Old)
+	if err != nil {
+		return 0, nil, err
+	}
+	return len(pattern.FindAllIndex(text, -1)), pattern.ReplaceAll(text, []byte(r.New)), nil
+}
+
 // apply replaces the text. It returns why it cannot, or nil.
 func (r Replacement) apply(text []byte) ([]byte, *typecheck.Diagnostic) {
-	n := bytes.Count(text, []byte(r.Old))
+	n, replaced, err := r.replace(text)
 	switch {
-	case r.Old == "":
-		return nil, &typecheck.Diagnostic{Message: "old is empty; pass text to write the whole file"}
+	case err != nil:
+		return nil, &typecheck.Diagnostic{Message: err.Error()}
+	case n == 0 && r.Regexp:
+		return nil, &typecheck.Diagnostic{Message: fmt.Sprintf("old matches nothing: %q", gen.Shorten(r.Old))}
 	case n == 0:
 		line := nearestLine(string(text), r.Old)
 		return nil, &typecheck.Diagnostic{
@@ -224,7 +295,7 @@ func (r Replacement) apply(text []byte) ([]byte, *typecheck.Diagnostic) {
 	case n > 1 && !r.All:
 		return nil, &typecheck.Diagnostic{Message: fmt.Sprintf("old occurs %d times: %q; add lines around it, or set all", n, gen.Shorten(r.Old))}
 	}
-	return bytes.ReplaceAll(text, []byte(r.Old), []byte(r.New)), nil
+	return replaced, nil
 }
 
 // nearestLine returns the number of the first line of a text that contains a line of old, white

@@ -282,22 +282,28 @@ func origin(object types.Object) types.Object {
 // texts returns the edited files.
 func (r *rewrite) texts() map[string][]byte {
 	texts := map[string][]byte{}
-	for name, edits := range r.edits {
-		slices.SortStableFunc(edits, func(a, b textEdit) int { // insertions before a replacement
-			return cmp.Or(a.start-b.start, min(a.end-a.start, 1)-min(b.end-b.start, 1))
-		})
-		text := r.view.File(name).Text
-		var out []byte
-		at := 0
-		for _, e := range edits {
-			if e.start >= at { // not in a part that is replaced
-				out = append(append(out, text[at:e.start]...), e.text...)
-				at = e.end
-			}
-		}
-		texts[name] = append(out, text[at:]...)
+	for name := range r.edits {
+		texts[name] = []byte(r.applied(name, 0, len(r.view.File(name).Text)))
 	}
 	return texts
+}
+
+// applied returns a part of a file with the edits of it.
+func (r *rewrite) applied(name string, start, end int) string {
+	edits := r.edits[name]
+	slices.SortStableFunc(edits, func(a, b textEdit) int { // insertions before a replacement
+		return cmp.Or(a.start-b.start, min(a.end-a.start, 1)-min(b.end-b.start, 1))
+	})
+	text := r.view.File(name).Text
+	var out []byte
+	at := start
+	for _, e := range edits {
+		if e.start >= at && e.end <= end { // not in a part that is replaced
+			out = append(append(out, text[at:e.start]...), e.text...)
+			at = e.end
+		}
+	}
+	return string(append(out, text[at:end]...))
 }
 
 // renameField plans a new name for a field of a type, in JSON and in Go, unless the source already

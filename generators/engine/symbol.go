@@ -17,8 +17,8 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A symbol is a declaration in the project: of a package, a method, or a field or method of a
-// struct or interface type.
+// A symbol is a declaration of a package of the project, a method, or a field or method that a
+// struct or interface type declares.
 type symbol struct {
 	name  string // such as features/desk.Loan.Due
 	file  *typecheck.File
@@ -28,37 +28,36 @@ type symbol struct {
 // isMember reports whether the symbol is a field or a method.
 func (s symbol) isMember() bool { return strings.Count(path.Base(s.name), ".") > 1 }
 
-// rank orders symbols that a name may mean: the project's own before petrock's, declarations of
+// rank orders the symbols that a name may mean: the project's own before petrock's, declarations of
 // packages before fields and methods.
-func (s symbol) rank() int {
-	rank := strings.Count(path.Base(s.name), ".")
+func (s symbol) rank() (rank int) {
 	if isPetrockPath(s.file.Path) {
-		rank += 10
+		rank = 2
+	}
+	if s.isMember() {
+		rank++
 	}
 	return rank
 }
 
-// symbols returns the symbols of all packages that are built on this system.
+// symbols returns the symbols of the packages that are built on this system.
 func (s snapshot) symbols() (all []symbol) {
 	for _, dir := range s.view.Dirs() {
-		pkg := s.view.Package(dir, nil)
-		if pkg == nil {
-			continue
-		}
+		pkg := cmp.Or(s.view.Package(dir, nil), &typecheck.Package{})
 		for _, file := range pkg.All() {
-			prefix := cmp.Or(strings.TrimPrefix(dir, "."), path.Base(s.engine.checker.Module().Path))
+			prefix := cmp.Or(strings.TrimPrefix(dir, "."), path.Base(s.engine.checker.Module().Path)) + "."
 			if slices.Contains(pkg.External, file) {
-				prefix += "_test"
+				prefix = strings.TrimSuffix(prefix, ".") + "_test."
 			}
 			add := func(in string, idents ...*ast.Ident) {
 				for _, ident := range idents {
-					all = append(all, symbol{name: prefix + in + "." + ident.Name, file: file, ident: ident})
+					all = append(all, symbol{prefix + in + ident.Name, file, ident})
 				}
 			}
 			for _, decl := range file.Syntax.Decls {
 				switch decl := decl.(type) {
 				case *ast.FuncDecl:
-					add(strings.TrimSuffix("."+receiverName(decl), "."), decl.Name)
+					add(strings.TrimSuffix(declarationName(decl), decl.Name.Name), decl.Name)
 				case *ast.GenDecl:
 					for _, spec := range decl.Specs {
 						switch spec := spec.(type) {
@@ -66,8 +65,8 @@ func (s snapshot) symbols() (all []symbol) {
 							add("", spec.Names...)
 						case *ast.TypeSpec:
 							add("", spec.Name)
-							for _, field := range membersOf(spec) {
-								add("."+spec.Name.Name, field.Names...)
+							for _, field := range membersOf(spec.Type) {
+								add(spec.Name.Name+".", field.Names...)
 							}
 						}
 					}
@@ -79,8 +78,8 @@ func (s snapshot) symbols() (all []symbol) {
 }
 
 // membersOf returns the fields or methods that a struct or interface type declares.
-func membersOf(spec *ast.TypeSpec) []*ast.Field {
-	switch t := spec.Type.(type) {
+func membersOf(t ast.Expr) []*ast.Field {
+	switch t := t.(type) {
 	case *ast.StructType:
 		return t.Fields.List
 	case *ast.InterfaceType:
@@ -89,154 +88,104 @@ func membersOf(spec *ast.TypeSpec) []*ast.Field {
 	return nil
 }
 
-// symbolNamed returns the symbol that a name means. The error is for a name that is unknown or
-// ambiguous.
-func (s snapshot) symbolNamed(name string) (found symbol, err error) {
+// symbolNamed returns the symbol that a name means, such as Loan.Due or (*desk.Loan).Due. The error
+// is for a name that is unknown or ambiguous.
+func (s snapshot) symbolNamed(name string) (symbol, error) {
 	wanted := strings.TrimPrefix(strings.NewReplacer("(", "", ")", "", "*", "").Replace(name), s.engine.checker.Module().Path+"/")
-	var all []symbol
-	var names, own []string
-	for _, sym := range s.symbols() {
-		if !isPetrockPath(sym.file.Path) {
-			own = append(own, sym.name)
+	var found []symbol
+	var own, names []string
+	for _, other := range s.symbols() {
+		if !isPetrockPath(other.file.Path) {
+			own = append(own, other.name)
 		}
-		if !strings.HasSuffix("/"+sym.name, "/"+wanted) && !strings.HasSuffix(sym.name, "."+wanted) {
-			continue
-		}
-		if len(all) > 0 && sym.rank() < all[0].rank() {
-			all, names = nil, nil
-		}
-		if len(all) == 0 || sym.rank() == all[0].rank() {
-			all, names = append(all, sym), append(names, sym.name)
+		if strings.HasSuffix("/"+other.name, "/"+wanted) || strings.HasSuffix(other.name, "."+wanted) {
+			found = append(found, other)
 		}
 	}
-	switch len(all) {
-	case 0:
-		return found, terminal.Usagef("the project has no symbol %s%s", name, didYouMean(wanted, own))
-	case 1:
-		return all[0], nil
+	if len(found) == 0 {
+		return symbol{}, terminal.Usagef("the project declares no symbol %s%s", name, didYouMean(wanted, own))
 	}
-	return found, terminal.Usagef("%s is ambiguous: %s; name one of them", name, joinFew(names))
+	least := slices.MinFunc(found, func(a, b symbol) int { return a.rank() - b.rank() }).rank()
+	found = slices.DeleteFunc(found, func(other symbol) bool { return other.rank() > least })
+	for _, other := range found {
+		names = append(names, other.name)
+	}
+	if len(found) > 1 {
+		return symbol{}, terminal.Usagef("%s is ambiguous: %s", name, joinFew(names))
+	}
+	return found[0], nil
 }
 
 // searchSymbol finds the declaration, the references or the callers of a symbol.
-func (e *Engine) searchSymbol(ctx context.Context, q Query) ([]Match, error) {
+func (e *Engine) searchSymbol(ctx context.Context, q Query) (found []Match, err error) {
 	if err := e.read(ctx, true); err != nil {
 		return nil, err
 	}
-	s := e.onDisk()
-	imported, name := "", ""
-	found, err := s.symbolNamed(q.Pattern)
+	s, files := e.onDisk(), newSelection(q.Files)
+	wanted, err := s.symbolNamed(q.Pattern)
 	if err != nil {
-		if imported, name = s.importOf(q.Pattern); name == "" {
-			return nil, err
-		}
+		return nil, err
 	}
-	switch {
-	case q.Find != FindDeclaration:
-	case imported != "":
-		return e.searchAPI(ctx, q)
-	default:
-		return []Match{s.declaration(found, q.Context)}, nil
+	if q.Find == FindDeclaration {
+		return []Match{s.declaration(wanted, q.Context)}, nil
 	}
-	dirs := slices.DeleteFunc(s.view.Dirs(), isPetrockPath)
-	if imported == "" {
-		dirs = slices.DeleteFunc(e.checker.Importers(s.view, found.file.Dir()), func(dir string) bool { return isPetrockPath(dir) && dir != found.file.Dir() })
-	}
+	dirs := slices.DeleteFunc(e.checker.Importers(s.view, wanted.file.Dir()), func(dir string) bool {
+		return !slices.ContainsFunc(s.view.Files(dir), func(f *typecheck.File) bool {
+			return files.has(f.Path) && files.includes(f.Path, f.Text) && bytes.Contains(f.Text, []byte(wanted.ident.Name))
+		})
+	})
 	e.step("type-checking")
 	pass, err := e.checker.NewPass(ctx, s.view, dirs, typecheck.PassOptions{})
 	if err != nil {
 		return nil, err
 	}
-	is := func(object types.Object) bool { return object != nil && origin(object).Pos() == found.ident.Pos() }
-	if imported != "" {
-		object, err := pass.Lookup(imported, name)
-		if err != nil {
-			return nil, terminal.Usagef("%s: %w", q.Pattern, err)
-		}
-		is = func(other types.Object) bool { return other != nil && origin(other) == object }
-		found.ident = ast.NewIdent(object.Name())
-	}
-	uses := uses{query: q}
+	isWanted := func(object types.Object) bool { return object != nil && origin(object).Pos() == wanted.ident.Pos() }
 	for _, dir := range dirs {
-		if slices.ContainsFunc(s.view.Files(dir), func(f *typecheck.File) bool { return bytes.Contains(f.Text, []byte(found.ident.Name)) }) {
-			uses.find(s.view, pass.InspectTests(dir), is)
-		}
-	}
-	slices.SortFunc(uses.found, func(a, b Match) int { return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line) })
-	return slices.CompactFunc(uses.found, func(a, b Match) bool { return a.File == b.File && a.Line == b.Line }), ctx.Err()
-}
-
-// importOf returns the package outside of the project that a symbol such as strings.Cut is from, if
-// the project imports it, and the name of the symbol in it.
-func (s snapshot) importOf(symbol string) (imported, name string) {
-	at := strings.LastIndex(symbol, "/") + 1
-	base, name, _ := strings.Cut(symbol[at:], ".")
-	for _, file := range s.view.All() {
-		for _, i := range file.Imports() {
-			if strings.HasSuffix("/"+i.Path, "/"+symbol[:at]+base) && !strings.HasPrefix(i.Path, s.engine.checker.Module().Path+"/") {
-					return i.Path, name
+		for _, inspected := range pass.InspectTests(dir) {
+			for _, file := range inspected.Files {
+				if !files.has(file.Path) || !files.includes(file.Path, file.Text) {
+					continue
+				}
+				lines := linesOf(file.Text)
+				add := func(pos token.Pos, caller string) {
+					line := s.line(pos)
+					m := newMatch(file.Path, lines, line, line-q.Context, line+q.Context)
+					m.Caller = caller
+					found = append(found, m)
+				}
+				for node := range ast.Preorder(file.Syntax) {
+					switch node := node.(type) {
+					case *ast.Ident:
+						if q.Find == FindReferences && (isWanted(inspected.Info.Uses[node]) || isWanted(inspected.Info.Defs[node])) {
+							add(node.Pos(), "")
+						}
+					case *ast.CallExpr:
+						if q.Find == FindCallers && isWanted(typeutil.Callee(inspected.Info, node)) {
+							add(node.Fun.End()-1, declarationName(typecheck.Enclosing[ast.Decl](file, node.Pos())))
+						}
+					}
+				}
 			}
 		}
 	}
-	return "", ""
+	slices.SortFunc(found, func(a, b Match) int { return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line) })
+	return slices.CompactFunc(found, func(a, b Match) bool { return a.File == b.File && a.Line == b.Line }), pass.Err()
 }
+
+func (s snapshot) line(pos token.Pos) int { return s.view.Fset().PositionFor(pos, false).Line }
 
 // declaration returns the declaration of a symbol with its doc comment, and with lines around both.
 func (s snapshot) declaration(found symbol, context int) Match {
-	doc, at := docAt(found.file, found.ident.Pos())
-	var node ast.Node = typecheck.Enclosing[ast.Decl](found.file, found.ident.Pos())
-	if spec := typecheck.Enclosing[ast.Spec](found.file, found.ident.Pos()); spec != nil {
-		node = spec
-	}
-	if field := typecheck.Enclosing[*ast.Field](found.file, found.ident.Pos()); field != nil {
-		node = field
-	}
+	pos := found.ident.Pos()
+	doc, start := docAt(found.file, pos)
 	if doc != nil {
-		at = doc.Pos()
+		start = doc.Pos()
 	}
-	line := func(pos token.Pos) int { return s.view.Fset().PositionFor(pos, false).Line }
-	lines, first := linesOf(string(found.file.Text)), line(at)
-	m := newMatch(found.file.Path, lines, line(found.ident.Pos()), 0)
-	m.Before = lines[max(0, first-1-context) : m.Line-1]
-	m.After = lines[m.Line:min(len(lines), line(node.End())+context)]
-	return m
-}
-
-// uses are the uses of a symbol that a search found.
-type uses struct {
-	query Query
-	found []Match
-}
-
-// find adds the uses, or calls, of the objects of a symbol in packages.
-func (u *uses) find(view *typecheck.View, packages []*typecheck.InspectedPackage, is func(types.Object) bool) {
-	for _, inspected := range packages {
-		for _, file := range inspected.Files {
-			if !selects(u.query.Files, file.Path) || !isSearched(u.query.Files, file.Path, file.Text) {
-				continue
-			}
-			add := func(pos token.Pos, function string) {
-				m := newMatch(file.Path, linesOf(string(file.Text)), view.Fset().PositionFor(pos, false).Line, u.query.Context)
-				m.Function = function
-				u.found = append(u.found, m)
-			}
-			if u.query.Find == FindReferences {
-				for ident := range nodesOf[*ast.Ident](file.Syntax) {
-					if is(inspected.Info.Uses[ident]) || is(inspected.Info.Defs[ident]) {
-						add(ident.Pos(), "")
-					}
-				}
-				continue
-			}
-			for call := range nodesOf[*ast.CallExpr](file.Syntax) {
-				if is(typeutil.Callee(inspected.Info, call)) {
-					caller := path.Base(file.Dir())
-					if function := typecheck.Enclosing[*ast.FuncDecl](file, call.Pos()); function != nil {
-						caller += "." + declarationName(function)
-					}
-					add(call.Fun.End()-1, caller)
-				}
-			}
-		}
+	end := typecheck.Enclosing[ast.Decl](found.file, pos).End()
+	if found.isMember() && typecheck.Enclosing[*ast.Field](found.file, pos) != nil {
+		end = typecheck.Enclosing[*ast.Field](found.file, pos).End()
+	} else if spec := typecheck.Enclosing[ast.Spec](found.file, pos); spec != nil {
+		end = spec.End()
 	}
+	return newMatch(found.file.Path, linesOf(found.file.Text), s.line(pos), s.line(start)-context, s.line(end)+context)
 }

@@ -283,24 +283,6 @@ func (p *Pass) importOutside(path string) (*types.Package, error) {
 	return pkg, err
 }
 
-// Lookup returns an exported declaration of a package from outside the project, such as Cut or
-// Builder.WriteString. A package of the pass must import that package.
-func (p *Pass) Lookup(imported, name string) (types.Object, error) {
-	pkg, err := p.importOutside(imported)
-	if err != nil {
-		return nil, err
-	}
-	first, member, isMember := strings.Cut(name, ".")
-	object := pkg.Scope().Lookup(first)
-	if object != nil && isMember {
-		object, _, _ = types.LookupFieldOrMethod(object.Type(), true, pkg, member)
-	}
-	if object == nil {
-		return nil, fmt.Errorf("package %s has no %s", imported, name)
-	}
-	return object, nil
-}
-
 // importChain returns the import paths from a package of the project to another that it imports,
 // directly or indirectly. It returns nil if there is no such chain.
 func (p *Pass) importChain(path, other string) []string {
