@@ -129,7 +129,7 @@ func (t *Tools) instructions() string {
 		text += ` dir selects a project below the working directory of this server. Default: the project created last, or else the enclosing one, or else the only one below.`
 	}
 	text += `
-- inspect_component shows the source of a component, and with file any file or folder of the project.
+- search finds text and symbols, inspect_component shows a component or, with file, any file or folder.
 - Types of fields can be Go types of the same package, such as ticket:Ticket. In a feature, declare them in state.go with edit before you generate commands.
 - generate_resource and generate_prompt work like generate_tool. change renames or edits a component in place; references, tests and stored events follow. plan shows what a generator would write, apply writes exactly that.
 - Examples can read files and, without --no-net, use the network.`
@@ -254,8 +254,7 @@ type SearchInput struct {
 	Common
 }
 
-// Search finds text in files, or uses of a Go symbol by type; or searches petrock's docs, or go doc
-// of any package.
+// Search finds text of the project or petrock's docs, uses of a Go symbol, or prints go doc.
 //
 //petrock:hints read-only closed-world
 func (t *Tools) Search(ctx context.Context, in SearchInput) (*mcp.ToolResult, error) {

@@ -91,6 +91,8 @@ func (e *Engine) planEdits(ctx context.Context, j *journal.Journal, p *plan, edi
 		switch {
 		case (edit.Path == "") == (edit.Symbol == ""):
 			problem = &typecheck.Diagnostic{Message: "pass path or symbol, one of them, in each edit"}
+		case edit.Symbol != "" && (edit.Rename == "" || edit.Text != nil || edit.Delete || len(edit.Replace) > 0):
+			problem = &typecheck.Diagnostic{Message: "a symbol needs rename, without text, replace and delete"}
 		case edit.Symbol != "":
 			if err := e.planSymbol(ctx, p, edit); ctx.Err() != nil {
 				return err

@@ -191,7 +191,7 @@ func (m *relocation) collectHelpers() {
 			if !shared[pos] {
 				m.collect(object)
 			} else {
-				m.refuse(pos, "%s uses %s, which stays because other code uses it, but is not exported; rename it first", m.symbol.name, object.Name())
+				m.refuse(pos, "%s uses %s, which is not exported and which other code uses too; export it by another rename first", m.symbol.name, object.Name())
 			}
 		}
 	}

@@ -22,11 +22,11 @@ import (
 
 // A Query is what to search for.
 type Query struct {
-	Pattern string   `json:"pattern"`           // Regular expression, or Go symbol: desk.Loan.Due, in api net/http
+	Pattern string   `json:"pattern"`           // Regular expression; symbol: desk.Loan.Due; for api net/http
 	Find    Find     `json:"find,omitempty"`    // Default text
 	Files   []string `json:"files,omitempty"`   // Globs: features/**, !*_test.go
 	Context int      `json:"context,omitempty"` // Lines around
-	Limit   int      `json:"limit,omitempty"`   // Default 50
+	Limit   int      `json:"limit,omitempty"`
 	Offset  int      `json:"offset,omitempty"`
 }
 
@@ -141,42 +141,35 @@ func (e *Engine) searchText(ctx context.Context, q Query) (found []Match, err er
 // slash matches names in all folders, one without wildcards also folders. Those that start with !
 // exclude files.
 type selection struct {
-	globs              string         // those that include, one a line
-	included, excluded *regexp.Regexp // nil without such globs
+	globs              string // those that include, one a line
+	included, excluded *regexp.Regexp
 }
 
 func newSelection(globs []string) (s selection) {
 	translate := strings.NewReplacer(`/\*\*/`, `/(.*/)?`, `\*\*/`, `(.*/)?`, `\*\*`, `.*`, `\*`, `[^/]*`, `\?`, `[^/]`)
-	var included, excluded []string
+	patterns := map[bool][]string{} // by whether they exclude
 	for _, glob := range globs {
-		text, excludes := strings.CutPrefix(glob, "!")
-		pattern := translate.Replace(regexp.QuoteMeta(path.Clean(text)))
-		if !strings.Contains(text, "/") {
+		glob, excludes := strings.CutPrefix(glob, "!")
+		pattern := translate.Replace(regexp.QuoteMeta(path.Clean(glob)))
+		if !strings.Contains(glob, "/") {
 			pattern = "(.*/)?" + pattern
 		}
-		if !isGlob(text) {
+		if !isGlob(glob) {
 			pattern += "(/.*)?"
 		}
-		if excludes {
-			excluded = append(excluded, pattern)
-		} else {
-			included, s.globs = append(included, pattern), s.globs+text+"\n"
+		if patterns[excludes] = append(patterns[excludes], pattern); !excludes {
+			s.globs += glob + "\n"
 		}
 	}
-	anyOf := func(patterns []string) *regexp.Regexp {
-		if len(patterns) == 0 {
-			return nil
-		}
-		return regexp.MustCompile("^(" + strings.Join(patterns, "|") + ")$")
-	}
-	s.included, s.excluded = anyOf(included), anyOf(excluded)
+	s.included = regexp.MustCompile("^(" + cmp.Or(strings.Join(patterns[false], "|"), ".*") + ")$")
+	s.excluded = regexp.MustCompile("^(" + strings.Join(patterns[true], "|") + ")$")
 	return s
 }
 
 func isGlob(name string) bool { return strings.ContainsAny(name, "*?") }
 
 func (s selection) has(name string) bool {
-	return (s.included == nil || s.included.MatchString(name)) && (s.excluded == nil || !s.excluded.MatchString(name))
+	return s.included.MatchString(name) && !s.excluded.MatchString(name)
 }
 
 // includes reports whether a file or folder is text that is neither petrock's nor derived nor data,

@@ -65,7 +65,7 @@ func (s snapshot) symbols() (all []symbol) {
 							add("", spec.Names...)
 						case *ast.TypeSpec:
 							add("", spec.Name)
-							for _, field := range membersOf(spec.Type) {
+							for field := range nodesOf[*ast.Field](spec.Type) {
 								add(spec.Name.Name+".", field.Names...)
 							}
 						}
@@ -75,17 +75,6 @@ func (s snapshot) symbols() (all []symbol) {
 		}
 	}
 	return all
-}
-
-// membersOf returns the fields or methods that a struct or interface type declares.
-func membersOf(t ast.Expr) []*ast.Field {
-	switch t := t.(type) {
-	case *ast.StructType:
-		return t.Fields.List
-	case *ast.InterfaceType:
-		return t.Methods.List
-	}
-	return nil
 }
 
 // symbolNamed returns the symbol that a name means, such as Loan.Due or (*desk.Loan).Due. The error
@@ -182,8 +171,8 @@ func (s snapshot) declaration(found symbol, context int) Match {
 		start = doc.Pos()
 	}
 	end := typecheck.Enclosing[ast.Decl](found.file, pos).End()
-	if found.isMember() && typecheck.Enclosing[*ast.Field](found.file, pos) != nil {
-		end = typecheck.Enclosing[*ast.Field](found.file, pos).End()
+	if field := typecheck.Enclosing[*ast.Field](found.file, pos); field != nil {
+		end = field.End()
 	} else if spec := typecheck.Enclosing[ast.Spec](found.file, pos); spec != nil {
 		end = spec.End()
 	}
