@@ -264,7 +264,10 @@ func newSearch(env Env) *cobra.Command {
 			found, err := run(cmd.Context(), env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Matches, error) {
 				return e.Search(ctx, q)
 			}, printReport)
-			return reported(err, err == nil && found.Total == 0, "there is no match")
+			if err == nil && found.Total == 0 {
+				return exitError(terminal.ExitFailure) // the report says it
+			}
+			return err
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}

@@ -217,7 +217,7 @@ func (t *Tools) openProject(found *project.Project) (*openProject, error) {
 // toolNames are the tools that do the same as commands of the command line.
 var toolNames = map[string]string{
 	"apply": "apply", "change": "change", "destroy": "destroy_component", "edit": "edit", "generate": "generate_component",
-	"history": "history", "list": "list_components", "redo": "redo", "search": "search", "sync": "build", "test": "test", "undo": "undo",
+	"history": "history", "list": "list_components", "redo": "redo", "sync": "build", "test": "test", "undo": "undo",
 }
 
 // FormatCall returns a function that writes a call as the call of a tool, for tools whose names

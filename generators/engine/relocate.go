@@ -29,7 +29,8 @@ type relocation struct {
 
 	moved   []span                      // declarations that move
 	imports map[string][]imports.Import // to add, by file; those of the moved source are under ""
-	places  map[string]int              // references, by file
+	places  int                         // references
+	files   map[string]bool             // with references
 	errs    []error                     // why it is impossible
 }
 
@@ -54,7 +55,7 @@ func (e *Engine) planSymbol(ctx context.Context, p *plan, edit FileEdit) error {
 	if err != nil {
 		return err
 	}
-	m := &relocation{rewrite: r, symbol: found, from: found.file.Dir(), imports: map[string][]imports.Import{}, places: map[string]int{}}
+	m := &relocation{rewrite: r, symbol: found, from: found.file.Dir(), imports: map[string][]imports.Import{}, files: map[string]bool{}}
 	for _, inspected := range r.packages() {
 		m.object = cmp.Or(m.object, inspected.Info.Defs[found.ident])
 	}
@@ -74,11 +75,7 @@ func (e *Engine) planSymbol(ctx context.Context, p *plan, edit FileEdit) error {
 	if len(m.errs) > 0 {
 		return errors.Join(m.errs[:min(len(m.errs), 5)]...)
 	}
-	places := 0
-	for _, n := range m.places {
-		places += n
-	}
-	p.notices = append(p.notices, fmt.Sprintf("%s is now %s: changed %s in %s.", found.name, edit.Rename, count(places, "place"), count(len(m.places), "file")))
+	p.notices = append(p.notices, fmt.Sprintf("%s is now %s: changed %s in %s.", found.name, edit.Rename, count(m.places, "place"), count(len(m.files), "file")))
 	p.warn(m.unbuilt...)
 	return m.finish(ctx, s, p)
 }
@@ -99,17 +96,12 @@ func (m *relocation) parseTarget(s snapshot, text string) error {
 	case m.symbol.isMember() || m.symbol.file.IsTest():
 		return terminal.Usagef("rename %s: fields, methods and tests stay in their package; pass a name without package", text)
 	}
-	m.to = pkg
-	var dirs []string
-	for _, dir := range s.view.Dirs() {
-		if strings.HasSuffix("/"+dir, "/"+pkg) && !isPetrockPath(dir) {
-			dirs = append(dirs, dir)
-		}
-	}
-	if len(dirs) > 1 && !slices.Contains(dirs, pkg) {
-		return terminal.Usagef("rename %s: %s is ambiguous: %s; pass the whole path", text, pkg, joinFew(dirs))
-	} else if len(dirs) == 1 {
+	dirs := slices.DeleteFunc(s.view.Dirs(), func(dir string) bool { return !strings.HasSuffix("/"+dir, "/"+pkg) || isPetrockPath(dir) })
+	switch m.to = pkg; {
+	case len(dirs) == 1:
 		m.to = dirs[0]
+	case len(dirs) > 1 && !slices.Contains(dirs, pkg):
+		return terminal.Usagef("rename %s: %s is ambiguous: %s; pass the whole path", text, pkg, joinFew(dirs))
 	}
 	existing := cmp.Or(s.view.Package(m.to, nil), &typecheck.Package{})
 	m.pkg = imports.Import{Name: cmp.Or(existing.Name, path.Base(m.to)), Path: s.engine.checker.ImportPath(m.to)}
@@ -155,16 +147,10 @@ func (m *relocation) collect(object types.Object) {
 	m.moved = append(m.moved, s)
 	for _, inspected := range m.packages() {
 		for _, defined := range inspected.Info.Defs {
-			var of types.Type
-			switch defined := defined.(type) {
-			case *types.Func:
-				if recv := defined.Signature().Recv(); recv != nil && !types.IsInterface(recv.Type()) {
-					of = recv.Type()
-				}
-			case *types.Const:
-				of = defined.Type()
-			}
-			if of != nil && namedPos(of) == object.Pos() && typecheck.Enclosing[ast.Decl](m.view.FileAt(defined.Pos()), defined.Pos()) != nil && !m.view.FileAt(defined.Pos()).IsTest() {
+			constant, isConstant := defined.(*types.Const)
+			method, isFunc := defined.(*types.Func)
+			isItsConstant := isConstant && isTop(constant) && !m.view.FileAt(constant.Pos()).IsTest() && namedPos(constant.Type()) == object.Pos()
+			if isItsConstant || isFunc && method.Signature().Recv() != nil && !types.IsInterface(object.Type()) && namedPos(method.Signature().Recv().Type()) == object.Pos() {
 				m.collect(defined)
 			}
 		}
@@ -288,7 +274,8 @@ func (m *relocation) rewriteUse(u use) {
 		m.checkName(u, text)
 	}
 	if u.object.Pos() == m.object.Pos() {
-		m.places[u.file.Path]++
+		m.files[u.file.Path] = true
+		m.places++
 	}
 	var node ast.Node = u.ident
 	switch isQualified := u.selector != nil && u.info.Selections[u.selector] == nil; {

@@ -57,7 +57,10 @@ func (l *Loan) Days() int { return l.days }
 const limit = 14
 
 // Show shows a loan.
-func Show(l *Loan) string { return fmt.Sprint(l.Due(), l.Tier, limit) }
+func Show(l *Loan) string {
+	const best Tier = "gold" // stays
+	return fmt.Sprint(l.Due(), l.Tier == best, limit)
+}
 
 // Pair has two values.
 type Pair[T any] struct{ First, Second T }
@@ -130,7 +133,7 @@ func TestSearch(t *testing.T) {
 		{"petrock's code", engine.Query{Pattern: "^type ToolResult"}, "There is no match.\n"},
 		{"petrock's code, named", engine.Query{Pattern: "^type ToolResult", Files: []string{"core/**"}}, "core/mcp/mcp.go\n20: type ToolResult struct{}\n"},
 		{"derived", engine.Query{Pattern: "^package", Files: []string{"tools/*_gen.go"}}, "tools/tools_gen.go\n3: package tools\n"},
-		{"docs", engine.Query{Pattern: "^# Edit", Find: engine.FindDocs, Files: []string{"editing"}}, "petrock://docs/editing\n1: # Edit files and run tests\n"},
+		{"docs", engine.Query{Pattern: "^# Search", Find: engine.FindDocs, Files: []string{"editing"}}, "petrock://docs/editing\n1: # Search, edit files and run tests\n"},
 		{"api", engine.Query{Pattern: "strings.Cut", Find: engine.FindAPI}, "package strings // import \"strings\"\n\nfunc Cut(s, sep string) (before, after string, found bool)\n"},
 		{"project's api", engine.Query{Pattern: "core/mcp.ToolResult", Find: engine.FindAPI}, "package mcp // import \"hello/core/mcp\"\n"},
 		{"declaration", engine.Query{Pattern: "desk.Member", Find: engine.FindDeclaration}, "desk/loan.go\n23- \t// Member borrows.\n24: \tMember struct {\n25- \t\tName string\n26- \t\tTier Tier\n27- \t}\n"},
@@ -138,7 +141,7 @@ func TestSearch(t *testing.T) {
 		{"field", engine.Query{Pattern: "Member.Name", Find: engine.FindDeclaration}, "desk/loan.go\n25: \t\tName string\n"},
 		{"references", engine.Query{Pattern: "hello/desk.Gold", Find: engine.FindReferences}, "desk/extern_test.go\n10: \tif desk.Gold.String() != \"GOLD\" {\ndesk/loan.go\n14: \tGold  Tier = \"gold\"\n17: var tierNames = map[Tier]string{Basic: \"Basic\", Gold: \"Gold\"}\ndesk/loan_test.go\n6: \tif l := (&Loan{Member: Member{Tier: Gold}}); l.Due() != 14 {\nreport/report.go\n8: \treturn due() > 0 && l.Tier == d.Gold && d.Pair[d.Tier]{First: d.Gold}.Swap().Second == d.Basic\n"},
 		{"references in broken code", engine.Query{Pattern: "desk.Basic", Find: engine.FindReferences, Files: []string{"broken"}}, "broken/broken.go\n5: var x int = desk.Basic\n"},
-		{"callers", engine.Query{Pattern: "Loan.Due", Find: engine.FindCallers}, "desk/loan.go\n48: func Show(l *Loan) string { return fmt.Sprint(l.Due(), l.Tier, limit) }\n  in Show\ndesk/loan_test.go\n6: \tif l := (&Loan{Member: Member{Tier: Gold}}); l.Due() != 14 {\n  in TestDue\n7: \t\tt.Error(l.Due())\n  in TestDue\n"},
+		{"callers", engine.Query{Pattern: "Loan.Due", Find: engine.FindCallers}, "desk/loan.go\n50: \treturn fmt.Sprint(l.Due(), l.Tier == best, limit)\n  in Show\ndesk/loan_test.go\n6: \tif l := (&Loan{Member: Member{Tier: Gold}}); l.Due() != 14 {\n  in TestDue\n7: \t\tt.Error(l.Due())\n  in TestDue\n"},
 		{"callers of a generic method", engine.Query{Pattern: "Pair.Swap", Find: engine.FindCallers}, "  in Gold\n"},
 		{"references of petrock's code", engine.Query{Pattern: "core/app.Event", Find: engine.FindReferences, Files: []string{"features/users"}}, "features/users/users.go\n22: func (c Create) Apply(s *State, e app.Event) int { s.N++; return s.N }\n"},
 		{"unknown symbol", engine.Query{Pattern: "desk.Laon.Due", Find: engine.FindReferences}, "the project declares no symbol desk.Laon.Due; did you mean desk.Loan.Due?"},
@@ -164,10 +167,10 @@ func TestSymbol(t *testing.T) {
 		want           map[string]string // texts in files
 	}{
 		{"desk.Loan.Due", "DaysLeft", "5 places in 3 files", map[string]string{"report/report.go": "due := l.DaysLeft\n", "desk/loan.go": "// DaysLeft returns the days left.\nfunc (l *Loan) DaysLeft() int"}},
-		{"Member.Tier", "Level", "4 places in 3 files", map[string]string{"report/report.go": "l.Level == d.Gold", "desk/loan_test.go": "Member{Level: Gold}", "desk/loan.go": "l.Level, limit"}},
+		{"Member.Tier", "Level", "4 places in 3 files", map[string]string{"report/report.go": "l.Level == d.Gold", "desk/loan_test.go": "Member{Level: Gold}", "desk/loan.go": "l.Level == best, limit"}},
 		{"desk.Member", "Reader", "3 places in 2 files", map[string]string{"desk/loan.go": "struct {\n\tReader\n", "desk/loan_test.go": "Reader: Reader{"}},
 		{"Pair", "desk.Couple", "5 places in 2 files", map[string]string{"report/report.go": "d.Couple[d.Tier]"}},
-		{"desk.Tier", "money.Tier", "8 places in 3 files", map[string]string{
+		{"desk.Tier", "money.Tier", "9 places in 3 files", map[string]string{
 			"money/tier.go":       "package money\n\nimport \"strings\"\n\n// Tier is the tier of a member. [Tier] has two values.\ntype Tier string\n\n// The tiers.\nconst (\n\tBasic Tier = \"basic\" // Borrows two\n\tGold  Tier = \"gold\"\n)\n\nvar tierNames = map[Tier]string{Basic: \"Basic\", Gold: \"Gold\"}\n\n// String returns the name of the tier.\nfunc (t Tier) String() string { return strings.ToUpper(tierNames[t]) }\n",
 			"desk/loan.go":        "\t\tTier money.Tier\n",
 			"report/report.go":    "l.Tier == money.Gold && d.Pair[money.Tier]{First: money.Gold}",
