@@ -30,6 +30,9 @@ type runner struct {
 	lastShown     string    // the saved progress that watchers see
 	unreleased    progress  // what stop could not save
 
+	scenario *Scenario // nil for a runner in a server
+	retryAt  time.Time // in a scenario, when the next try is due; zero if none is
+
 	seenOwner string    // of the lease when it was last read
 	seenUntil time.Time // the same
 	seenAt    time.Time // when the lease was first read like this

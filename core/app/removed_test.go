@@ -98,6 +98,13 @@ func TestRetiredFollowed(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].Position != 3 || len(all[0].Aside) > 0 || w.Seen != 7 {
 		t.Errorf("the workers are %+v, %v, and one has seen %d events; want one at position 3 with nothing set aside, and 7", all, err, w.Seen)
 	}
+	if all, err := a.Workers(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("the workers of the app are %+v, %v; want one", all, err)
+	}
+	f.Workers = nil
+	if all, err := open(t, m.Share(), f).Workers(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("the workers of an app without workers are %+v, %v; want none", all, err)
+	}
 }
 
 // poked returns a log with events of a feature that no longer exists.

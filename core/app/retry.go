@@ -67,6 +67,7 @@ func (r *runner) handleWithRetry(ctx context.Context, record eventlog.Record, ha
 			return err
 		}
 		r.app.o.Logger.Warn("worker failed", "worker", r.name, "event", record.Seq, "try", r.Tries, "error", err)
+		r.scenario.failed(r, record.Seq, err)
 		if r.Tries >= r.app.o.Tries {
 			continue
 		}
@@ -160,8 +161,13 @@ func (r *runner) beginTry(ctx context.Context) (saved func() error, err error) {
 	return func() error { return nil }, saved()
 }
 
-// pause waits, and renews the lease meanwhile.
+// pause waits, and renews the lease meanwhile. In a scenario, which does not wait, it returns
+// errPaused.
 func (r *runner) pause(ctx context.Context, wait time.Duration) error {
+	if r.scenario != nil {
+		r.retryAt = r.app.o.Now().Add(wait)
+		return cmp.Or(r.save(ctx), errPaused)
+	}
 	for left := wait; ; left -= renewInterval {
 		if err := r.save(ctx); err != nil {
 			return err
@@ -185,6 +191,7 @@ func (r *runner) setAside(ctx context.Context, record eventlog.Record) error {
 	text := cmp.Or(r.Error, processEnded)
 	aside := SetAside{Seq: record.Seq, Time: storable(r.app.o.Now()), Tries: r.Tries, Error: text}
 	r.app.o.Logger.Error("worker set event aside", "worker", r.name, "event", record.Seq, "error", text)
+	r.scenario.setAside(r, aside)
 	r.Position, r.Trying, r.Tries, r.Error = record.Seq, 0, 0, ""
 	return r.saveWith(ctx, func(tx eventlog.Tx) error { return aside.put(tx, r.name) })
 }
@@ -232,6 +239,10 @@ func (r *runner) retry(ctx context.Context, requestDoc string, seq int64) error 
 		return errors.Join(ctx.Err(), r.saveWith(late, func(tx eventlog.Tx) error {
 			return errors.Join(tx.Put(requestDoc, []byte("true")), tx.Put(asideDocument(r.name, seq), before))
 		}))
+	}
+	if err != nil {
+		r.scenario.failed(r, seq, err)
+		r.scenario.setAside(r, aside)
 	}
 	return r.saveWith(ctx, func(tx eventlog.Tx) error {
 		if err == nil {

@@ -218,6 +218,7 @@ func (r *runner) tickOnce(ctx context.Context, i int) error {
 		r.app.logError(slog.LevelWarn, "worker failed", err, "worker", r.name, "every", r.worker.periodic[i].interval)
 		if !isFailure(err) {
 			r.Error = err.Error()
+			r.scenario.failed(r, 0, err)
 		}
 	}
 	return r.save(ctx)

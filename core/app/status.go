@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,9 +114,18 @@ func (s SetAside) put(tx eventlog.Tx, worker string) error {
 	return tx.Put(asideDocument(worker, s.Seq), document)
 }
 
-// Workers returns the status of all workers that ever ran on the log, in any process. Positions can
-// lag for workers that ignore most events.
-func (a *App) Workers(ctx context.Context) ([]WorkerStatus, error) { return readWorkers(ctx, a.store) }
+// Workers returns the status of the workers of the app's features, in any process. Positions can lag
+// for workers that ignore most events. [Admin.Workers] also returns workers that were removed.
+func (a *App) Workers(ctx context.Context) ([]WorkerStatus, error) {
+	var names []string
+	for _, f := range a.features {
+		for _, w := range f.Workers {
+			names = append(names, f.Name+"/"+w.name)
+		}
+	}
+	all, err := readWorkers(ctx, a.store)
+	return slices.DeleteFunc(all, func(w WorkerStatus) bool { return !slices.Contains(names, w.Name) }), err
+}
 
 // readWorkers returns the status of all workers that ever ran on a store.
 func readWorkers(ctx context.Context, s eventlog.Store) ([]WorkerStatus, error) {

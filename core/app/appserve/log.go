@@ -8,7 +8,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,9 +28,14 @@ const pollEvery = 200 * time.Millisecond
 
 // A logView selects and formats events.
 type logView struct {
-	follow, json bool
-	after, limit int64
-	kind, actor  string
+	follow, json     bool
+	after, to        int64
+	limit, newest    int64
+	types            []string // patterns
+	actor, cause     string
+	text             string // in the data, in any case
+	since, until     string // as given
+	earliest, latest time.Time
 }
 
 func (d *Data) newLog() *cobra.Command {
@@ -42,13 +50,17 @@ it. The output is text, even in a file or a pipe, unless --json is given. With -
 show, an event has its cause: the worker and the event that the worker handled, or the request, its
 tool, session and traceparent.
 
+Several flags must all match. A time is 2026-05-12, 2026-05-12 09:30:00 (UTC), a time of RFC 3339, or a
+duration before now, such as 2h.
+
 Servers can keep running. If an event cannot be applied, amend it with log skip, log map or log
 restore. To remove the content of events for good, use log erase. To let an older build read them, use
 log downgrade.`,
-		Example: d.examples("log --after 100 --limit 20", "log --follow --type posts/create", "log --actor local:ada", "log --json | jq .type", "log show 17", "log types"),
+		Example: d.examples("log --last 20", "log --after 100 --to 120", "log --since 2h --type posts/create,'*/delete'", "log --cause posts/digest",
+			"log --follow --actor local:ada", "log --json | jq .type", "log show 17", "log types"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if v.after < 0 || v.limit < 0 {
-				return terminal.Usagef("--after and --limit must not be negative")
+			if err := v.check(time.Now()); err != nil {
+				return err
 			}
 			ctx, stop := untilInterrupted(cmd)
 			defer stop()
@@ -59,11 +71,55 @@ log downgrade.`,
 	flags.BoolVarP(&v.follow, "follow", "f", false, "show new events as they are appended, until interrupted")
 	flags.BoolVar(&v.json, "json", false, "print each complete event as a line of JSON")
 	flags.Int64Var(&v.after, "after", 0, "start after the event with this number")
+	flags.Int64Var(&v.to, "to", 0, "end with the event with this number (default the last one)")
 	flags.Int64Var(&v.limit, "limit", 0, "maximum number of events (default all)")
-	flags.StringVar(&v.kind, "type", "", "show events of this type, such as posts/create, or of this feature, such as posts")
+	flags.Int64Var(&v.newest, "last", 0, "show only the newest events, this many")
+	flags.StringVar(&v.since, "since", "", "show events from this `TIME` on")
+	flags.StringVar(&v.until, "until", "", "show events before this `TIME`")
+	flags.StringSliceVar(&v.types, "type", nil, "show events of these types, such as posts/create or '*/delete', or of these features, such as posts")
 	flags.StringVar(&v.actor, "actor", "", "show events of this actor, such as local:ada")
+	flags.StringVar(&v.text, "text", "", "show events whose data contains this text, in upper or lower case")
+	flags.StringVar(&v.cause, "cause", "", "show events that this worker, tool or event caused, such as posts/digest, posts_create or 17")
 	cmd.AddCommand(d.newShow(), d.newSkip(), d.newMap(), d.newRestore(), d.newErase(), d.newDowngrade(), d.newCopy(), d.newTypes(), d.newSample())
 	return cmd
+}
+
+// check returns an error for wrong flags, and reads the times.
+func (v *logView) check(now time.Time) (err error) {
+	switch {
+	case v.after < 0 || v.to < 0 || v.limit < 0 || v.newest < 0:
+		return terminal.Usagef("--after, --to, --limit and --last must not be negative")
+	case v.limit > 0 && v.newest > 0:
+		return terminal.Usagef("--limit shows the oldest events, and --last the newest; pass one of them")
+	case v.follow && (v.to > 0 || v.until != ""):
+		return terminal.Usagef("--follow cannot be combined with --to and --until")
+	}
+	for _, pattern := range v.types {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return terminal.Usagef("--type %q is not a valid pattern; use a type, a feature, or * for any text but a slash", pattern)
+		}
+	}
+	if v.earliest, err = parseTime("--since", v.since, now); err != nil {
+		return err
+	}
+	v.latest, err = parseTime("--until", v.until, now)
+	return err
+}
+
+// parseTime parses the value of a flag: a time, or a duration before now. It returns zero for "".
+func parseTime(flag, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(text); err == nil {
+		return now.Add(-ago), nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateTime, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, terminal.Usagef("%s %q is not a time; use 2026-05-12, '2026-05-12 09:30:00', 2026-05-12T09:30:00Z, or a duration before now, such as 2h", flag, text)
 }
 
 // print writes the events to out. If no event matches, it writes a message to errOut.
@@ -71,6 +127,17 @@ func (v logView) print(ctx context.Context, store eventlog.Store, out, errOut io
 	lines := bufio.NewWriter(out)
 	write := v.writer(lines, terminal.IsTerminal(out))
 	after, count := v.after, int64(0)
+	var newest []shownEvent // of --last, until they are written
+	if v.newest > 0 && v.filter() == "" {
+		last, err := store.Last(ctx)
+		if err != nil {
+			return v.ended(ctx, err)
+		}
+		if v.to > 0 {
+			last = min(last, v.to)
+		}
+		after = max(after, last-v.newest)
+	}
 	writeNew := func() error {
 		amendments, err := app.NewAdmin(store, app.Options{}).Amendments(ctx)
 		if err != nil {
@@ -81,6 +148,9 @@ func (v logView) print(ctx context.Context, store eventlog.Store, out, errOut io
 			if err != nil {
 				return v.ended(ctx, err)
 			}
+			if v.to > 0 && record.Seq > v.to {
+				break
+			}
 			after = record.Seq
 			if !v.includes(record) {
 				continue
@@ -89,13 +159,25 @@ func (v logView) print(ctx context.Context, store eventlog.Store, out, errOut io
 			if err != nil {
 				return v.ended(ctx, err)
 			}
+			count++
+			if v.newest > 0 {
+				newest = append(newest, shownEvent{record, am})
+				newest = newest[max(0, int64(len(newest))-v.newest):]
+				continue
+			}
 			if err := write(shownEvent{record, am}); err != nil {
 				return err
 			}
-			if count++; count == v.limit {
+			if count == v.limit {
 				return nil
 			}
 		}
+		for _, e := range newest {
+			if err := write(e); err != nil {
+				return err
+			}
+		}
+		newest, v.newest = nil, 0 // from now on, all that are appended
 		return nil
 	}
 	for {
@@ -142,19 +224,33 @@ func waitForChange(ctx context.Context, store eventlog.Store, stamp int64) error
 	}
 }
 
-// includes reports whether the view shows a record.
+// includes reports whether the view shows a record. It does not look at the numbers.
 func (v logView) includes(r eventlog.Record) bool {
 	feature, _, _ := strings.Cut(r.Type, "/")
-	return (v.kind == "" || v.kind == r.Type || v.kind == feature) && (v.actor == "" || v.actor == r.Actor)
+	isType := func(pattern string) bool {
+		ok, _ := path.Match(pattern, r.Type) // check has parsed it
+		return ok || pattern == feature
+	}
+	return (v.types == nil || slices.ContainsFunc(v.types, isType)) && (v.actor == "" || v.actor == r.Actor) &&
+		!r.Time.Before(v.earliest) && (v.latest.IsZero() || r.Time.Before(v.latest)) &&
+		(v.text == "" || strings.Contains(strings.ToLower(string(r.Data)), strings.ToLower(v.text))) && (v.cause == "" || v.causes(r.Cause))
+}
+
+// causes reports whether --cause names a cause.
+func (v logView) causes(raw json.RawMessage) bool {
+	var cause eventlog.Cause
+	return raw != nil && json.Unmarshal(raw, &cause) == nil && slices.Contains([]string{cause.Worker, cause.Tool, strconv.FormatInt(cause.Event, 10)}, v.cause)
 }
 
 // filter describes the events that the view shows; empty for all events.
 func (v logView) filter() (text string) {
-	if v.kind != "" {
-		text += " of type " + shorten(v.kind, 60)
+	if v.types != nil {
+		text += " of type " + shorten(strings.Join(v.types, ", "), 60)
 	}
-	if v.actor != "" {
-		text += " of actor " + shorten(v.actor, 60)
+	for _, part := range [][2]string{{" of actor ", v.actor}, {" caused by ", v.cause}, {" with the text ", v.text}, {" since ", v.since}, {" until ", v.until}} {
+		if part[1] != "" {
+			text += part[0] + shorten(part[1], 60)
+		}
 	}
 	return text
 }

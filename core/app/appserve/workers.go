@@ -25,12 +25,13 @@ type shownWorker struct {
 }
 
 func (d *Data) newWorkers() *cobra.Command {
-	var asJSON bool
+	var asJSON, removed bool
 	cmd := &cobra.Command{
 		Use:   "workers",
 		Short: "Show the progress and failures of the workers",
 		Long: `Show the progress and failures of the workers: the last event that each worker has handled, the number
-of events after it, and the process that runs the worker.
+of events after it, and the process that runs the worker. Workers that were renamed or removed are shown
+with --all.
 
 A worker retries a failed event with a growing delay, and finally sets it aside. To retry such an event,
 run workers retry. If the type of a worker has changed, discard its saved fields with workers reset.`,
@@ -41,6 +42,9 @@ run workers retry. If the type of a worker has changed, discard its saved fields
 				if err != nil {
 					return err
 				}
+				if !removed {
+					all = slices.DeleteFunc(all, func(w shownWorker) bool { return w.Unknown })
+				}
 				if asJSON {
 					return terminal.PrintJSON(cmd.OutOrStdout(), all)
 				}
@@ -49,6 +53,7 @@ run workers retry. If the type of a worker has changed, discard its saved fields
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&removed, "all", false, "show workers that this program does not have, too: they were renamed or removed")
 	cmd.AddCommand(d.newRetry(), d.newReset())
 	return cmd
 }
@@ -71,7 +76,7 @@ func (d *Data) shownWorkers(ctx context.Context, store eventlog.Store) ([]shownW
 // printWorkers writes a table of the workers, and their failures below it.
 func (d *Data) printWorkers(out io.Writer, all []shownWorker) error {
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(out, "No worker has run on this data.")
+		_, err := fmt.Fprintln(out, "No worker of this program has run on this data.")
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

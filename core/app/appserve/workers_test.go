@@ -19,8 +19,8 @@ func TestWorkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := must(t, dir, "workers"); out != "No worker has run on this data.\n" {
-		t.Errorf("got output %s, want %q", out, "No worker has run on this data.\n")
+	if out := must(t, dir, "workers"); out != "No worker of this program has run on this data.\n" {
+		t.Errorf("got output %s, want %q", out, "No worker of this program has run on this data.\n")
 	}
 	if out := must(t, dir, "workers", "--json"); out != "[]\n" {
 		t.Errorf("got output %s, want %q", out, "[]\n")
@@ -72,10 +72,13 @@ func removed(t *testing.T, dir string) {
 		err := cmd.ExecuteContext(t.Context())
 		return out.String(), err
 	}
-	if out, err := said("workers"); err != nil || !strings.Contains(out, "-  (not in this program: renamed or removed)\n") || strings.Contains(out, "workers retry") {
+	if out, err := said("workers"); err != nil || out != "No worker of this program has run on this data.\n" {
+		t.Errorf("got error %v, output %s; want no removed worker", err, out)
+	}
+	if out, err := said("workers", "--all"); err != nil || !strings.Contains(out, "-  (not in this program: renamed or removed)\n") || strings.Contains(out, "workers retry") {
 		t.Errorf("got error %v, output\n%s; want no error, %q in it, and no \"workers retry\"", err, out, "- (not in this program: renamed or removed)\n")
 	}
-	if out, err := said("workers", "--json"); err != nil || !strings.Contains(out, `"unknown": true`) {
+	if out, err := said("workers", "--all", "--json"); err != nil || !strings.Contains(out, `"unknown": true`) {
 		t.Errorf("got error %v, output\n%s, want %q in it", err, out, `"unknown": true`)
 	}
 	if _, err := said("workers", "retry", "posts/digest", "--all"); err == nil || err.Error() != "worker posts/digest was renamed or removed; the workers are: none" {
