@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"core/app/postgres":  {"core/app/eventlog", "core/app/internal", "github.com/jackc/pgx/v5"},
 	"core/app":           {"core/app/eventlog", "core/app/internal", "core/strictjson"},
 	"core/app/appmcp":    {"core/app", "core/auth", "core/jsonrpc", "core/mcp", "core/plumbing", "core/strictjson"},
-	"core/app/appserve":  {"core/app", "core/mcp", "core/plumbing", "core/strictjson", cobra},
+	"core/app/appserve":  {"core/app", "core/client", "core/mcp", "core/plumbing", "core/strictjson", cobra},
 	"core/app/apptest":   {"core/app", "core/auth", "core/mcp", "core/mcptest"},
 
 	"generators":          {"core", "generators", "github.com/dave/jennifer", "golang.org/x"},

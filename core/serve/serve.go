@@ -95,6 +95,15 @@ type ReadOnlyExtension interface {
 	SetReadOnly(reason string)
 }
 
+// A ServerExtension is an extension with commands that call the server in this process.
+type ServerExtension interface {
+	Extension
+
+	// SetOpen passes a function that opens the server with its components and extensions; end
+	// closes them. It is called before Commands.
+	SetOpen(open func(ctx context.Context, log *slog.Logger) (server *mcp.Server, end func() error, err error))
+}
+
 // A HealthExtension is an extension that can become unable to serve, for example if its store
 // fails.
 type HealthExtension interface {
@@ -180,6 +189,11 @@ func (p *program) newRoot() *cobra.Command {
 	mcpcli.AddGroup(root, "Serve clients:", p.newMCP(), p.newServe(), p.newCheck(), p.newKeys())
 	mcpcli.AddGroup(root, "Call the server:", p.newCalls()...)
 	for _, e := range p.extensions {
+		if e, ok := e.(ServerExtension); ok {
+			e.SetOpen(func(ctx context.Context, log *slog.Logger) (*mcp.Server, func() error, error) {
+				return p.open(ctx, log, false)
+			})
+		}
 		for _, cmd := range e.Commands() {
 			mcpcli.AddGroup(root, cmp.Or(cmd.GroupID, "Other commands:"), cmd)
 		}

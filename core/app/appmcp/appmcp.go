@@ -3,6 +3,7 @@
 package appmcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,13 +128,23 @@ func WithKey(ctx context.Context) (context.Context, error) {
 
 // Actor returns the actor of a call, for [app.Options]: the authenticated caller, anonymous for a
 // remote caller that is not authenticated, or the local user, such as local:ada.
-func Actor(ctx context.Context) string {
-	if id := auth.From(ctx); id != nil {
-		return id.Actor()
+func Actor(ctx context.Context) string { return ActorOf("")(ctx) }
+
+// ActorOf is [Actor] with another name for local callers; empty means the local user.
+func ActorOf(local string) func(context.Context) string {
+	return func(ctx context.Context) string {
+		if id := auth.From(ctx); id != nil {
+			return id.Actor()
+		}
+		if call := mcp.CallFrom(ctx); call != nil && call.IsRemote() {
+			return "anonymous"
+		}
+		return cmp.Or(local, localUser())
 	}
-	if call := mcp.CallFrom(ctx); call != nil && call.IsRemote() {
-		return "anonymous"
-	}
+}
+
+// localUser returns the actor of the user who runs this process.
+func localUser() string {
 	name := strconv.Itoa(os.Getuid())
 	if u, err := user.Current(); err == nil { // caches its result
 		name = u.Username

@@ -1,6 +1,6 @@
 // Package appserve adds the features of a server to its command line: the commands log, workers,
-// replay, backup and restore, and the flags --data, --snapshot (of mcp and serve) and
-// --app-resources (of serve).
+// try, replay, backup and restore, and the flags --data, --snapshot (of mcp and serve),
+// --app-resources (of serve), and --as (of mcp, call, read and prompt).
 package appserve
 
 import (
@@ -33,8 +33,12 @@ type Data struct {
 	dir      string // value of --data
 	snapshot string // value of --snapshot; empty for commands that do not serve, which take none
 	readOnly string // why commands are refused; empty means that they are executed
+	as       string // value of --as
 	postgres openPostgres
 	running  *app.App // set by Open
+	trial    *trial   // of the command try; nil for others
+
+	openServer func(context.Context, *slog.Logger) (*mcp.Server, func() error, error) // of the program; set by SetOpen
 }
 
 // openPostgres opens the event log in a schema of a database. If the URL does not name the schema,
@@ -82,9 +86,13 @@ func (d *Data) Health() (unready, degraded []string) {
 	return unready, degraded
 }
 
-// Flags adds --data to a command and its subcommands, --snapshot to mcp and serve, and
-// --app-resources to serve.
+// Flags adds --data to a command and its subcommands, --snapshot to mcp and serve, --app-resources
+// to serve, and --as to commands whose calls have the local user as actor.
 func (d *Data) Flags(cmd *cobra.Command) {
+	switch cmd.Name() {
+	case "mcp", "call", "read", "prompt":
+		cmd.Flags().StringVar(&d.as, "as", "", "call as this `ACTOR` instead of the local user, such as local:bob, to test what other callers may do")
+	}
 	if cmd.Name() == "serve" || cmd.Name() == "mcp" {
 		cmd.Flags().StringVar(&d.snapshot, "snapshot", "auto", "snapshots of the state, for a faster start: auto takes and uses them, off does neither")
 	}
@@ -99,9 +107,9 @@ func (d *Data) Flags(cmd *cobra.Command) {
 	_ = cmd.MarkPersistentFlagDirname("data") // the flag exists
 }
 
-// Commands returns log, workers, replay, backup and restore.
+// Commands returns log, workers, try, replay, backup and restore.
 func (d *Data) Commands() []*cobra.Command {
-	all := []*cobra.Command{d.newLog(), d.newWorkers(), d.newReplay(), d.newBackup(), d.newRestoreBackup()}
+	all := []*cobra.Command{d.newLog(), d.newWorkers(), d.newTry(), d.newReplay(), d.newBackup(), d.newRestoreBackup()}
 	for _, cmd := range all {
 		cmd.GroupID = "Manage data:"
 		d.Flags(cmd)
@@ -114,6 +122,12 @@ func (d *Data) Commands() []*cobra.Command {
 func (d *Data) Open(ctx context.Context, s *mcp.Server, log *slog.Logger) (end func() error, err error) {
 	if d.snapshot != "auto" && d.snapshot != "off" && d.snapshot != "" {
 		return nil, terminal.Usagef("--snapshot %q: use auto or off", d.snapshot)
+	}
+	if err := checkActor(d.as); err != nil {
+		return nil, terminal.Usagef("--as: %w", err)
+	}
+	if d.trial != nil {
+		return func() error { return nil }, d.openTrial(ctx, s, log)
 	}
 	dir, err := d.folder()
 	if err != nil {
@@ -178,7 +192,7 @@ func (d *Data) admin(store eventlog.Store) *app.Admin {
 
 // with returns o with the options that all apps of the program have.
 func (d *Data) with(o app.Options) app.Options {
-	o.Program, o.Actor, o.Cause, o.OnStale, o.Fingerprint, o.Skip = d.program, appmcp.Actor, appmcp.Cause, appmcp.OnStale, d.fingerprint(), d.skipped
+	o.Program, o.Actor, o.Cause, o.OnStale, o.Fingerprint, o.Skip = d.program, appmcp.ActorOf(d.as), appmcp.Cause, appmcp.OnStale, d.fingerprint(), d.skipped
 	return o
 }
 

@@ -95,9 +95,9 @@ func (in input) find(name string) *Property {
 
 const maxStdin = 64 << 20 // bytes of arguments on standard input
 
-// parseArguments parses the arguments of a tool, and validates them against its schema. They are
+// ParseArguments parses the arguments of a tool, and validates them against its schema. They are
 // name=value, or - for a JSON object on standard input. name=value takes precedence.
-func parseArguments(tool *mcp.Tool, args []string, stdin io.Reader) (json.RawMessage, error) {
+func ParseArguments(tool *mcp.Tool, args []string, stdin io.Reader) (json.RawMessage, error) {
 	in, given := readInput(tool.InputSchema), map[string]json.RawMessage{}
 	if slices.Contains(args, "-") {
 		text, err := io.ReadAll(io.LimitReader(stdin, maxStdin+1))

@@ -160,7 +160,7 @@ func (s *session) call(ctx context.Context, stdin io.Reader, name string, args [
 	if err := s.server.Refuse(name); err != nil {
 		return err
 	}
-	arguments, err := parseArguments(tool, args, stdin)
+	arguments, err := ParseArguments(tool, args, stdin)
 	if err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (s *session) prompt(ctx context.Context, stdin io.Reader, name string, args
 	if prompt == nil {
 		return &client.NotFoundError{Kind: "prompt", Name: name, Available: names}
 	}
-	raw, err := parseArguments(&mcp.Tool{Name: name, InputSchema: prompt.InputSchema}, args, stdin)
+	raw, err := ParseArguments(&mcp.Tool{Name: name, InputSchema: prompt.InputSchema}, args, stdin)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func FuzzArguments(f *testing.F) {
 	f.Add(`{`, "\xbd=", "\x98=", "z=1") // both would become U+FFFD
 	f.Fuzz(func(t *testing.T, schema, one, two, three string) {
 		tool := &mcp.Tool{Name: "t", InputSchema: json.RawMessage(schema)}
-		raw, err := parseArguments(tool, []string{one, two, three}, strings.NewReader(`{"z":1}`))
+		raw, err := ParseArguments(tool, []string{one, two, three}, strings.NewReader(`{"z":1}`))
 		if err == nil && (strictjson.Check(raw) != nil || raw[0] != '{') {
 			t.Errorf("got %s", raw)
 		}
