@@ -13,6 +13,7 @@ import (
 	"github.com/petrock/petrock/core/client"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/plumbing/process"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -25,6 +26,7 @@ type CallInput struct {
 	Name      string                     `json:"name"` // Or URI of a resource
 	Arguments map[string]json.RawMessage `json:"arguments,omitempty"`
 	Kind      CallKind                   `json:"kind,omitempty"` // Default: resource for a URI, else tool
+	Actor     string                     `json:"actor,omitempty"`
 	InDir
 }
 
@@ -44,8 +46,11 @@ const (
 //petrock:hints open-world
 func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error) {
 	built, root, err := t.buildServer(ctx, in.Dir, "calling "+in.Name)
-	if err == nil && !built.OK {
+	switch {
+	case err == nil && !built.OK:
 		err = built.refusal()
+	case err == nil && in.Actor != "" && !hasFeatures(root):
+		err = terminal.Usagef("call: the project has no features, so calls have no actor")
 	}
 	if err != nil {
 		return Answer(ctx, nil, err)
@@ -53,7 +58,11 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("call %s: timeout after %v", in.Name, callTimeout))
 	defer cancel()
 	var stderr process.Tail
-	server, err := client.Start(ctx, client.Command{Program: built.Program, Args: []string{"mcp"}, Dir: root, Stderr: &stderr}, client.Options{
+	args := []string{"mcp"}
+	if in.Actor != "" {
+		args = append(args, "--as="+in.Actor)
+	}
+	server, err := client.Start(ctx, client.Command{Program: built.Program, Args: args, Dir: root, Stderr: &stderr}, client.Options{
 		Info:       mcp.Implementation{Name: "petrock", Version: generators.Version},
 		Revision:   mcp.LatestHandshake, // later revisions add members to results
 		Timeout:    2 * callTimeout,     // the context ends earlier
@@ -90,7 +99,7 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 // files may be stale.
 func (t *Tools) buildServer(ctx context.Context, dir, nextStep string) (built *BuildOutput, root string, err error) {
 	if t.options.NoExec {
-		return nil, "", errors.New("call and log are disabled by --no-exec; start this server without it")
+		return nil, "", errors.New("call, data, log and try are disabled by --no-exec; start this server without it")
 	}
 	o, done, err := t.acquire(ctx, dir)
 	if err != nil {

@@ -86,9 +86,9 @@ func New(o Options) (*Tools, error) {
 		return nil, err
 	}
 	if o.NoExec {
-		t.Server.RemoveTool("call")
-		t.Server.RemoveTool("log")
-		t.Server.RemoveTool("test")
+		for _, name := range []string{"call", "data", "log", "test", "try"} {
+			t.Server.RemoveTool(name)
+		}
 	}
 	t.offerOwnGenerators(context.Background())
 	return t, nil
@@ -119,7 +119,7 @@ func (t *Tools) instructions() string {
 	}
 	text += `. generate_tool with fields, output, body and examples makes a tested tool in one call; generate_feature with crud, then generate_command, generate_query, generate_worker add state. edit changes files, change renames or alters components, test runs the tests`
 	if !t.options.NoExec {
-		text += `, call tries a component`
+		text += `, call tries a component, try also workers and time, on a copy of the data`
 	}
 	text += `, undo and redo revert, log repairs stored events.
 

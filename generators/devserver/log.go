@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,15 +23,20 @@ import (
 
 // LogInput is the input of log.
 type LogInput struct {
-	Action  LogAction                  `json:"action,omitempty"`  // Default: show
-	Seq     int64                      `json:"seq,omitempty"`     // Without it, show lists
-	After   int64                      `json:"after,omitempty"`   // List later events
-	Limit   int                        `json:"limit,omitempty"`   // Default 20
-	Type    string                     `json:"type,omitempty"`    // Only this type or feature; map: new type
-	Actor   string                     `json:"actor,omitempty"`   // Only this caller
+	Action  LogAction                  `json:"action,omitempty"` // Default: show
+	Seq     int64                      `json:"seq,omitempty"`    // Without it, show lists
+	After   int64                      `json:"after,omitempty"`  // List later events
+	To      int64                      `json:"to,omitempty"`
+	Limit   int                        `json:"limit,omitempty"` // Default 20
+	Type    string                     `json:"type,omitempty"`  // Types, features, globs; map: new type
+	Actor   string                     `json:"actor,omitempty"` // Only this caller
+	Cause   string                     `json:"cause,omitempty"` // Worker, tool or event
+	Text    string                     `json:"text,omitempty"`
+	Since   string                     `json:"since,omitempty"` // Time, or 2h
+	Until   string                     `json:"until,omitempty"`
 	Version int                        `json:"version,omitempty"` // map: its version
 	Input   map[string]json.RawMessage `json:"input,omitempty"`   // map: new data
-	Reason  string                     `json:"reason,omitempty"`  // For skip, map and restore
+	Reason  string                     `json:"reason,omitempty"`  // For changes
 	Force   bool                       `json:"force,omitempty"`   // Even if others break
 	Common
 }
@@ -44,11 +50,12 @@ const (
 	LogSkip    LogAction = "skip"
 	LogMap     LogAction = "map"
 	LogRestore LogAction = "restore"
+	LogErase   LogAction = "erase"
 	LogReplay  LogAction = "replay"
 )
 
-// Log shows the event log; skips, maps or restores an event that cannot be applied; or replays the
-// log.
+// Log shows the event log; skips, maps or restores an event that cannot be applied; erases one; or
+// replays the log.
 //
 //petrock:hints closed-world
 func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {
@@ -57,29 +64,38 @@ func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {
 	if err != nil {
 		return Answer(ctx, nil, err)
 	}
-	if found, err := t.options.Find(in.Dir); err == nil && !hasFeatures(found.Root) {
-		return Answer(ctx, nil, terminal.Usagef("the project has no features, so it has no event log; generate_feature adds a feature"))
-	}
-	built, root, err := t.buildServer(ctx, in.Dir, "reading the event log")
-	if err != nil {
-		return Answer(ctx, nil, err)
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("log: timeout after %v", callTimeout))
-	defer cancel()
-	out, errOut, err := process.Run(ctx, process.RunOptions{Dir: root, Group: true}, built.Program, args...)
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == terminal.ExitNoData {
-		return mcp.TextResult("no events"), nil
-	}
-	if err != nil && len(errOut) > 0 {
-		err = errors.New(strings.TrimSpace(string(errOut)))
-	}
+	out, err := t.runServer(ctx, in.Dir, nil, args...)
 	if err != nil && in.Action != LogShow {
 		err = nameLogTool(err)
 	}
 	if err != nil {
-		return failure(ctx, err)
+		return Answer(ctx, nil, err)
 	}
-	return mcp.TextResult(in.output(strings.TrimSpace(string(out)))), nil
+	return mcp.TextResult(in.output(out)), nil
+}
+
+// runServer builds the server of a project with features, and returns the output of one of its
+// commands. It is empty if there is no data yet.
+func (t *Tools) runServer(ctx context.Context, dir string, stdin []byte, args ...string) (string, error) {
+	if found, err := t.options.Find(dir); err == nil && !hasFeatures(found.Root) {
+		return "", terminal.Usagef("the project has no features, so it has no event log; generate_feature adds a feature")
+	}
+	built, root, err := t.buildServer(ctx, dir, "running the server's command "+args[0])
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("%s: timeout after %v", args[0], callTimeout))
+	defer cancel()
+	out, errOut, err := process.Run(ctx, process.RunOptions{Dir: root, Stdin: bytes.NewReader(stdin), Group: true}, built.Program, args...)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == terminal.ExitNoData {
+		return "", nil
+	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	} else if err != nil && len(errOut) > 0 {
+		err = fmt.Errorf("%s%s", out, bytes.TrimSpace(errOut))
+	}
+	return string(bytes.TrimSpace(out)), err
 }
 
 // hasFeatures reports whether a project has features, and so an event log.
@@ -90,8 +106,8 @@ func hasFeatures(root string) bool {
 
 // args returns the arguments of the server's command line, which checks them.
 func (in LogInput) args() ([]string, error) {
-	if in.Seq < 0 || in.After < 0 || in.Limit < 0 {
-		return nil, terminal.Usagef("log: seq, after and limit must not be negative")
+	if in.Seq < 0 || in.After < 0 || in.To < 0 || in.Limit < 0 {
+		return nil, terminal.Usagef("log: seq, after, to and limit must not be negative")
 	}
 	args := []string{"log", string(in.Action)}
 	switch {
@@ -100,14 +116,23 @@ func (in LogInput) args() ([]string, error) {
 	case in.Seq > 0:
 		args = append(args, strconv.FormatInt(in.Seq, 10))
 	case in.Action == LogShow:
-		args = []string{"log", fmt.Sprintf("--after=%d", in.After), fmt.Sprintf("--limit=%d", in.Limit+1)}
+		page := "--last"
+		if in.After > 0 {
+			page = "--limit"
+		}
+		args = []string{"log", fmt.Sprintf("--after=%d", in.After), fmt.Sprintf("--to=%d", in.To), fmt.Sprintf("%s=%d", page, in.Limit+1)}
 	default: // the command line would change all events of the type
 		return nil, terminal.Usagef("log: action %s requires seq", in.Action)
 	}
-	for _, flag := range [][2]string{{"--type=", in.Type}, {"--actor=", in.Actor}, {"--reason=", in.Reason}} {
+	for _, flag := range [][2]string{
+		{"--type=", in.Type}, {"--actor=", in.Actor}, {"--cause=", in.Cause}, {"--text=", in.Text}, {"--since=", in.Since}, {"--until=", in.Until}, {"--reason=", in.Reason},
+	} {
 		if flag[1] != "" {
 			args = append(args, flag[0]+flag[1])
 		}
+	}
+	if in.Action == LogErase {
+		args = append(args, "--yes")
 	}
 	if in.Force {
 		args = append(args, "--force")
@@ -134,7 +159,9 @@ const (
 // output returns the text of a result. out is the output of the command line.
 func (in LogInput) output(out string) string {
 	switch {
-	case in.Action == LogReplay:
+	case out == "":
+		return "no events"
+	case in.Action == LogReplay, in.Action == LogErase:
 		return out
 	case in.Action != LogShow:
 		done, _, _ := strings.Cut(out, "\n") // the rest is a command for a terminal
@@ -148,22 +175,34 @@ func (in LogInput) output(out string) string {
 		}
 		return out
 	}
-	var page strings.Builder
-	last, n := "", 0
-	for line := range strings.Lines(out) {
+	lines, size := strings.Split(out, "\n"), 0
+	if in.After == 0 {
+		slices.Reverse(lines) // the newest are kept
+	}
+	var page []string
+	for i, line := range lines {
 		line = strings.Join(strings.Fields(line), " ")
 		if !in.Detail {
 			line = strictjson.Clip(line, maxLogLine)
 		}
-		if n == in.Limit || n > 0 && !in.Detail && page.Len()+len(line) > maxLogOutput {
-			fmt.Fprintf(&page, "Next: more events with after %s, a whole event with its seq.\n", last)
+		if size += len(line); i == in.Limit || i > 0 && !in.Detail && size > maxLogOutput {
 			break
 		}
-		n++
-		last, _, _ = strings.Cut(line, " ")
-		page.WriteString(line + "\n")
+		page = append(page, line)
 	}
-	return cmp.Or(page.String(), "no events\n")
+	next := ""
+	if len(page) < len(lines) {
+		edge, _, _ := strings.Cut(page[len(page)-1], " ")
+		next = "\nNext: later events with after " + edge
+		if seq, err := strconv.Atoi(edge); in.After == 0 && err == nil {
+			next = fmt.Sprintf("\nNext: earlier events with to %d", seq-1)
+		}
+		next += ", a whole event with its seq."
+	}
+	if in.After == 0 {
+		slices.Reverse(page)
+	}
+	return strings.Join(page, "\n") + next
 }
 
 // nameLogTool adds to an error of the server, which recommends commands for a terminal, how to do

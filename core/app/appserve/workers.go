@@ -91,16 +91,22 @@ func (d *Data) printWorkers(out io.Writer, all []shownWorker) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	text, next := "", ""
 	for _, w := range all {
-		if err := d.printFailures(out, w); err != nil {
-			return err
+		text += describeFailures(w)
+		if len(w.Aside) > 0 && !w.Unknown {
+			next += fmt.Sprintf("  %s workers retry %s --all\n", d.program, w.Name)
 		}
 	}
-	return nil
+	if next != "" {
+		text += "\nNext:\n" + next
+	}
+	_, err := io.WriteString(out, text)
+	return err
 }
 
-func (d *Data) printFailures(out io.Writer, w shownWorker) error {
-	text := ""
+// describeFailures returns a line for each failure of a worker.
+func describeFailures(w shownWorker) (text string) {
 	switch {
 	case w.Error != "" && w.Trying != 0:
 		text = fmt.Sprintf("%s fails on event %d (%d tries so far): %s\n", w.Name, w.Trying, w.Tries, oneLine(w.Error))
@@ -109,12 +115,8 @@ func (d *Data) printFailures(out io.Writer, w shownWorker) error {
 	}
 	for _, a := range w.Aside {
 		text += fmt.Sprintf("%s has set event %d aside after %d tries: %s\n", w.Name, a.Seq, a.Tries, oneLine(a.Error))
-		if !w.Unknown {
-			text += fmt.Sprintf("  to retry it, run %s workers retry %s %d\n", d.program, w.Name, a.Seq)
-		}
 	}
-	_, err := io.WriteString(out, text)
-	return err
+	return text
 }
 
 func (d *Data) newRetry() *cobra.Command {

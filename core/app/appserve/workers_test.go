@@ -45,8 +45,8 @@ func TestWorkers(t *testing.T) {
 	if len(all) != 1 || all[0].Name != "posts/digest" || all[0].Position != 3 || all[0].Behind != 0 || len(all[0].Aside) != 3 || all[0].Unknown {
 		t.Errorf("the workers are %+v, want posts/digest at event 3, with three events aside", all)
 	}
-	if out := must(t, dir, "workers"); !strings.Contains(out, "digest service is down") || !strings.Contains(out, "weather workers retry posts/digest 1") {
-		t.Errorf("got output\n%s, want %q and %q in it", out, "digest service is down", "weather workers retry posts/digest 1")
+	if out := must(t, dir, "workers"); !strings.Contains(out, "digest service is down") || !strings.Contains(out, "Next:\n  weather workers retry posts/digest --all\n") {
+		t.Errorf("got output\n%s, want %q and %q in it", out, "digest service is down", "Next:\n  weather workers retry posts/digest --all\n")
 	}
 	for args, want := range map[string]string{"1": "event 1", "3 2": "events 3, 2", "--all": "events 1, 2, 3"} {
 		if out := must(t, dir, append([]string{"workers", "retry", "posts/digest"}, strings.Fields(args)...)...); !strings.HasPrefix(out, "posts/digest retries "+want+" as soon as ") {
@@ -188,8 +188,10 @@ posts/mail    10        0       0          -
 posts/old     0         0       1          host:13  (not in this program: renamed or removed)
 posts/digest fails on event 8 (2 tries so far): no; network
 posts/digest has set event 5 aside after 5 tries: no such user
-  to retry it, run weather workers retry posts/digest 5
 posts/old has set event 5 aside after 5 tries: no
+
+Next:
+  weather workers retry posts/digest --all
 `
 	if out.String() != want {
 		t.Errorf("got output\n%s, want %v", out.String(), want)
