@@ -114,8 +114,8 @@ func (s SetAside) put(tx eventlog.Tx, worker string) error {
 	return tx.Put(asideDocument(worker, s.Seq), document)
 }
 
-// Workers returns the status of the workers of the app's features, in any process. Positions can lag
-// for workers that ignore most events. [Admin.Workers] also returns workers that were removed.
+// Workers returns the status of the workers of the app's features, in any process. Positions can
+// lag for workers that ignore most events. [Admin.Workers] also returns workers that were removed.
 func (a *App) Workers(ctx context.Context) ([]WorkerStatus, error) {
 	var names []string
 	for _, f := range a.features {

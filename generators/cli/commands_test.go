@@ -56,6 +56,9 @@ func TestLongHelp(t *testing.T) {
 		if cmd.Flags().Lookup("no-exec") != nil {
 			sections[cmd.Name()] = cmd.Long
 		}
+		if cmd.Name() == "dev" {
+			sections["try"] = cmd.Commands()[0].Long
+		}
 	}
 	sections["examples"] = strings.TrimPrefix(sections["generate"], longHelp("generate")+"\n\n")
 	for name, long := range sections {

@@ -181,26 +181,31 @@ func explainFlagError(cmd *cobra.Command, err error, env Env) error {
 	return fmt.Errorf("%w; this is petrock %s, and %s has petrock %s: to run that, use go run ./cmd/petrock %s", err, generators.Version, found.Name, found.Petrock, cmd.Name())
 }
 
-// newCalls returns the commands that call the project's server. The server itself has them: petrock
-// builds it, and runs it with the same arguments.
+// newCalls returns the commands that call the project's server.
 func newCalls(env Env) (all []*cobra.Command) {
 	for _, command := range [][2]string{
 		{"tools", "List the tools"}, {"call", "Call a tool"}, {"resources", "List the resources"},
 		{"read", "Read a resource"}, {"prompts", "List the prompts"}, {"prompt", "Get a prompt"},
 	} {
-		all = append(all, &cobra.Command{
-			Use:                command[0],
-			Short:              command[1],
-			Args:               cobra.ArbitraryArgs,
-			DisableFlagParsing: true,
-			RunE: func(cmd *cobra.Command, args []string) error {
-				found, err := launch.FindProject(env.Dir)
-				if err != nil {
-					return err
-				}
-				return runProgram(cmd.Context(), env, "building the server", found.Root, "cmd/"+found.Name, false, append([]string{cmd.Name()}, args...)...)
-			},
-		})
+		all = append(all, newServerCommand(env, command[0], command[1]))
 	}
 	return all
+}
+
+// newServerCommand returns a command that the project's server has: petrock builds the server, and
+// runs it with the same arguments.
+func newServerCommand(env Env, name, short string) *cobra.Command {
+	return &cobra.Command{
+		Use:                name,
+		Short:              short,
+		Args:               cobra.ArbitraryArgs,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, err := launch.FindProject(env.Dir)
+			if err != nil {
+				return err
+			}
+			return runProgram(cmd.Context(), env, "building the server", found.Root, "cmd/"+found.Name, false, append([]string{cmd.Name()}, args...)...)
+		},
+	}
 }

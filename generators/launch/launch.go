@@ -67,9 +67,9 @@ func FindProject(dir string) (*project.Project, error) {
 }
 
 // parseDev parses the command line of dev. isDev is false for command lines of the full petrock:
-// those of other commands, and of dev with --help.
+// those of other commands, of dev try, and of dev with --help.
 func parseDev(args []string) (o live.Options, isDev bool, err error) {
-	if len(args) == 0 || args[0] != "dev" {
+	if len(args) == 0 || args[0] != "dev" || len(args) > 1 && args[1] == "try" {
 		return o, false, nil
 	}
 	flags := map[string]*bool{"--no-petrock": &o.NoPetrock, "--no-net": &o.NoNet, "--no-exec": &o.NoExec}

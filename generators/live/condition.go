@@ -68,6 +68,11 @@ func restarts(call, answer *jsonrpc.Message) bool {
 	return false
 }
 
+// needsData reports whether a call of petrock's tools works only while no server has the data open.
+func needsData(call *jsonrpc.Message) bool {
+	return text(param(call, "name")) == Prefix+"data" && slices.Contains([]string{"reset", "restore"}, text(param(call, "arguments", "action")))
+}
+
 // stamp returns a response of the server with its build in the _meta of the result. A result
 // without members stays as it is: in revisions before 2026-07-28, some clients accept only {}.
 func (p *peer) stamp(raw []byte) []byte {
@@ -100,6 +105,8 @@ func (sl *slot) wanted() launch {
 	case sl.kind == petrockKind && hasFailed && p != nil:
 		return p.launch
 	case sl.kind == petrockKind:
+	case sl.s.sup.held > 0:
+		return launch{}
 	case b.err != nil:
 		want.program, want.readOnly = b.good, sl.s.sup.readOnlyReason(b.err, buildLines)
 	case hasFailed && b.good.path != "":

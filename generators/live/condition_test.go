@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -229,4 +230,36 @@ func TestInvalidContract(t *testing.T) {
 			t.Errorf("tools of contract.json %q = %s, want []", text, got)
 		}
 	}
+}
+
+// While petrock's tools reset a worker or restore the data, no server of any session has it open.
+// They use the data of the server.
+func TestDataAlone(t *testing.T) {
+	inBothEras(t, func(t *testing.T, revision mcp.Revision) {
+		w := newWorld(t, func(w *world) { w.args = []string{"--data", "elsewhere", "--data=there"} })
+		c, other := w.connect(client.Options{Revision: revision}), w.connect(client.Options{Revision: revision})
+		before := call(t, c, "one")
+		call(t, other, "one")
+		for _, action := range []string{"backup", "reset", "restore"} {
+			want := "0 servers have there open"
+			if action == "backup" {
+				want = "2 servers have there open"
+			}
+			if got := ask(t, c, Prefix+"data", arguments{"action": action}).Text(); got != want {
+				t.Errorf("data %s returns %q, want %q", action, got, want)
+			}
+		}
+		if after := call(t, c, "one"); after == before {
+			t.Errorf("%s before and after; want another process", after)
+		}
+		call(t, other, "one")
+
+		w.write(".hold", "")
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := c.CallTool(ctx, Prefix+"data", arguments{"action": "restore"}); err == nil {
+			t.Error("a call that was cancelled succeeds")
+		}
+		call(t, other, "one")
+	})
 }

@@ -21,6 +21,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,6 +65,7 @@ type Supervisor struct {
 	outdated bool     // files have changed since, or may have
 	sessions map[*session]struct{}
 	begun    int // looks at the files so far
+	held     int // calls for which the project's servers are stopped; see forwardAlone
 	ended    int // the last look that has ended
 
 	mustDerive bool // a dev server has started since the last look
@@ -156,10 +158,11 @@ type slot struct {
 	current atomic.Pointer[peer] // nil while no server runs
 
 	// The mutex of the supervisor guards these. Its update changes them.
-	down   error   // why no server runs; nil while the first one is being built
-	failed attempt // the last launch that failed
-	late   attempt // the last launch that takes long
-	old    []*peer // replaced servers with calls in flight
+	starting bool    // replace runs
+	down     error   // why no server runs; nil while the first one is being built
+	failed   attempt // the last launch that failed
+	late     attempt // the last launch that takes long
+	old      []*peer // replaced servers with calls in flight
 
 	// Only run uses these.
 	tried launch           // the last launch; if it failed, it is repeated after retry or a change
@@ -276,12 +279,16 @@ func (s *Supervisor) restart() {
 // say logs a line, and sends it to all clients.
 func (s *Supervisor) say(level, text string) {
 	s.logf("%s", text)
-	s.mu.Lock()
-	sessions := slices.Collect(maps.Keys(s.sessions))
-	s.mu.Unlock()
-	for _, session := range sessions {
+	for _, session := range s.all() {
 		session.notice(level, text)
 	}
+}
+
+// all returns the sessions.
+func (s *Supervisor) all() []*session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.sessions))
 }
 
 func (s *Supervisor) logf(format string, args ...any) {
@@ -378,13 +385,29 @@ func (sl *slot) args(l launch) []string {
 	return append(args, o.Args...)
 }
 
-// env returns the variables that are added to the environment for a program.
+// env returns the variables that are added to the environment for a program. Programs that the dev
+// server runs use the data of the project's server.
 func (sl *slot) env(prog program) map[string]string {
 	env := map[string]string{}
+	if data := dataOf(sl.s.sup.o.Args); data != "" && sl.kind == petrockKind {
+		env[project.Variable(sl.s.sup.o.Name, "data")] = data
+	}
 	if stamp, err := project.Stamp(prog.path); err == nil && prog.features != "" {
 		env[project.Variable(sl.s.sup.o.Name, "features")] = stamp + " " + prog.features
 	}
 	return env
+}
+
+// dataOf returns the value of --data in the arguments of a server; empty without it.
+func dataOf(args []string) (data string) {
+	for i, arg := range args {
+		if value, ok := strings.CutPrefix(arg, "--data="); ok {
+			data = value
+		} else if arg == "--data" && i+1 < len(args) {
+			data = args[i+1]
+		}
+	}
+	return data
 }
 
 func (sl *slot) folder() string {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -163,6 +164,10 @@ func (c *session) request(m *jsonrpc.Message) {
 	case "resources/read":
 		c.forward(c.ownerOf(text(param(m, "uri"))), m)
 	case "tools/call", "prompts/get":
+		if needsData(m) {
+			go c.forwardAlone(m)
+			return
+		}
 		c.forward(c.ownerOf(text(param(m, "name"))), m)
 	case "completion/complete":
 		ref := param(m, "ref")
@@ -280,6 +285,46 @@ func (c *session) forward(k kind, m *jsonrpc.Message) {
 			c.cancelForwarded(m.ID(), cancellation(m.ID(), nil))
 		}
 	}()
+}
+
+// stopTime is how long calls in flight may delay a call that needs the data for itself.
+const stopTime = 10 * time.Second
+
+// forwardAlone forwards a call to the dev server while the project's servers of all sessions are
+// stopped. Other calls wait. If a server does not end in time, because it is busy, the call fails,
+// because that server has the data open.
+func (c *session) forwardAlone(m *jsonrpc.Message) {
+	ctx, cancel := context.WithTimeout(c.ctx, stopTime)
+	defer cancel()
+	c.sup.update(func() { c.sup.held++ })
+	for _, s := range c.sup.all() {
+		sl := s.slots[serverKind]
+		_ = c.sup.await(ctx, func() bool { return !sl.starting && sl.current.Load() == nil })
+		for _, p := range sl.all() {
+			select {
+			case <-p.done:
+			case <-ctx.Done():
+			}
+		}
+	}
+	c.forward(petrockKind, m)
+	for c.ctx.Err() == nil && c.inFlight(m.ID()) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	c.sup.update(func() { c.sup.held-- })
+	c.sup.restart()
+}
+
+// inFlight reports whether a call waits for the dev server or for its answer.
+func (c *session) inFlight(id jsonrpc.ID) bool {
+	c.mu.Lock()
+	isWaiting := c.waiting[id] != nil
+	c.mu.Unlock()
+	return isWaiting || slices.ContainsFunc(c.slots[petrockKind].all(), func(p *peer) bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.calls[id] != nil
+	})
 }
 
 // forwardLater waits for a server and then forwards a message. Meanwhile it reports progress.

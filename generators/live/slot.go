@@ -33,6 +33,9 @@ func (sl *slot) run(ctx context.Context) {
 		switch p := sl.current.Load(); {
 		case want.program.path == "" && b.err != nil && down != b.err:
 			sl.stop(b.err)
+		case want.program.path == "" && p != nil: // for a call that needs the data for itself
+			sl.swap(nil)
+			continue
 		case want.program.path == "": // it is stopped, or nothing is built yet
 		case p == nil && want != sl.tried, p != nil && p.launch != want:
 			sl.replace(ctx, want)
@@ -76,6 +79,8 @@ func (sl *slot) wait(ctx context.Context, changed <-chan struct{}) {
 // replace starts a program and makes it the server. Calls in flight finish on the old one.
 func (sl *slot) replace(ctx context.Context, l launch) {
 	sl.began, sl.tried = time.Now(), l
+	sl.s.sup.update(func() { sl.starting = true })
+	defer sl.s.sup.update(func() { sl.starting = false })
 	err := sl.startWhileWanted(ctx, l)
 	switch {
 	case err != nil && ctx.Err() == nil:

@@ -84,6 +84,13 @@ func serveTest() error {
 			mcp.AddTool(server, mcp.Tool{Name: "petrock_log"}, func(_ context.Context, in action) (status, error) {
 				return status{true, in.Action}, nil
 			}),
+			mcp.AddTool(server, mcp.Tool{Name: "petrock_data"}, func(ctx context.Context, in action) (string, error) {
+				for _, err := os.Stat(".hold"); err == nil && ctx.Err() == nil; _, err = os.Stat(".hold") {
+					time.Sleep(time.Millisecond)
+				}
+				running, err := filepath.Glob("running-*")
+				return fmt.Sprintf("%d servers have %s open", len(running), os.Getenv("HELLO_DATA")), err
+			}),
 			mcp.AddTool(server, mcp.Tool{Name: "petrock_project_status"}, func(context.Context, none) (status, error) { return status{true, "all is well"}, nil }),
 			mcp.AddTool(server, mcp.Tool{Name: "petrock_list_components"}, func(context.Context, none) (string, error) { return "components", nil }),
 			mcp.AddResource(server, mcp.Resource{URI: "petrock://project", Name: "project"}, func(context.Context) (string, error) { return "petrock's", nil }),
@@ -94,6 +101,11 @@ func serveTest() error {
 	if err != nil {
 		return err
 	}
+	open := fmt.Sprint("running-", os.Getpid())
+	if err := os.WriteFile(open, nil, 0o644); err != nil {
+		return err
+	}
+	defer os.Remove(open)
 	readOnly := ""
 	for _, arg := range os.Args {
 		if reason, ok := strings.CutPrefix(arg, "--read-only="); ok {
@@ -184,6 +196,7 @@ type world struct {
 	failure error         // of builds
 	changes chan struct{}
 
+	args                   []string // of the project's server
 	noPetrock              bool
 	slowStart, firstAnswer time.Duration
 	listed                 func() error // called after the features were listed; nil does nothing
@@ -215,7 +228,7 @@ func newWorld(t *testing.T, prepare ...func(*world)) *world {
 	for _, f := range prepare {
 		f(w)
 	}
-	w.sup = start(Options{Root: w.root, Name: "hello", NoPetrock: w.noPetrock, Log: w.log}, files{
+	w.sup = start(Options{Root: w.root, Name: "hello", Args: w.args, NoPetrock: w.noPetrock, Log: w.log}, files{
 		snapshot: func() (snapshot, error) { return takeSnapshot(w.root) },
 		changes:  w.changes,
 		build:    w.build,
