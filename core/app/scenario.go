@@ -160,6 +160,12 @@ func (s *Scenario) settle(ctx context.Context, runners []*runner) error {
 			at, hasDue := r.nextDue()
 			isDue := hasDue && !s.Now().Before(at)
 			if r.instance == nil || !isDue && (!r.retryAt.IsZero() || r.Position >= last) {
+				if r.Position > r.savedPosition { // for those who read the status
+					err = r.save(ctx)
+				}
+				if err != nil {
+					return fmt.Errorf("worker %s: %w", r.name, err)
+				}
 				continue
 			}
 			if s.passes++; s.passes > maxPasses {

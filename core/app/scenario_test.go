@@ -58,6 +58,9 @@ func TestScenario(t *testing.T) {
 		if !s.Now().Equal(time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)) || time.Since(began) != 0 {
 			t.Errorf("the clock shows %v after %v of real time, want 10:00 at once", s.Now(), time.Since(began))
 		}
+		if all, err := s.App.Workers(t.Context()); err != nil || len(all) != 1 || all[0].Behind != 0 {
+			t.Errorf("the workers are %+v, %v; want one that has handled all events", all, err)
+		}
 		execute(t, s.App, Add{Name: "c"})
 		if r, err := app.NewAdmin(memory, app.Options{}).Find(t.Context(), last(t, memory)); err != nil || !r.Time.Equal(s.Now()) {
 			t.Errorf("a command after Advance has the time %v, %v; want %v", r.Time, err, s.Now())
