@@ -68,7 +68,7 @@ func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error)
 		Timeout:    2 * callTimeout,     // the context ends earlier
 		MaxMessage: 4 << 20,
 	})
-	if err != nil && hasFeatures(root) {
+	if err != nil && in.Actor == "" && hasFeatures(root) {
 		err = nameLogTool(err)
 	}
 	if err != nil {

@@ -93,7 +93,8 @@ func (t *Tools) runServer(ctx context.Context, dir string, stdin []byte, args ..
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	} else if err != nil && len(errOut) > 0 {
-		err = fmt.Errorf("%s%s", out, bytes.TrimSpace(errOut))
+		said, _, _ := strings.Cut(string(bytes.TrimSpace(errOut)), "\nRun '") // help for a terminal
+		err = fmt.Errorf("%s%s", out, said)
 	}
 	return string(bytes.TrimSpace(out)), err
 }

@@ -38,5 +38,6 @@ func Example() {
 	// hello log: Show the event log
 	// hello replay: Rebuild the state from the event log, and verify the snapshots
 	// hello restore: Restore the data from a backup
+	// hello try: Try commands, workers and the passing of time on a copy of the data
 	// hello workers: Show the progress and failures of the workers
 }

@@ -125,11 +125,7 @@ func parseTime(flag, text string, now time.Time) (time.Time, error) {
 // print writes the events to out. If no event matches, it writes a message to errOut.
 func (v logView) print(ctx context.Context, store eventlog.Store, out, errOut io.Writer) error {
 	lines := bufio.NewWriter(out)
-	width := 0
-	if terminal.IsTerminal(out) {
-		width = 80
-	}
-	write := v.writer(lines, width)
+	write := v.writer(lines, terminal.IsTerminal(out))
 	after, count := v.after, int64(0)
 	var newest []shownEvent // of --last, until they are written
 	if v.newest > 0 && v.filter() == "" {
@@ -259,9 +255,8 @@ func (v logView) filter() (text string) {
 	return text
 }
 
-// writer returns a function that writes events to out, with at most width characters of their data;
-// 0 means all.
-func (v logView) writer(out io.Writer, width int) func(shownEvent) error {
+// writer returns a function that writes events to out.
+func (v logView) writer(out io.Writer, isTerminal bool) func(shownEvent) error {
 	if v.json {
 		encoder := json.NewEncoder(out)
 		encoder.SetEscapeHTML(false)
@@ -269,8 +264,8 @@ func (v logView) writer(out io.Writer, width int) func(shownEvent) error {
 	}
 	return func(e shownEvent) error {
 		text := e.text()
-		if width > 0 {
-			text = shorten(text, width)
+		if isTerminal {
+			text = shorten(text, 80)
 		}
 		_, err := fmt.Fprintf(out, "%8d  %s  %-16s  %-24s  %s%s\n", e.Seq, e.Time.Format("2006-01-02 15:04:05"),
 			shorten(cmp.Or(e.Actor, "-"), 60), shorten(e.Type, 60), text, e.causeNote()+e.note())

@@ -73,19 +73,22 @@ outside world are real: a worker that sends mail sends it.
 
 The clock of the copy starts now, and stands still except in advance. Each step is one argument:
 
-  advance DURATION     moves the clock, such as advance 48h. Workers do what is due on the way, each at
-                       its time: handle events, call Every, retry. advance 0s handles what is due now.
-  run WORKER           lets one worker work now: it calls Every, due or not, and handles all events
+  advance DURATION
+      moves the clock, such as advance 48h. Workers do what is due on the way, each at its time:
+      handle events, call Every, retry. advance 0s does what is due now.
+  run WORKER
+      lets one worker work now: it calls Every, due or not, and handles all events.
   call TOOL [NAME=VALUE…] [--as ACTOR]
-                       calls a tool, with another actor if you like. Instead of NAME=VALUE, pass a JSON
-                       object. Quote values with spaces: title="two words".
+      calls a tool, with another actor if you like. Instead of NAME=VALUE, pass a JSON object. Quote
+      values with spaces: title="two words".
 
 Workers run in advance and run only. Each step prints the events that it appended, the failures of
 workers and their positions, or the tool's result.
 
 With -, the steps are a JSON array on standard input:
 
-  [{"advance": "48h"}, {"run": "desk/remind"}, {"call": "desk_overdue", "arguments": {"member": "m1"}, "actor": "local:bob"}]
+  [{"advance": "48h"}, {"run": "posts/digest"},
+   {"call": "posts_create", "arguments": {"title": "news"}, "actor": "local:bob"}]
 
 Exit codes: 0 all steps were run, even if a tool or a worker failed; 1 a step could not be run; 2 usage
 error.`,
@@ -122,6 +125,9 @@ func readSteps(args []string, in io.Reader) (steps []tryStep, err error) {
 			return nil, err
 		}
 		steps = append(steps, step)
+	}
+	if len(steps) == 0 {
+		return nil, terminal.Usagef("try requires a step, such as 'advance 48h'")
 	}
 	for i := range steps {
 		if err := steps[i].check(); err != nil {
@@ -408,15 +414,16 @@ const (
 func printStep(out io.Writer, s triedStep, all bool) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "\n%s  (%s)\n", s.Step, s.Time.Format(time.DateTime))
-	width, shown := maxTryLine, s.Events[:min(len(s.Events), maxTryEvents)]
-	if all {
-		width, shown = 0, s.Events
+	shown := s.Events
+	if !all {
+		shown = shown[:min(len(shown), maxTryEvents)]
 	}
-	write := logView{}.writer(&text, width)
 	for _, e := range shown {
-		if err := write(e); err != nil {
-			return err
+		data := e.text()
+		if !all {
+			data = shorten(data, maxTryLine)
 		}
+		fmt.Fprintf(&text, "  %d  %s  %s  %s  %s%s\n", e.Seq, e.Time.Format(time.DateTime), shorten(cmp.Or(e.Actor, "-"), 60), shorten(e.Type, 60), data, e.causeNote())
 	}
 	if rest := s.Events[len(shown):]; len(rest) > 0 {
 		types := map[string]int{}

@@ -165,9 +165,9 @@ func TestTry(t *testing.T) {
 		"  desk/reminder: position 1\n",
 		"\ncall desk_due_soon {}  (",
 		"\n  []\n",
-		"local:bob         desk/borrow               {\"member\":\"m 2\"}",
+		"  local:bob  desk/borrow  {\"member\":\"m 2\"}",
 		"\n  \"local:bob\"\n",
-		"worker:desk/reminder  desk/remind ",
+		"  worker:desk/reminder  desk/remind  ",
 		"\n  error: eve may not borrow\n",
 		"\n  \"eve at " + time.Now().UTC().Add(289*time.Hour).Format("2006-01-"),
 		"The copy is discarded.",
@@ -250,6 +250,7 @@ func TestTryWrong(t *testing.T) {
 		"call when --as=\"two words\"":       "without spaces",
 		`- [{"advance":"1h","run":"x"}]`:     "step 1: a step has exactly one of",
 		`- [{"advance":"1h","actor":"ada"}]`: "only call takes arguments and an actor",
+		`- []`:                               "try requires a step",
 		`- [{"walk":"1h"}]`:                  "must be a JSON array of steps",
 	} {
 		in, steps := "", []string{"call desk_borrow member=m1", args}

@@ -88,7 +88,7 @@ The command only reads: if the data does not exist, it has no events. Servers ca
 			var lines bytes.Buffer
 			_, err := d.look(cmd.Context(), func(v eventlog.TypeView) error {
 				lines.Reset()
-				write := logView{json: true}.writer(&lines, 0)
+				write := logView{json: true}.writer(&lines, false)
 				for record, err := range app.Sample(v, args[0], version, limit) {
 					if err == nil {
 						err = write(shownEvent{Record: record})

@@ -93,6 +93,7 @@ type target struct {
 
 	headers               []string
 	config, dir, revision string
+	actor                 string // value of --as
 	yes                   bool
 }
 
@@ -111,8 +112,12 @@ func (t *target) Flags(cmd *cobra.Command, common *mcpcli.Flags) {
 		return revisions(), cobra.ShellCompDirectiveNoFileComp
 	})
 	cmd.RegisterFlagCompletionFunc("header", cobra.NoFileCompletions)
-	if cmd.Name() == "tools" {
+	switch cmd.Name() {
+	case "tools":
 		t.addAll(cmd)
+	case "call", "read", "prompt":
+		flags.StringVar(&t.actor, "as", "", "call a project's server as this `ACTOR` instead of the local user, such as local:bob, to test what other callers may do")
+		cmd.RegisterFlagCompletionFunc("as", cobra.NoFileCompletions)
 	}
 }
 
@@ -247,6 +252,9 @@ func (t *target) Find(ctx context.Context, words []string, dash int) (*mcpcli.Se
 	}
 	server, rest, err := t.find(words, dash, false)
 	if err == nil {
+		_, err = withActor(server, t.actor)
+	}
+	if err == nil {
 		err = t.checkConsent(ctx, server, t.namesServer(words))
 	}
 	if err != nil {
@@ -313,10 +321,36 @@ func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o client.Options
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, o.ConnectTimeout, fmt.Errorf("not ready within %v", o.ConnectTimeout))
 	defer cancel()
+	args, err := withActor(s, t.actor)
+	if err != nil {
+		return nil, err
+	}
 	if s.Kind == mcpconfig.Stdio {
-		return client.Start(ctx, client.Command{Program: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, Stderr: t.stderr()}, o)
+		return client.Start(ctx, client.Command{Program: s.Command, Args: args, Env: s.Env, Dir: s.Dir, Stderr: t.stderr()}, o)
 	}
 	return clienthttp.Dial(ctx, clienthttp.Server{URL: s.URL, DisplayURL: describe(s), Header: header, SSE: s.Kind == mcpconfig.SSE}, o)
+}
+
+// withActor returns the arguments of a server's program with --as, if actor is not empty: those of
+// petrock dev, which passes it on, or of the command mcp of a project's server.
+func withActor(s *mcpconfig.Server, actor string) ([]string, error) {
+	if actor == "" {
+		return s.Args, nil
+	}
+	name := terminal.Plain(s.Name)
+	args, dash := s.Args, slices.Index(s.Args, "--")
+	if dash >= 0 {
+		args = args[:dash]
+	}
+	switch {
+	case s.Kind != mcpconfig.Stdio:
+		return nil, terminal.Usagef("--as: %s is called over HTTP, where the credentials determine the actor", name)
+	case slices.Contains(args, "dev") && dash < 0:
+		return append(slices.Clone(s.Args), "--", "--as="+actor), nil
+	case slices.Contains(args, "dev"), slices.Contains(args, "mcp"):
+		return append(slices.Clone(s.Args), "--as="+actor), nil
+	}
+	return nil, terminal.Usagef("--as: %s is started with neither petrock dev nor the command mcp of a project's server", name)
 }
 
 // allows reports whether a server's configuration enables a tool.
