@@ -119,9 +119,9 @@ func (t *Tools) instructions() string {
 	}
 	text += `. generate_tool with fields, output, body and examples makes a tested tool in one call; generate_feature with crud, then generate_command, generate_query, generate_worker add state. edit changes files, change renames or alters components, test runs the tests`
 	if !t.options.NoExec {
-		text += `, call tries a component, try also workers and time, on a copy of the data`
+		text += `, call tries a component`
 	}
-	text += `, undo and redo revert, log repairs stored events.
+	text += `, undo and redo revert, log repairs stored events, try runs workers and the clock on a copy of the data.
 
 - If a call fails, nothing was written. Fix what the diagnostics or the failing example show, and send the whole call again.
 - Results are short. detail: true adds diffs, schemas and whole files.`

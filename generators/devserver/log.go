@@ -94,7 +94,7 @@ func (t *Tools) runServer(ctx context.Context, dir string, stdin []byte, args ..
 		err = cause
 	} else if err != nil && len(errOut) > 0 {
 		said, _, _ := strings.Cut(string(bytes.TrimSpace(errOut)), "\nRun '") // help for a terminal
-		err = fmt.Errorf("%s%s", out, said)
+		err = errors.New(strings.TrimSpace(said + "\n" + strictjson.Clip(string(out), maxAnswer)))
 	}
 	return string(bytes.TrimSpace(out)), err
 }

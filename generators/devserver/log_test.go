@@ -13,12 +13,13 @@ import (
 	"github.com/petrock/petrock/generators/devserver"
 )
 
-// fakeServer prints its arguments for log map, an error for log skip, one long event for log show,
-// and otherwise 40 events.
+// fakeServer prints its arguments for log map, workers and the like, its arguments and its input for
+// try, an error for log skip, one long event for log show, and otherwise 40 events.
 const fakeServer = `package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 )
@@ -27,7 +28,7 @@ func main() {
 	_ = wire()
 	args := os.Args[1:]
 	switch {
-	case len(args) > 1 && args[1] == "map":
+	case len(args) > 1 && (args[1] == "map" || args[1] == "erase"):
 		fmt.Printf("%s\n\nNext:\n  hello replay\n", strings.Join(args, "|"))
 	case len(args) > 1 && args[1] == "skip":
 		fmt.Fprintln(os.Stderr, "hello: event 10 of the log (posts/create, version 2, 2026-01-02 03:04:05) is newer than this build, which knows posts/create up to version 1\nrun the newer build\n"+
@@ -35,9 +36,18 @@ func main() {
 		os.Exit(1)
 	case len(args) > 1 && args[1] == "show":
 		fmt.Printf("{\n  \"seq\": 7,\n  \"data\": %q\n}\n", strings.Repeat("ä", 2000))
+	case args[0] == "try":
+		in, _ := io.ReadAll(os.Stdin)
+		fmt.Printf("%s|%s\n%s", strings.Join(args, "|"), in, strings.Repeat("x", 5000))
+		if strings.Contains(string(in), "wrong") {
+			fmt.Fprintln(os.Stderr, "hello: worker wrong does not exist\nRun 'hello try --help' for usage.")
+			os.Exit(2)
+		}
+	case args[0] != "log" && args[0] != "replay":
+		fmt.Printf("%s\n\nNext:\n  hello workers\n", strings.Join(args, "|"))
 	case args[0] == "replay":
 		fmt.Println("40 events")
-	case strings.HasPrefix(args[len(args)-1], "--actor="):
+	case strings.Contains(strings.Join(args, " "), " --actor="):
 		fmt.Println(strings.Join(args, "|"))
 	case strings.HasSuffix(args[len(args)-1], "=users"):
 		fmt.Fprintln(os.Stderr, "hello: no data in data: hello has not run with it yet")
@@ -68,11 +78,17 @@ func TestLog(t *testing.T) {
 		arguments, want, next string
 		isError               bool
 	}{
-		{`{}`, "1 2026-01-02 03:04:05 posts/create {\"title\":\"\"}\n2 ", "Next: more events with after ", false},
-		{`{"limit":2}`, "xxx\"}\nNext: ", "more events with after 2", false},
+		{`{}`, "x…\n40 2026-01-02 03:04:05 posts/create {\"title\":\"xxx", "Next: earlier events with to 33, a whole event", false},
+		{`{"limit":2}`, "39 2026", "Next: earlier events with to 38", false},
+		{`{"after":1}`, "1 2026-01-02 03:04:05 posts/create {\"title\":\"\"}\n2 ", "Next: later events with after ", false},
+		{`{"after":1,"limit":2}`, "xxx\"}\nNext: ", "later events with after 2", false},
+		{`{"cause":"posts/digest","text":"a b","since":"2h","until":"1h","to":9,"after":3,"actor":"x","type":"a,b*"}`,
+			"log|--after=3|--to=9|--limit=21|--type=a,b*|--actor=x|--cause=posts/digest|--text=a b|--since=2h|--until=1h", "", false},
 		{`{"type":"users"}`, "no events", "", false},
-		{`{"type":"posts","actor":"local:ada"}`, "log|--after=0|--limit=21|--type=posts|--actor=local:ada", "", false},
+		{`{"type":"posts","actor":"local:ada"}`, "log|--after=0|--to=0|--last=21|--type=posts|--actor=local:ada", "", false},
 		{`{"seq":7}`, `{"seq":7,"data":"ää`, "pass detail for the whole event", false},
+		{`{"action":"erase","seq":3,"reason":"x"}`, "log|erase|3|--reason=x|--yes", "", false},
+		{`{"action":"erase","actor":"ada"}`, "log: action erase requires seq", "", true},
 		{`{"action":"replay"}`, `40 events`, "", false},
 		{`{"action":"map","seq":3,"type":"posts/create","input":{"title":"<a>"},"reason":"--wrong","force":true}`,
 			`log|map|3|--type=posts/create|--reason=--wrong|--force|--input={"title":"<a>"}`, "restore reverts", false},
@@ -83,24 +99,79 @@ func TestLog(t *testing.T) {
 		result := client.CallTool("log", json.RawMessage(test.arguments))
 		text := result.Text()
 		if result.IsError != test.isError || !strings.Contains(text, test.want) || !strings.Contains(text, test.next) || len(text) > 2048 {
-			t.Errorf("log %s returned %d bytes, want %s and %s:\n%s", test.arguments, len(text), test.want, test.next, text)
+			t.Errorf("log %s returned %d bytes, want %s and %s:\n%.2000s", test.arguments, len(text), test.want, test.next, text)
 		}
 	}
 	if text := client.CallTool("log", map[string]any{"detail": true, "limit": 100}).Text(); !strings.Contains(text, "\n40 2026") || !strings.Contains(text, strings.Repeat("x", 780)) {
 		t.Errorf(`log with detail returned %s; want "\n40 2026" and 780 times x`, text)
 	}
+	testData(t, root, client)
 	if err := os.RemoveAll(filepath.Join(root, "features")); err != nil {
 		t.Fatal(err)
 	}
-	if text := client.CallTool("log", nil).Text(); !strings.Contains(text, "the project has no features") {
-		t.Errorf(`log of a project without features: got %q, want it to contain "the project has no features"`, text)
+	for _, tool := range []string{"log", "data", "try"} {
+		arguments := map[string]any{}
+		if tool == "try" {
+			arguments["steps"] = []any{}
+		}
+		if text := client.CallTool(tool, arguments).Text(); !strings.Contains(text, "the project has no features") {
+			t.Errorf(`%s of a project without features: got %q, want it to contain "the project has no features"`, tool, text)
+		}
+	}
+	if text := client.CallTool("call", map[string]any{"name": "x", "actor": "ada"}).Text(); !strings.Contains(text, "calls have no actor") {
+		t.Errorf(`call with an actor in a project without features: got %q, want it to contain "calls have no actor"`, text)
 	}
 }
 
-// With --no-exec, there is no event log.
+// testData checks the tools data and try, which run the server's command line too.
+func testData(t *testing.T, root string, client *mcptest.Client) {
+	t.Helper()
+	for _, test := range []struct {
+		tool, arguments, want string
+		isError               bool
+	}{
+		{"data", `{}`, "workers|--all=false", false},
+		{"data", `{"detail":true}`, "workers|--all=true", false},
+		{"data", `{"action":"retry","worker":"posts/digest"}`, "workers|retry|--all|--|posts/digest", false},
+		{"data", `{"action":"retry","worker":"posts/digest","seq":7}`, "workers|retry|--|posts/digest|7", false},
+		{"data", `{"action":"reset","worker":"-x"}`, "workers|reset|--|-x", false},
+		{"data", `{"action":"reset"}`, "data: action reset requires worker, such as posts/digest", true},
+		{"data", `{"action":"restore","file":"a.gz"}`, "restore|--replace|./a.gz", false},
+		{"data", `{"action":"restore"}`, "data: action restore requires file, a path in the project such as .petrock/backups/NAME.jsonl.gz", true},
+		{"data", `{"action":"backup","file":"../a.gz"}`, "data: action backup requires file, a path in the project such as .petrock/backups/NAME.jsonl.gz", true},
+	} {
+		result := client.CallTool(test.tool, json.RawMessage(test.arguments))
+		if text := result.Text(); result.IsError != test.isError || text != test.want {
+			t.Errorf("%s %s returned %q (error: %t), want %q", test.tool, test.arguments, text, result.IsError, test.want)
+		}
+	}
+	if text := client.CallTool("data", map[string]any{"action": "backup"}).Text(); !strings.HasPrefix(text, "backup|./.petrock/backups/2") {
+		t.Errorf("backup returned %q, want a file in .petrock/backups", text)
+	}
+	if _, err := os.Stat(filepath.Join(root, ".petrock", "backups")); err != nil {
+		t.Error(err)
+	}
+	steps := map[string]any{"steps": []any{map[string]any{"advance": "48h"}, map[string]any{"call": "posts_list", "arguments": map[string]any{"limit": 1}}}}
+	text := client.CallTool("try", steps).Text()
+	if !strings.HasPrefix(text, `try|-|--all=false|[{"advance":"48h"},{"arguments":{"limit":1},"call":"posts_list"}]`) || !strings.HasSuffix(text, "Next: pass fewer steps, or detail for everything.") || len(text) > 4200 {
+		t.Errorf("try returned %.500q, want the arguments, the steps, and a hint at detail", text)
+	}
+	steps["detail"] = true
+	if text := client.CallTool("try", steps).Text(); !strings.Contains(text, "--all=true") || len(text) < 5000 {
+		t.Errorf("try with detail returned %d bytes, want everything", len(text))
+	}
+	result := client.CallTool("try", map[string]any{"steps": []any{map[string]any{"run": "wrong"}}})
+	if text := result.Text(); !result.IsError || !strings.Contains(text, "hello: worker wrong does not exist") || strings.Contains(text, "--help") {
+		t.Errorf("try with a wrong step returned %.500q, want the error without the hint at help", text)
+	}
+}
+
+// With --no-exec, there are no tools that run the project's server.
 func TestNoLog(t *testing.T) {
-	if hasTool(connect(t, devserver.Options{Dir: t.TempDir(), NoExec: true}), "log") {
-		t.Error("with NoExec there is a tool log, want none")
+	for _, name := range []string{"call", "data", "log", "try"} {
+		if hasTool(connect(t, devserver.Options{Dir: t.TempDir(), NoExec: true}), name) {
+			t.Errorf("with NoExec there is a tool %s, want none", name)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/cmd/petrock/internal/mcpconfig"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcphttp"
 	"github.com/petrock/petrock/core/plumbing/mcpcli"
@@ -459,5 +460,28 @@ func TestCompletion(t *testing.T) {
 				t.Errorf("suggestions = %q, want %q; stderr: %s", text, want, got.err)
 			}
 		})
+	}
+}
+
+// --as reaches the project's server, and is refused for other servers.
+func TestWithActor(t *testing.T) {
+	for _, test := range []struct {
+		kind       mcpconfig.Kind
+		args, want string // the want of a refusal is part of the error
+	}{
+		{mcpconfig.Stdio, "run ./cmd/petrock dev", "run ./cmd/petrock dev -- --as=local:bob"},
+		{mcpconfig.Stdio, "dev --no-net -- --data x", "dev --no-net -- --data x --as=local:bob"},
+		{mcpconfig.Stdio, "mcp --data x", "mcp --data x --as=local:bob"},
+		{mcpconfig.Stdio, "-y some-server -- dev", "started with neither petrock dev nor"},
+		{mcpconfig.HTTP, "", "called over HTTP, where the credentials determine the actor"},
+	} {
+		s := &mcpconfig.Server{Name: "hello", Kind: test.kind, Args: strings.Fields(test.args)}
+		got, err := withActor(s, "local:bob")
+		if err != nil && (terminal.ExitCode(err) != terminal.ExitUsage || !strings.Contains(err.Error(), test.want)) || err == nil && strings.Join(got, " ") != test.want {
+			t.Errorf("withActor(%v, %s) = %q, %v; want %s", test.kind, test.args, got, err, test.want)
+		}
+		if got, err := withActor(s, ""); err != nil || strings.Join(got, " ") != test.args {
+			t.Errorf("without an actor, the arguments are %q, %v; want %s", got, err, test.args)
+		}
 	}
 }
