@@ -73,7 +73,7 @@ var mayImport = map[string][]string{
 	"skeleton/base/cmd/petrock": {"generators/launch"},
 	"generators/launch":         {"core/jsonrpc", "core/plumbing", "generators/handover", "generators/live"},
 	"generators/handover":       {"core/plumbing"},
-	"generators/live":           {"core/jsonrpc", "core/plumbing", "core/strictjson", "github.com/fsnotify/fsnotify"},
+	"generators/live":           {"core/jsonrpc", "core/plumbing", "core/strictjson", "generators/docs", "github.com/fsnotify/fsnotify"},
 
 	"skeleton":  {"core", "skeleton"},
 	"templates": {},

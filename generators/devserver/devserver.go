@@ -286,7 +286,7 @@ func (t *Tools) registerResources() error {
 			})),
 	}
 	for _, page := range docs.Pages() {
-		resource := mcp.Resource{URI: "petrock://docs/" + page.Topic, Name: "docs/" + page.Topic, Description: page.Title, MIMEType: "text/markdown"}
+		resource := mcp.Resource{URI: docs.URI + page.Topic, Name: "docs/" + page.Topic, Description: page.Title, MIMEType: "text/markdown"}
 		all = append(all, mcp.AddResource(t.Server, resource, func(context.Context) (string, error) { return page.Text, nil }))
 	}
 	return errors.Join(all...)

@@ -10,6 +10,9 @@ import (
 //go:embed *.md
 var files embed.FS
 
+// URI begins the URIs of the pages as resources; the topic follows.
+const URI = "petrock://docs/"
+
 // A Page is the documentation of a topic.
 type Page struct {
 	Topic string

@@ -74,8 +74,12 @@ func needsData(call *jsonrpc.Message) bool {
 }
 
 // stamp returns a response of the server with its build in the _meta of the result. A result
-// without members stays as it is: in revisions before 2026-07-28, some clients accept only {}.
+// without members stays as it is: in revisions before 2026-07-28, some clients accept only {}. Without
+// petrock's tools, every answer is the server's.
 func (p *peer) stamp(raw []byte) []byte {
+	if p.s.sup.o.NoPetrock {
+		return raw
+	}
 	isCurrent := p.s.sup.isCurrent(p.slot.kind, p.launch.program)
 	build := object(nil).with("id", quote(fmt.Sprintf("%x", p.launch.program.id))).with("current", strconv.AppendBool(nil, isCurrent))
 	if p.launch.readOnly != "" {

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,9 +17,13 @@ import (
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/generators/docs"
 )
 
-var handshakeRevisions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+var (
+	handshakeRevisions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+	nullIDRevisions    = handshakeRevisions[:3] // an error without a valid id has the id null
+)
 
 // statelessMeta returns the _meta of a request that needs no handshake.
 func statelessMeta() json.RawMessage {
@@ -36,38 +41,42 @@ func (c *session) firstServer() *peer {
 
 // initialize answers initialize, and passes it to the servers that run.
 func (c *session) initialize(m *jsonrpc.Message) {
-	c.firstServer()
+	server := c.firstServer()
 	c.setup.Lock()
 	defer c.setup.Unlock()
 	version := text(param(m, "protocolVersion"))
-	if version == "" { // no server would start with it
-		c.reply(jsonrpc.AppendError(nil, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions[3])))
+	switch {
+	case c.handshake != nil, isStateless(m): // the server refuses it
+		c.forward(serverKind, m)
+		return
+	case version == "" && server == nil: // no server would start with it
+		c.reply(m.ID(), jsonrpc.AppendError(nil, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions[3])))
 		return
 	}
-	server := c.slots[serverKind].current.Load()
+	server = c.slots[serverKind].current.Load()
 	var result json.RawMessage
 	if server != nil {
 		var err error
 		result, err = server.call(c.ctx, "initialize", m.Params())
 		if e, refused := errors.AsType[*jsonrpc.Error](err); refused {
-			c.reply(jsonrpc.AppendError(nil, m.ID(), e))
+			c.reply(m.ID(), jsonrpc.AppendError(nil, m.ID(), e))
 			return
 		}
 	}
-	if p := c.slots[petrockKind].current.Load(); p != nil {
+	if p := c.slots[petrockKind].current.Load(); p != nil && !c.sup.o.NoPetrock {
 		_, _ = p.call(c.ctx, "initialize", m.Params()) // it accepts what the server does
 	}
-	c.mu.Lock()
-	c.handshake = m.Params()
-	c.mu.Unlock()
 	if result == nil {
 		if !slices.Contains(handshakeRevisions, version) {
 			version = handshakeRevisions[3]
 		}
 		info := object(nil).with("name", quote(c.sup.o.Name)).with("version", quote("dev")).json()
-		result = object(nil).with("protocolVersion", quote(version)).with("serverInfo", info).with("instructions", c.contract("instructions")).json()
+		server, result = nil, object(nil).with("protocolVersion", quote(version)).with("serverInfo", info).with("instructions", c.contract("instructions")).json()
 	}
-	c.replyOf(server, m.ID(), c.describe(result))
+	c.mu.Lock()
+	c.handshake, c.revision = m.Params(), text(member(result, "protocolVersion"))
+	c.mu.Unlock()
+	c.replyOf(server, m.ID(), c.describe(server, result))
 }
 
 // replyOf sends a result that is based on that of a server, or of none.
@@ -76,7 +85,7 @@ func (c *session) replyOf(p *peer, id jsonrpc.ID, result json.RawMessage) {
 	if p != nil {
 		raw = p.stamp(raw)
 	}
-	c.reply(raw)
+	c.reply(id, raw)
 }
 
 // discover answers server/discover.
@@ -87,11 +96,11 @@ func (c *session) discover(m *jsonrpc.Message) {
 	if p != nil {
 		var err error
 		if result, err = p.call(c.ctx, m.Method(), m.Params()); err != nil {
-			c.reply(jsonrpc.AppendError(nil, m.ID(), err))
+			c.reply(m.ID(), jsonrpc.AppendError(nil, m.ID(), err))
 			return
 		}
 	}
-	c.replyOf(p, m.ID(), c.describe(result))
+	c.replyOf(p, m.ID(), c.describe(p, result))
 }
 
 // complete returns the members of every result that may be cached, in revision 2026-07-28.
@@ -100,11 +109,25 @@ func complete() object {
 }
 
 // describe completes the description that a server gives of itself: with petrock's instructions,
-// and with capabilities that later builds may have.
-func (c *session) describe(result json.RawMessage) json.RawMessage {
-	capabilities := without(member(result, "capabilities"), "logging", "completions", "prompts", "resources", "tools").
-		with("logging", []byte("{}")).with("completions", []byte("{}")).with("prompts", []byte(`{"listChanged":true}`)).
-		with("resources", []byte(`{"subscribe":true,"listChanged":true}`)).with("tools", []byte(`{"listChanged":true}`))
+// and with capabilities that later builds may have. Without petrock's tools, the description is the
+// server's; if no server runs, it has the capabilities in contract.json.
+func (c *session) describe(p *peer, result json.RawMessage) json.RawMessage {
+	if p != nil && c.sup.o.NoPetrock {
+		return result
+	}
+	capabilities := without(member(result, "capabilities"), "logging", "completions", "prompts", "resources", "tools").with("logging", []byte("{}"))
+	if !c.sup.o.NoPetrock {
+		capabilities = capabilities.with("completions", []byte("{}"))
+	}
+	for _, kind := range []string{"prompts", "resources", "tools"} {
+		capability := object(nil).with("listChanged", []byte("true"))
+		if kind == "resources" {
+			capability = object(nil).with("subscribe", []byte("true")).with("listChanged", []byte("true"))
+		}
+		if !c.sup.o.NoPetrock || len(c.fallback(serverKind, kind))+len(c.fallback(serverKind, kind[:len(kind)-1]+"Templates")) > 0 {
+			capabilities = capabilities.with(kind, capability.json())
+		}
+	}
 	said := text(member(result, "instructions"))
 	if !c.sup.o.NoPetrock {
 		said = strings.TrimPrefix(said+"\n\n"+text(member(manifest(), "instructions")), "\n\n")
@@ -139,7 +162,7 @@ func (c *session) list(m *jsonrpc.Message, method string) {
 			return
 		}
 		if err != nil && !errors.Is(err, jsonrpc.MethodNotFound) {
-			c.reply(jsonrpc.AppendError(nil, m.ID(), err))
+			c.reply(m.ID(), jsonrpc.AppendError(nil, m.ID(), err))
 			return
 		}
 		if all = entries; err == nil {
@@ -164,22 +187,43 @@ func (c *session) list(m *jsonrpc.Message, method string) {
 	c.replyOf(server, m.ID(), first.with(key, array(all)).json())
 }
 
+// Limits of a server's list, as for package client.
+const (
+	maxPages = 1000
+	maxList  = 32 << 20 // bytes
+)
+
 // listAll fetches all pages of a list. It returns the entries, and the other members of the first
-// page.
+// page. It logs an endless list, and returns its first pages.
 func listAll(ctx context.Context, p *peer, method string, params json.RawMessage) (first object, entries [][]byte, err error) {
-	for page := 0; ; page++ {
+	size, seen := 0, map[string]bool{}
+	for {
 		result, err := p.call(ctx, method, params)
 		if err != nil {
 			return nil, nil, err
 		}
 		cursor := member(result, "nextCursor")
 		entries = append(entries, elements(member(result, listMember(method)))...)
-		if page == 0 {
+		if len(seen) == 0 {
 			first = without(result, "nextCursor", listMember(method))
 		}
-		if cursor == nil {
+		size += len(result)
+		problem := ""
+		switch {
+		case cursor == nil || strictjson.First(cursor) == 'n':
+			return first, entries, nil
+		case seen[string(cursor)]:
+			problem = "has the same nextCursor on two pages"
+		case len(seen) == maxPages-1:
+			problem = fmt.Sprintf("has more than %d pages", maxPages)
+		case size > maxList:
+			problem = fmt.Sprintf("has more than %d bytes", maxList)
+		}
+		if problem != "" {
+			p.s.say("warning", fmt.Sprintf("%s of %s %s; petrock dev lists the first %d entries. The last page must not have a nextCursor", method, p.slot.folder(), problem, len(entries)))
 			return first, entries, nil
 		}
+		seen[string(cursor)] = true
 		params = without(params, "cursor").with("cursor", cursor).json()
 	}
 }
@@ -249,41 +293,51 @@ func (c *session) ownerOf(name string) kind {
 }
 
 // published sends the notification of a server to the subscription that it belongs to.
-func (c *session) published(p *peer, m *jsonrpc.Message) {
-	id := idParam(m, "_meta", metaSubscription)
+func (c *session) published(m *jsonrpc.Message) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, l := range c.listens {
-		switch {
-		case l.ids[p] != id:
-		case m.Method() == "notifications/subscriptions/acknowledged":
-			l.acknowledge()
-		default:
-			c.send(notification(m.Method(), without(m.Params(), "_meta").with("_meta", l.meta()).json()))
-		}
+	l := c.listens[idParam(m, "_meta", metaSubscription).Key()]
+	c.mu.Unlock()
+	switch {
+	case l == nil:
+	case m.Method() == "notifications/subscriptions/acknowledged":
+		c.acknowledge(l, m.Raw())
+	default:
+		c.send(m.Raw())
 	}
 }
 
-// acknowledge tells the client that the subscription is open. The caller holds the mutex of the
-// session.
-func (l *listen) acknowledge() {
-	if !l.isOpen {
-		l.isOpen = true
-		l.c.send(notification("notifications/subscriptions/acknowledged", object(nil).with("_meta", l.meta()).with("notifications", param(l.request, "notifications")).json()))
+// acknowledge tells the client that a subscription is open. raw is the notification of a server, or
+// nil.
+func (c *session) acknowledge(l *listen, raw []byte) {
+	c.mu.Lock()
+	isOpen := l.isOpen
+	l.isOpen = true
+	c.mu.Unlock()
+	if raw == nil || !c.sup.o.NoPetrock { // each server grants its part
+		raw = notification("notifications/subscriptions/acknowledged", object(nil).with("_meta", l.meta()).with("notifications", param(l.Message, "notifications")).json())
+	}
+	if !isOpen {
+		c.send(raw)
 	}
 }
 
 // meta returns the _meta of notifications to the client.
 func (l *listen) meta() json.RawMessage {
-	return object(nil).with(metaSubscription, rawID(l.request.ID())).json()
+	return object(nil).with(metaSubscription, rawID(l.ID())).json()
 }
 
-// open subscribes at a server.
-func (l *listen) open(p *peer) {
+// subscribe passes a subscription to a server, and reports whether it did.
+func (c *session) subscribe(p *peer, l *listen) bool {
+	if c.sup.o.NoPetrock {
+		if p.slot.kind == serverKind {
+			p.send(l.Raw())
+		}
+		return p.slot.kind == serverKind
+	}
 	var uris [][]byte
-	filter := param(l.request, "notifications")
+	filter := param(l.Message, "notifications")
 	for _, uri := range elements(member(filter, "resourceSubscriptions")) {
-		if l.c.ownerOf(text(uri)) == p.slot.kind {
+		if c.ownerOf(text(uri)) == p.slot.kind {
 			uris = append(uris, uri)
 		}
 	}
@@ -291,32 +345,25 @@ func (l *listen) open(p *peer) {
 	if uris != nil {
 		own = own.with("resourceSubscriptions", array(uris))
 	}
-	id := p.newID()
-	l.c.mu.Lock()
-	l.ids[p] = id
-	l.c.mu.Unlock()
-	p.send(request(id, l.request.Method(), without(l.request.Params(), "notifications").with("notifications", own.json()).json()))
+	p.send(request(l.ID(), l.Method(), without(l.Params(), "notifications").with("notifications", own.json()).json()))
+	return true
 }
 
-// stop ends the subscription at all servers.
-func (l *listen) stop() {
-	l.c.mu.Lock()
-	defer l.c.mu.Unlock()
-	for p, id := range l.ids {
-		p.send(cancellation(id, nil))
+// readPage answers resources/read for a page of the documentation while no dev server runs, and
+// reports whether it did.
+func (c *session) readPage(m *jsonrpc.Message, uri string) bool {
+	topic, _ := strings.CutPrefix(uri, docs.URI)
+	page, ok := docs.Find(topic)
+	if !ok || c.slots[petrockKind].current.Load() != nil {
+		return false
 	}
-}
-
-// refused ends the subscription that a server has answered with an error, unless it is open.
-func (c *session) refused(p *peer, answer *jsonrpc.Message) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for id, l := range c.listens {
-		if l.ids[p] == answer.ID() && !l.isOpen && answer.Err() != nil {
-			delete(c.listens, id)
-			c.send(answer.WithID(id))
-		}
+	contents := object(nil).with("uri", quote(uri)).with("mimeType", quote("text/markdown")).with("text", quote(page.Text)).json()
+	result := object(nil)
+	if isStateless(m) {
+		result = complete()
 	}
+	c.reply(m.ID(), response(m.ID(), result.with("contents", array([][]byte{contents})).json()))
+	return true
 }
 
 // listsChanged records what a server lists, and tells the client which lists have changed.
@@ -335,7 +382,7 @@ func (c *session) listsChanged(k kind, now lists) {
 			c.send(notification(method, nil))
 		}
 		for _, l := range c.listens {
-			if l.isOpen && isTrue(l.request.Params(), "notifications", list+"ListChanged") {
+			if l.isOpen && isTrue(l.Params(), "notifications", list+"ListChanged") {
 				c.send(notification(method, object(nil).with("_meta", l.meta()).json()))
 			}
 		}

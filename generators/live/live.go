@@ -105,36 +105,41 @@ type session struct {
 	began  time.Time
 	ctx    context.Context // ends with the connection
 
-	open  sync.WaitGroup // requests of the client without an answer, except subscriptions
+	open  sync.WaitGroup // calls that the project's server does not have
 	setup sync.Mutex     // held while a server gets the state of the session
 
 	mu          sync.Mutex
 	handshake   json.RawMessage // params of initialize; nil before it
+	revision    string          // that the client and the server agreed on; empty before
 	initialized bool
-	level       json.RawMessage                   // params of logging/setLevel, or nil
-	subscribed  map[string]json.RawMessage        // params of resources/subscribe, by URI
-	listens     map[jsonrpc.ID]*listen            // by id
-	questions   map[jsonrpc.ID]question           // requests of servers to the client, by the id that the client sees
-	waiting     map[jsonrpc.ID]context.CancelFunc // requests of the client that wait for a server, by id
+	level       json.RawMessage            // params of logging/setLevel, or nil
+	subscribed  map[string]json.RawMessage // params of resources/subscribe, by URI
+	calls       map[string]*pending        // by the key of the id
+	listens     map[string]*listen         // by the key of the id
+	questions   map[string]question        // requests of servers to the client, by the key of the id that the client sees
 	lastID      int64
 	lists       [2]lists // what the servers last listed, by kind
 }
 
-// A question is a request of a server to the client.
-type question struct {
-	from *peer
-	id   jsonrpc.ID // of the server
+// A pending is a call: a request of the client without an answer, except a [listen].
+type pending struct {
+	*jsonrpc.Message
+	at     *peer              // the server that has it; nil if none does
+	cancel context.CancelFunc // of a call that waits for a server
 }
 
-// A listen is a subscriptions/listen of the client. It outlives the servers: each new one gets a
-// request of its own.
-type listen struct {
-	c       *session
-	request *jsonrpc.Message
+// A question is a request of a server to the client.
+type question struct {
+	from  *peer
+	id    jsonrpc.ID // of the server
+	shown jsonrpc.ID // that the client sees
+}
 
-	// The mutex of the session guards these.
-	ids    map[*peer]jsonrpc.ID // the requests to the servers
-	isOpen bool                 // the client has the acknowledgement
+// A listen is a subscriptions/listen of the client. It outlives the servers: each new one gets it
+// too.
+type listen struct {
+	*jsonrpc.Message
+	isOpen bool // the client has the acknowledgement; the mutex of the session guards it
 }
 
 // lists holds what a server lists, by method.
@@ -195,12 +200,13 @@ type peer struct {
 	process   *process.Process
 	done      chan struct{} // closed when the connection has ended and its calls have been answered
 
-	lastID atomic.Int64 // of requests of the session
+	explaining sync.WaitGroup // answers that wait for the log of a panic
 
-	mu       sync.Mutex
-	calls    map[jsonrpc.ID]*jsonrpc.Message      // requests of the client, by id
-	own      map[jsonrpc.ID]chan *jsonrpc.Message // requests of the session, by id
-	retiring bool                                 // close it when calls is empty
+	// The mutex of the session guards these.
+	lastID   int64                            // of requests of the session
+	calls    int                              // requests of the client
+	own      map[string]chan *jsonrpc.Message // requests of the session, by the key of the id
+	retiring bool                             // close it when calls is 0
 	ended    bool
 }
 
@@ -336,6 +342,9 @@ func isStateless(m *jsonrpc.Message) bool { return param(m, "_meta", metaVersion
 // failed returns the answer to a request that failed. For a tool call it is a result, which the
 // model sees.
 func failed(m *jsonrpc.Message, err error) []byte {
+	if m.Method() == "ping" {
+		return response(m.ID(), json.RawMessage("{}")) // the session is alive
+	}
 	if m.Method() != "tools/call" {
 		return jsonrpc.AppendError(nil, m.ID(), err)
 	}
@@ -347,20 +356,39 @@ func failed(m *jsonrpc.Message, err error) []byte {
 	return response(m.ID(), result.json())
 }
 
-// reply sends the answer to a request of the client.
-func (c *session) reply(raw []byte) {
+// reply sends the answer to a call that the project's server does not have.
+func (c *session) reply(id jsonrpc.ID, raw []byte) {
+	c.drop(id)
 	c.send(raw)
 	c.open.Done()
 }
 
+// replyError sends an error as the answer to a message with that id, or to one without a valid id.
+func (c *session) replyError(id jsonrpc.ID, err error) {
+	c.mu.Lock()
+	if id.IsZero() && slices.Contains(nullIDRevisions, c.revision) {
+		id = jsonrpc.NullID
+	}
+	c.mu.Unlock()
+	c.send(jsonrpc.AppendError(nil, id, err))
+}
+
+// drop removes a call that no server has.
+func (c *session) drop(id jsonrpc.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.calls, id.Key())
+}
+
 func (c *session) send(raw []byte) { _ = c.client.Send(raw) } // if it fails, read ends
 
-// notice sends a log message to the client, if the client has a session.
+var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// notice sends a log message to the client, if the client has a session and wants petrock.
 func (c *session) notice(level, said string) {
 	c.mu.Lock()
-	ok, wanted := c.initialized, text(member(c.level, "level"))
+	ok, wanted := c.initialized && !c.sup.o.NoPetrock, text(member(c.level, "level"))
 	c.mu.Unlock()
-	levels := []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 	if !ok || slices.Index(levels, level) < slices.Index(levels, wanted) {
 		return
 	}

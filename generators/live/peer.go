@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/plumbing/process"
@@ -14,49 +15,76 @@ import (
 // MaxMessage limits a forwarded message, in bytes. The servers have their own, lower limits.
 const MaxMessage = 256 << 20
 
-// take removes a request of the client, and reports whether it was in flight.
-func (p *peer) take(id jsonrpc.ID) (m *jsonrpc.Message, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if m, ok = p.calls[id]; ok {
-		delete(p.calls, id)
-		p.closeIfRetired()
+// take removes a call that p has, or any server if p is nil, and returns it. It returns nil if
+// there is none.
+func (c *session) take(p *peer, id jsonrpc.ID) *pending {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x := c.calls[id.Key()]
+	if x == nil || x.at == nil || p != nil && x.at != p {
+		return nil
 	}
-	return m, ok
+	delete(c.calls, id.Key())
+	x.at.calls--
+	x.at.closeIfRetired()
+	return x
 }
 
-// forward sends a message of the client. It reports false if the connection has ended, or the
-// server was replaced.
+// forward sends a call, a batch or an invalid message of the client. It reports false if the
+// connection has ended, or the server was replaced.
 func (p *peer) forward(m *jsonrpc.Message) bool {
-	p.mu.Lock()
+	var parts []jsonrpc.Message // of a batch
+	if m.IsBatch() && p.s.hasBatches() {
+		parts, _ = m.Batch() // if it is invalid, the server refuses it
+	}
+	p.s.mu.Lock()
 	if p.ended || p.retiring {
-		p.mu.Unlock()
+		p.s.mu.Unlock()
 		return false
 	}
-	if _, isUsed := p.calls[m.ID()]; isUsed {
-		p.s.open.Done() // the server refuses the request, with an error that has no id
-	} else if m.IsRequest() {
-		p.calls[m.ID()] = m
+	if x := p.s.calls[m.ID().Key()]; m.IsRequest() && x != nil {
+		x.at = p
+		p.calls++
 	}
-	p.mu.Unlock()
-	_ = p.transport.Send(m.Raw()) // if it fails, the connection ends, and end answers the request
+	for i := range parts {
+		if key := parts[i].ID().Key(); parts[i].IsRequest() && p.s.calls[key] == nil {
+			p.s.calls[key] = &pending{Message: &parts[i], at: p}
+			p.calls++
+		}
+	}
+	p.s.mu.Unlock()
+	_ = p.transport.Send(m.Raw()) // if it fails, the connection ends, and end answers the call
+	if m.IsRequest() && p.slot.kind == serverKind {
+		p.s.open.Done()
+	}
 	return true
+}
+
+// hasBatches reports whether the revision of the session has batches.
+func (c *session) hasBatches() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.revision == "2025-03-26"
 }
 
 // send sends a message of the session.
 func (p *peer) send(raw []byte) { _ = p.transport.Send(raw) }
 
+// ownPrefix begins the ids of the session's own requests.
+const ownPrefix = "petrock-dev-"
+
 // call sends a request of the session and returns its result.
 func (p *peer) call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	answer := make(chan *jsonrpc.Message, 1)
-	p.mu.Lock()
+	p.s.mu.Lock()
 	if p.ended {
-		p.mu.Unlock()
+		p.s.mu.Unlock()
 		return nil, p.whyEnded()
 	}
-	id := p.newID()
-	p.own[id] = answer
-	p.mu.Unlock()
+	p.lastID++
+	id := stringID(ownPrefix + strconv.FormatInt(p.lastID, 10))
+	p.own[id.Key()] = answer
+	p.s.mu.Unlock()
 	p.send(request(id, method, params))
 	select {
 	case m, ok := <-answer:
@@ -68,9 +96,9 @@ func (p *peer) call(ctx context.Context, method string, params json.RawMessage) 
 		}
 		return m.Result(), nil
 	case <-ctx.Done():
-		p.mu.Lock()
-		delete(p.own, id)
-		p.mu.Unlock()
+		p.s.mu.Lock()
+		delete(p.own, id.Key())
+		p.s.mu.Unlock()
 		p.send(cancellation(id, nil))
 		return nil, context.Cause(ctx)
 	}
@@ -86,29 +114,35 @@ func (p *peer) hasEnded() bool {
 	}
 }
 
-// newID returns an id for a request of the session.
-func (p *peer) newID() jsonrpc.ID { return stringID(fmt.Sprintf("petrock-dev-%d", p.lastID.Add(1))) }
-
 // retire closes the connection once the calls in flight have been answered.
 func (p *peer) retire() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
 	p.retiring = true
 	p.closeIfRetired()
 }
 
 func (p *peer) closeIfRetired() {
-	if p.retiring && len(p.calls) == 0 && !p.ended {
+	if p.retiring && p.calls == 0 && !p.ended {
 		go p.close()
 	}
 }
 
-// close ends the connection and the process, and waits for both.
+// close ends the input of the server, and waits until its connection and its process have ended.
+// The server lets its calls finish within its grace period.
 func (p *peer) close() {
-	p.mu.Lock()
+	p.s.mu.Lock()
 	p.retiring = true
-	p.mu.Unlock()
+	calls := p.calls
+	p.s.mu.Unlock()
+	_ = p.transport.Close() // sends what is queued, and closes the input
+	if calls > 0 {
+		p.process.ExitsWithin(grace)
+	}
 	p.process.Close()
+	if p.s.ctx.Err() != nil { // a client that does not read holds up the last answers
+		defer time.AfterFunc(closeGrace, func() { _ = p.s.client.Close() }).Stop()
+	}
 	<-p.done
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -24,8 +25,9 @@ func (sl *slot) connect(l launch) (*peer, error) {
 	}
 	p := &peer{
 		s: sl.s, slot: sl, launch: l, process: child, done: make(chan struct{}),
-		calls: map[jsonrpc.ID]*jsonrpc.Message{}, own: map[jsonrpc.ID]chan *jsonrpc.Message{},
-		transport: jsonrpc.NewLines(child.Out, child.In, jsonrpc.LinesOptions{MaxMessage: MaxMessage}),
+		own: map[string]chan *jsonrpc.Message{},
+		// Its Close closes only the input of the server.
+		transport: jsonrpc.NewLines(struct{ io.Reader }{child.Out}, child.In, jsonrpc.LinesOptions{MaxMessage: MaxMessage}),
 	}
 	go p.read()
 	return p, nil
@@ -34,6 +36,7 @@ func (sl *slot) connect(l launch) (*peer, error) {
 // read passes the messages of the server to the session, until the connection ends.
 func (p *peer) read() {
 	defer close(p.done)
+	defer p.explaining.Wait()
 	for {
 		raw, err := p.transport.Receive()
 		if lost, ok := errors.AsType[*jsonrpc.MessageError](err); ok {
@@ -58,15 +61,21 @@ func (p *peer) read() {
 // fromPeer handles a message of a server.
 func (c *session) fromPeer(p *peer, m *jsonrpc.Message) {
 	switch {
-	case m.IsBatch(), m.IsResponse() && m.ID().IsZero():
-		c.send(m.Raw()) // the answers to a batch, or to an invalid message
+	case m.IsBatch(): // the answer to one
+		parts, _ := m.Batch() // p.read has checked it
+		for i := range parts {
+			c.take(p, parts[i].ID())
+		}
+		c.send(m.Raw())
+	case m.IsResponse() && m.ID().IsZero():
+		c.send(m.Raw()) // the answer to an invalid message
 	case m.IsResponse():
 		p.answer(m)
 	case m.IsRequest():
 		c.mu.Lock()
 		c.lastID++
-		id := stringID(fmt.Sprintf("petrock-%d", c.lastID))
-		c.questions[id] = question{p, m.ID()}
+		id := jsonrpc.IntID(c.lastID)
+		c.questions[id.Key()] = question{p, m.ID(), id}
 		c.mu.Unlock()
 		c.send(m.WithID(id))
 	default:
@@ -76,51 +85,79 @@ func (c *session) fromPeer(p *peer, m *jsonrpc.Message) {
 
 // answer handles a response of the server.
 func (p *peer) answer(m *jsonrpc.Message) {
-	p.mu.Lock()
-	own := p.own[m.ID()]
-	delete(p.own, m.ID())
-	p.mu.Unlock()
+	key := m.ID().Key()
+	p.s.mu.Lock()
+	own := p.own[key]
+	delete(p.own, key)
+	p.s.mu.Unlock()
 	if own != nil {
 		own <- m
 		return
 	}
-	switch call, ok := p.take(m.ID()); {
-	case !ok:
-		p.s.refused(p, m)
-	case m.Err() != nil && m.Err().Code == jsonrpc.InternalError:
-		go p.explain(call, m)
+	switch x := p.s.take(p, m.ID()); {
+	case x == nil:
+		p.s.unexpected(p, m)
+	case m.Err() != nil && m.Err().Code == jsonrpc.InternalError && !p.s.sup.o.NoPetrock:
+		p.explaining.Go(func() { p.explain(x, m) })
 	default:
-		p.s.answered(p, call, m)
+		p.s.answered(p, x, m)
+	}
+}
+
+// unexpected handles a response that is not for a call: to a subscription, to an invalid message, or
+// to a call that was cancelled too late.
+func (c *session) unexpected(p *peer, m *jsonrpc.Message) {
+	if p.slot.kind == petrockKind || strings.HasPrefix(text(rawID(m.ID())), ownPrefix) {
+		return
+	}
+	key := m.ID().Key()
+	c.mu.Lock()
+	l, isRefused := c.listens[key], m.Err() != nil
+	isLast := !p.retiring || c.ctx.Err() != nil && p.slot.current.Load() == p // not of a server that was replaced
+	isSent := l == nil && (isRefused || isLast) || l != nil && (isRefused && !l.isOpen || !isRefused && isLast)
+	if isSent {
+		delete(c.listens, key)
+	}
+	c.mu.Unlock()
+	if isSent {
+		c.send(m.Raw())
 	}
 }
 
 // explain answers a call with an internal error. If the call panicked, the answer has the panic
 // that the server logged.
-func (p *peer) explain(call, answer *jsonrpc.Message) {
+func (p *peer) explain(x *pending, answer *jsonrpc.Message) {
 	for range 10 { // the answer may arrive before the log
-		if cause := loggedPanic(p.process.Stderr(), call, p.s.sup.o.Root); cause != "" {
-			answer = parse(failed(call, fmt.Errorf("internal error in %s: %s", call.Method(), cause)))
+		if cause := loggedPanic(p.process.Stderr(), x.Message, p.s.sup.o.Root); cause != "" {
+			answer = parse(failed(x.Message, fmt.Errorf("internal error in %s: %s", x.Method(), cause)))
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	p.s.answered(p, call, answer)
+	p.s.answered(p, x, answer)
 }
 
 // end answers the requests that the server will not answer any more.
 func (p *peer) end() {
 	p.process.Close() // it may have closed its output only
-	p.mu.Lock()
+	p.s.mu.Lock()
 	p.ended = true
-	calls, own := p.calls, p.own
-	p.calls, p.own = nil, nil
-	p.mu.Unlock()
+	own := p.own
+	p.own = nil
+	var lost []*pending
+	for key, x := range p.s.calls {
+		if x.at == p {
+			delete(p.s.calls, key)
+			lost = append(lost, x)
+		}
+	}
+	p.s.mu.Unlock()
 	for _, answer := range own {
 		close(answer)
 	}
-	p.s.ended(p)
-	for _, m := range calls {
-		p.s.answered(p, m, parse(failed(m, fmt.Errorf("%w during this call; whether the call had an effect is unknown", p.whyEnded()))))
+	p.s.withdraw(p)
+	for _, x := range lost {
+		p.s.answered(p, x, parse(failed(x.Message, fmt.Errorf("%w during this call; whether the call had an effect is unknown", p.whyEnded()))))
 	}
 }
 
@@ -129,20 +166,23 @@ func (c *session) notified(p *peer, m *jsonrpc.Message) {
 	method := m.Method()
 	isChange := strings.HasSuffix(method, "/list_changed") || method == "notifications/resources/updated"
 	switch {
-	case isChange && p.slot.current.Load() != p, isChange && p.slot.kind == petrockKind && c.sup.o.NoPetrock:
-		return
+	case isChange && p.slot.current.Load() != p, p.slot.kind == petrockKind && c.sup.o.NoPetrock:
 	case param(m, "_meta", metaSubscription) != nil:
-		c.published(p, m)
+		c.published(m)
 	case method == "notifications/cancelled":
 		id := idParam(m, "requestId")
 		c.mu.Lock()
-		for shown, q := range c.questions {
+		for key, q := range c.questions {
 			if q.from == p && q.id == id {
-				delete(c.questions, shown)
-				c.send(cancellation(shown, param(m, "reason")))
+				delete(c.questions, key)
+				c.send(cancellation(q.shown, param(m, "reason")))
+				m = nil
 			}
 		}
 		c.mu.Unlock()
+		if m != nil && c.ctx.Err() != nil && p.slot.kind == serverKind && p.slot.current.Load() == p { // of a subscription
+			c.send(m.Raw())
+		}
 	default:
 		c.send(m.Raw())
 	}
@@ -150,37 +190,49 @@ func (c *session) notified(p *peer, m *jsonrpc.Message) {
 
 // answered sends the answer of a server to the client. Changes that petrock's tools made are built
 // first, so that the next list has what a generator made.
-func (c *session) answered(p *peer, call, answer *jsonrpc.Message) {
-	if p.slot.kind != petrockKind || call.Method() != "tools/call" {
-		c.reply(p.stamp(answer.Raw()))
+func (c *session) answered(p *peer, x *pending, answer *jsonrpc.Message) {
+	if x.Method() == "resources/subscribe" && answer.Err() != nil {
+		c.mu.Lock()
+		delete(c.subscribed, text(param(x.Message, "uri")))
+		c.mu.Unlock()
+	}
+	if p.slot.kind == serverKind {
+		c.send(p.stamp(answer.Raw()))
 		return
 	}
 	go func() {
-		if restarts(call, answer) {
-			c.sup.restart()
+		if x.Method() == "tools/call" {
+			answer = c.settled(x.Message, answer)
 		}
-		if err := c.sup.settle(c.ctx); err == nil {
-			c.slots[serverKind].awaitSettled(c.ctx)
-		}
-		if state, reason := c.slots[serverKind].condition(); state != "" {
-			answer = warn(call, answer, state, reason)
-		}
-		c.reply(p.stamp(answer.Raw()))
+		c.send(p.stamp(answer.Raw()))
+		c.open.Done()
 	}()
 }
 
-// ended withdraws the questions of a server that has ended, and its subscriptions.
-func (c *session) ended(p *peer) {
+// settled waits until the changes of a call of petrock's tools are built, and returns its answer
+// with the condition of the project's server.
+func (c *session) settled(call, answer *jsonrpc.Message) *jsonrpc.Message {
+	if restarts(call, answer) {
+		c.sup.restart()
+	}
+	if err := c.sup.settle(c.ctx); err == nil {
+		c.slots[serverKind].awaitSettled(c.ctx)
+	}
+	if state, reason := c.slots[serverKind].condition(); state != "" {
+		answer = warn(call, answer, state, reason)
+	}
+	return answer
+}
+
+// withdraw withdraws the questions of a server that has ended.
+func (c *session) withdraw(p *peer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for shown, q := range c.questions {
+	for key, q := range c.questions {
 		if q.from == p {
-			delete(c.questions, shown)
-			c.send(cancellation(shown, nil))
+			delete(c.questions, key)
+			c.send(cancellation(q.shown, nil))
 		}
-	}
-	for _, l := range c.listens {
-		delete(l.ids, p)
 	}
 }
 
@@ -191,6 +243,12 @@ func (c *session) install(ctx context.Context, sl *slot, p *peer) error {
 	if _, err := p.call(ctx, "server/discover", object(nil).with("_meta", statelessMeta()).json()); err != nil {
 		return err
 	}
+	if sl.kind == petrockKind && c.sup.o.NoPetrock { // it only derives files
+		sl.swap(p)
+		c.sup.deriveSoon()
+		return nil
+	}
+	now := listsOf(ctx, p)
 	c.setup.Lock()
 	defer c.setup.Unlock()
 	c.mu.Lock()
@@ -217,23 +275,24 @@ func (c *session) install(ctx context.Context, sl *slot, p *peer) error {
 			_, _ = p.call(ctx, "resources/subscribe", params) // the resource may be gone
 		}
 	}
-	now := listsOf(ctx, p)
 	if err := ctx.Err(); err != nil { // another launch is wanted
 		return err
 	}
 	sl.swap(p)
 	for _, l := range listens {
-		l.open(p)
+		c.subscribe(p, l)
 	}
 	if sl.kind == petrockKind {
-		c.sup.update(func() { c.sup.mustDerive = true })
-		c.sup.lookSoon()
-		if c.sup.o.NoPetrock {
-			return nil
-		}
+		c.sup.deriveSoon()
 	}
 	c.listsChanged(sl.kind, now)
 	return nil
+}
+
+// deriveSoon asks for a look at the files that derives with a new dev server.
+func (s *Supervisor) deriveSoon() {
+	s.update(func() { s.mustDerive = true })
+	s.lookSoon()
 }
 
 // warn adds the condition of the project's server to the result of a call of petrock's tools: the

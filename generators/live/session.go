@@ -20,8 +20,7 @@ func (s *Supervisor) Serve(ctx context.Context, client jsonrpc.Transport) error 
 	defer cancel()
 	c := &session{
 		sup: s, client: client, began: time.Now(), ctx: ctx,
-		subscribed: map[string]json.RawMessage{}, listens: map[jsonrpc.ID]*listen{},
-		questions: map[jsonrpc.ID]question{}, waiting: map[jsonrpc.ID]context.CancelFunc{},
+		subscribed: map[string]json.RawMessage{}, calls: map[string]*pending{}, listens: map[string]*listen{}, questions: map[string]question{},
 	}
 	c.lists = c.firstLists()
 	var servers sync.WaitGroup
@@ -44,33 +43,28 @@ func (s *Supervisor) Serve(ctx context.Context, client jsonrpc.Transport) error 
 	s.mu.Lock()
 	delete(s.sessions, c)
 	s.mu.Unlock()
-	if ctx.Err() == nil {
-		c.drain()
-	}
+	c.drain()
 	cancel()
-	// A client that does not read holds up the last answers, and so the end of the servers.
-	unread := time.AfterFunc(closeGrace, func() { _ = client.Close() })
-	servers.Wait()
-	unread.Stop()
+	servers.Wait() // calls that they have may finish within their grace period
 	return errors.Join(err, client.Close())
 }
 
-// grace is how long calls may take when the client has closed the connection. A signal ends them
-// earlier.
+// grace is how long calls may take when the client has closed the connection. The project's server
+// has a shorter grace period. A signal ends calls that no server has.
 const grace = 30 * time.Second
 
 // closeGrace is how long the client has to read the last answers of the servers.
 const closeGrace = 5 * time.Second
 
-// drain waits until the requests of the client have been answered, after the last of them was read.
+// drain waits for the calls that the project's server does not have, after the last was read.
 func (c *session) drain() {
-	answered := make(chan struct{})
+	passed := make(chan struct{})
 	go func() {
 		c.open.Wait()
-		close(answered)
+		close(passed)
 	}()
 	select {
-	case <-answered:
+	case <-passed:
 	case <-c.ctx.Done():
 	case <-time.After(grace):
 	}
@@ -92,18 +86,41 @@ func (c *session) read() error {
 			lost = m.Fault()
 		}
 		switch {
-		case lost == nil && !m.IsBatch():
+		case lost == nil && m.IsBatch():
+			c.batch(m)
+		case lost == nil:
 			c.fromClient(m)
-		case lost != nil && lost.Response:
+		case lost.Response:
 			c.fromClient(failedResponse(lost))
-		case lost != nil && lost.Notification:
+		case lost.Notification:
 			c.sup.logf("received an invalid notification: %v", lost)
-		case isLost, lost != nil && !lost.ID.IsZero():
-			c.send(jsonrpc.AppendError(nil, lost.ID, lost.Err))
-		default:
-			c.forward(serverKind, m) // it refuses the message, or serves the batch as a whole
+		default: // the server refuses the message
+			if p := c.slots[serverKind].current.Load(); isLost || p == nil || !p.forward(m) {
+				c.replyError(lost.ID, lost.Err)
+			}
 		}
 	}
+}
+
+// batch forwards a batch to the project's server. Answers to questions go to the servers that
+// asked, if the revision has batches; otherwise the server refuses the batch.
+func (c *session) batch(m *jsonrpc.Message) {
+	parts, err := m.Batch()
+	if err == nil && c.hasBatches() {
+		var rest [][]byte
+		for i := range parts {
+			if parts[i].IsResponse() && parts[i].Fault() == nil {
+				c.fromClient(&parts[i])
+			} else {
+				rest = append(rest, parts[i].Raw())
+			}
+		}
+		if rest == nil {
+			return
+		}
+		m = parse(array(rest))
+	}
+	c.forward(serverKind, m)
 }
 
 // fromClient handles a message of the client.
@@ -111,58 +128,72 @@ func (c *session) fromClient(m *jsonrpc.Message) {
 	switch {
 	case m.IsResponse():
 		c.mu.Lock()
-		q, ok := c.questions[m.ID()]
-		delete(c.questions, m.ID())
+		q, ok := c.questions[m.ID().Key()]
+		delete(c.questions, m.ID().Key())
 		c.mu.Unlock()
 		if ok {
 			q.from.send(m.WithID(q.id))
 		}
-	case m.IsRequest():
-		c.request(m)
-	default:
+	case !m.IsRequest():
 		c.notification(m)
+	case !c.isInUse(m) && !c.listen(m):
+		c.mu.Lock()
+		c.calls[m.ID().Key()] = &pending{Message: m}
+		c.mu.Unlock()
+		c.open.Add(1)
+		c.request(m)
 	}
 }
 
-func (c *session) request(m *jsonrpc.Message) {
-	method := m.Method()
-	if method != "subscriptions/listen" {
-		c.open.Add(1)
+// isInUse reports whether a call has the id of a request. Then a server refuses the request.
+func (c *session) isInUse(m *jsonrpc.Message) bool {
+	key, p := m.ID().Key(), c.slots[serverKind].current.Load()
+	c.mu.Lock()
+	first := c.calls[key]
+	isUsed := first != nil || c.listens[key] != nil
+	if first != nil {
+		p = first.at
 	}
-	switch method {
+	c.mu.Unlock()
+	switch {
+	case !isUsed:
+	case p != nil:
+		p.send(m.Raw())
+	default:
+		c.replyError(jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "the id %s is in use by a request that has not been answered yet", m.ID()))
+	}
+	return isUsed
+}
+
+// request handles a call. If it is for the project's server alone, which runs, it is only
+// forwarded, unless it changes the state of the session.
+func (c *session) request(m *jsonrpc.Message) {
+	isRunning := c.slots[serverKind].current.Load() != nil
+	switch method := m.Method(); method {
 	case "initialize":
 		c.initialize(m)
-	case "server/discover":
-		go c.discover(m)
+	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
+		c.setState(m, method)
 	case "ping":
-		if isStateless(m) {
+		if isRunning || isStateless(m) {
 			c.forward(serverKind, m)
 			return
 		}
-		c.reply(response(m.ID(), json.RawMessage("{}")))
-	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
-		go c.list(m, method)
-	case "subscriptions/listen":
-		c.listen(m)
-	case "logging/setLevel":
-		c.mu.Lock()
-		c.level = m.Params()
-		c.mu.Unlock()
-		if p := c.slots[petrockKind].current.Load(); p != nil {
-			go p.call(c.ctx, method, m.Params())
+		c.reply(m.ID(), response(m.ID(), json.RawMessage("{}")))
+	case "server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list":
+		switch {
+		case !c.isServed(m), isRunning && c.sup.o.NoPetrock:
+			c.forward(serverKind, m)
+		case method == "server/discover":
+			go c.discover(m)
+		default:
+			go c.list(m, method)
 		}
-		c.forward(serverKind, m)
-	case "resources/subscribe", "resources/unsubscribe":
-		uri := text(param(m, "uri"))
-		c.mu.Lock()
-		delete(c.subscribed, uri)
-		if method == "resources/subscribe" {
-			c.subscribed[uri] = m.Params()
-		}
-		c.mu.Unlock()
-		c.forward(c.ownerOf(uri), m)
 	case "resources/read":
-		c.forward(c.ownerOf(text(param(m, "uri"))), m)
+		uri := text(param(m, "uri"))
+		if k := c.ownerOf(uri); k != petrockKind || !c.isServed(m) || !c.readPage(m, uri) {
+			c.forward(k, m)
+		}
 	case "tools/call", "prompts/get":
 		if needsData(m) {
 			go c.forwardAlone(m)
@@ -177,31 +208,64 @@ func (c *session) request(m *jsonrpc.Message) {
 	}
 }
 
-// listen starts a subscription of the client. A server that runs accepts or refuses it.
-func (c *session) listen(m *jsonrpc.Message) {
-	if !isStateless(m) || strictjson.First(param(m, "notifications")) != '{' {
-		c.open.Add(1)
-		c.forward(serverKind, m) // it refuses the request
-		return
+// setState forwards a request that changes the state of the session, and records the state for
+// later servers.
+func (c *session) setState(m *jsonrpc.Message, method string) {
+	c.setup.Lock() // later servers have the state, or get the request
+	defer c.setup.Unlock()
+	uri, k := text(param(m, "uri")), serverKind
+	c.mu.Lock()
+	switch isAccepted := c.initialized && !isStateless(m); {
+	case method == "logging/setLevel" && isAccepted && slices.Contains(levels, text(param(m, "level"))):
+		c.level = m.Params()
+		if p := c.slots[petrockKind].current.Load(); p != nil {
+			go p.call(c.ctx, method, m.Params())
+		}
+	case method == "resources/subscribe" && isAccepted:
+		c.subscribed[uri] = m.Params()
+	case isAccepted:
+		delete(c.subscribed, uri)
 	}
-	l := &listen{c: c, request: m, ids: map[*peer]jsonrpc.ID{}}
+	c.mu.Unlock()
+	if method != "logging/setLevel" {
+		k = c.ownerOf(uri)
+	}
+	c.forward(k, m)
+}
+
+// isServed reports whether servers answer a request: it is part of an initialized session, or
+// stateless.
+func (c *session) isServed(m *jsonrpc.Message) bool {
+	if isStateless(m) {
+		return text(param(m, "_meta", metaVersion)) == latest && strictjson.First(param(m, "_meta", metaCapabilities)) == '{'
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.initialized
+}
+
+// listen starts a subscription of the client, and reports whether m is one. A server that runs
+// accepts or refuses it.
+func (c *session) listen(m *jsonrpc.Message) bool {
+	if m.Method() != "subscriptions/listen" || !isStateless(m) || !c.isServed(m) || strictjson.First(param(m, "notifications")) != '{' {
+		return false
+	}
+	l := &listen{Message: m}
 	c.setup.Lock()
 	defer c.setup.Unlock()
 	c.mu.Lock()
-	c.listens[m.ID()] = l
+	c.listens[m.ID().Key()] = l
 	c.mu.Unlock()
 	isAsked := false
 	for _, sl := range c.slots {
-		if p := sl.current.Load(); p != nil {
-			l.open(p)
+		if p := sl.current.Load(); p != nil && c.subscribe(p, l) {
 			isAsked = true
 		}
 	}
 	if !isAsked {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		l.acknowledge()
+		c.acknowledge(l, nil)
 	}
+	return true
 }
 
 func (c *session) notification(m *jsonrpc.Message) {
@@ -210,7 +274,7 @@ func (c *session) notification(m *jsonrpc.Message) {
 		c.setup.Lock()
 		defer c.setup.Unlock()
 		c.mu.Lock()
-		c.initialized = true
+		c.initialized = c.handshake != nil
 		c.mu.Unlock()
 		c.toAll(m.Raw())
 	case "notifications/cancelled":
@@ -220,10 +284,10 @@ func (c *session) notification(m *jsonrpc.Message) {
 	}
 }
 
-// toAll sends a message to all servers.
+// toAll sends a message to all servers that have the state of the session.
 func (c *session) toAll(raw []byte) {
-	for _, sl := range c.slots {
-		if p := sl.current.Load(); p != nil {
+	for k, sl := range c.slots {
+		if p := sl.current.Load(); p != nil && (kind(k) == serverKind || !c.sup.o.NoPetrock) {
 			p.send(raw)
 		}
 	}
@@ -233,54 +297,57 @@ func (c *session) toAll(raw []byte) {
 func (c *session) cancelled(m *jsonrpc.Message) {
 	id := idParam(m, "requestId")
 	c.mu.Lock()
-	cancel, l := c.waiting[id], c.listens[id]
-	delete(c.listens, id)
+	x, l := c.calls[id.Key()], c.listens[id.Key()]
+	delete(c.listens, id.Key())
+	var cancel context.CancelFunc
+	if x != nil && x.at == nil {
+		cancel = x.cancel
+	}
 	c.mu.Unlock()
 	switch {
 	case cancel != nil:
 		cancel()
-	case l != nil:
-		l.stop()
-	default:
+	case x != nil:
 		c.cancelForwarded(id, m.Raw())
+	case l != nil:
+		c.toAll(m.Raw())
 	}
 }
 
-// cancelForwarded passes a notifications/cancelled to the server of a request.
+// cancelForwarded passes a notifications/cancelled to the server of a call.
 func (c *session) cancelForwarded(id jsonrpc.ID, raw []byte) {
-	for _, sl := range c.slots {
-		for _, p := range sl.all() {
-			if _, ok := p.take(id); ok {
-				p.send(raw)
-				c.open.Done()
-			}
+	if x := c.take(nil, id); x != nil {
+		x.at.send(raw)
+		if x.at.slot.kind == petrockKind {
+			c.open.Done()
 		}
 	}
 }
 
-// forward sends a message to a server, when it runs.
+// forward sends a call, a batch or an invalid message to a server, when it runs.
 func (c *session) forward(k kind, m *jsonrpc.Message) {
 	if p := c.slots[k].current.Load(); p != nil && p.forward(m) {
 		return
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
-	if m.IsRequest() {
-		c.mu.Lock()
-		c.waiting[m.ID()] = cancel
-		c.mu.Unlock()
+	c.mu.Lock()
+	if x := c.calls[m.ID().Key()]; x != nil {
+		x.cancel = cancel
 	}
+	c.mu.Unlock()
 	go func() {
 		defer cancel()
 		err := c.forwardLater(ctx, k, m)
-		c.mu.Lock()
-		delete(c.waiting, m.ID())
-		c.mu.Unlock()
 		switch {
 		case !m.IsRequest():
+			if err != nil && ctx.Err() == nil {
+				c.replyError(jsonrpc.ID{}, err)
+			}
 		case err != nil && ctx.Err() != nil:
+			c.drop(m.ID())
 			c.open.Done()
 		case err != nil:
-			c.reply(failed(m, err))
+			c.reply(m.ID(), failed(m, err))
 		case ctx.Err() != nil: // the server got it at the same time
 			c.cancelForwarded(m.ID(), cancellation(m.ID(), nil))
 		}
