@@ -49,9 +49,9 @@ func request(id jsonrpc.ID, method string, params json.RawMessage) []byte {
 	return raw
 }
 
-// cancellation returns the notification that cancels a request. The reason is optional.
-func cancellation(id jsonrpc.ID, reason json.RawMessage) []byte {
-	return notification("notifications/cancelled", object(nil).with("requestId", rawID(id)).with("reason", reason).json())
+// cancellation returns the notification that cancels a request.
+func cancellation(id jsonrpc.ID) []byte {
+	return notification("notifications/cancelled", object(nil).with("requestId", rawID(id)).json())
 }
 
 func rawID(id jsonrpc.ID) json.RawMessage { return json.RawMessage(id.String()) }

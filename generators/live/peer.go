@@ -30,6 +30,10 @@ func (c *session) take(p *peer, id jsonrpc.ID) *pending {
 	return x
 }
 
+// maxID limits the id of a call whose answer is awaited, in bytes. If the message of a longer one is
+// too large, the server refuses it without its id.
+const maxID = 256
+
 // forward sends a call, a batch or an invalid message of the client. It reports false if the
 // connection has ended, or the server was replaced.
 func (p *peer) forward(m *jsonrpc.Message) bool {
@@ -42,7 +46,11 @@ func (p *peer) forward(m *jsonrpc.Message) bool {
 		p.s.mu.Unlock()
 		return false
 	}
-	if x := p.s.calls[m.ID().Key()]; m.IsRequest() && x != nil {
+	switch x := p.s.calls[m.ID().Key()]; {
+	case !m.IsRequest(), x == nil:
+	case p.slot.kind == serverKind && len(m.ID().String()) > maxID:
+		delete(p.s.calls, m.ID().Key())
+	default:
 		x.at = p
 		p.calls++
 	}
@@ -99,7 +107,7 @@ func (p *peer) call(ctx context.Context, method string, params json.RawMessage) 
 		p.s.mu.Lock()
 		delete(p.own, id.Key())
 		p.s.mu.Unlock()
-		p.send(cancellation(id, nil))
+		p.send(cancellation(id))
 		return nil, context.Cause(ctx)
 	}
 }

@@ -3,6 +3,7 @@ package live
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -93,12 +94,12 @@ func TestSameAnswers(t *testing.T) {
 // direct starts the server, and returns a connection to it.
 func (w *world) direct() jsonrpc.Transport {
 	w.t.Helper()
-	server, err := process.Start(process.Command{Program: os.Args[0], Args: []string{"mcp"}, Dir: w.root})
+	server, err := process.Start(process.Command{Program: os.Args[0], Args: []string{"mcp"}, Dir: w.root, Env: map[string]string{"HELLO_STATE_KEY": stateKey}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(server.Close)
-	return jsonrpc.NewLines(server.Out, server.In, jsonrpc.LinesOptions{})
+	return jsonrpc.NewLines(struct{ io.Reader }{server.Out}, server.In, jsonrpc.LinesOptions{}) // Close ends the input only
 }
 
 // exchange sends messages, one a line, and returns the answers: one for a request or a batch, and

@@ -175,7 +175,7 @@ func (c *session) notified(p *peer, m *jsonrpc.Message) {
 		for key, q := range c.questions {
 			if q.from == p && q.id == id {
 				delete(c.questions, key)
-				c.send(cancellation(q.shown, param(m, "reason")))
+				c.send(notification(method, without(m.Params(), "requestId").with("requestId", rawID(q.shown)).json()))
 				m = nil
 			}
 		}
@@ -231,7 +231,9 @@ func (c *session) withdraw(p *peer) {
 	for key, q := range c.questions {
 		if q.from == p {
 			delete(c.questions, key)
-			c.send(cancellation(q.shown, nil))
+			if c.ctx.Err() == nil {
+				c.send(cancellation(q.shown))
+			}
 		}
 	}
 }

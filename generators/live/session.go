@@ -349,7 +349,7 @@ func (c *session) forward(k kind, m *jsonrpc.Message) {
 		case err != nil:
 			c.reply(m.ID(), failed(m, err))
 		case ctx.Err() != nil: // the server got it at the same time
-			c.cancelForwarded(m.ID(), cancellation(m.ID(), nil))
+			c.cancelForwarded(m.ID(), cancellation(m.ID()))
 		}
 	}()
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,6 +44,9 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 }
+
+// stateKey is the key of all servers.
+const stateKey = "0123456789abcdef0123456789abcdef"
 
 type none struct{}
 
@@ -96,6 +100,9 @@ func serveTest() error {
 			mcp.AddResource(server, mcp.Resource{URI: "petrock://project", Name: "project"}, func(context.Context) (string, error) { return "petrock's", nil }),
 			server.ServeStdio(context.Background(), os.Stdout),
 		)
+	}
+	if _, err := os.Stat("fixture"); err == nil {
+		return serveFixture()
 	}
 	listed, err := os.ReadFile("tools")
 	if err != nil {
@@ -228,7 +235,7 @@ func newWorld(t *testing.T, prepare ...func(*world)) *world {
 	for _, f := range prepare {
 		f(w)
 	}
-	w.sup = start(Options{Root: w.root, Name: "hello", Args: w.args, NoPetrock: w.noPetrock, Log: w.log}, files{
+	w.sup = start(Options{Root: w.root, Name: "hello", Args: w.args, NoPetrock: w.noPetrock, Log: w.log, environ: append(os.Environ(), "HELLO_STATE_KEY="+stateKey)}, files{
 		snapshot: func() (snapshot, error) { return takeSnapshot(w.root) },
 		changes:  w.changes,
 		build:    w.build,
@@ -309,11 +316,25 @@ func (w *world) features(context.Context) (string, error) {
 // serve starts a session and returns the client's end.
 func (w *world) serve() jsonrpc.Transport {
 	ours, theirs := jsonrpc.Pipe()
+	w.start(theirs, func() { ours.Close() })
+	return ours
+}
+
+// serveLines is serve for a connection like that of a process: its Close ends the input only.
+func (w *world) serveLines() jsonrpc.Transport {
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	w.start(jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{MaxMessage: MaxMessage}), func() { toServer.Close() })
+	return jsonrpc.NewLines(struct{ io.Reader }{fromServer}, toServer, jsonrpc.LinesOptions{MaxMessage: MaxMessage})
+}
+
+// start starts a session, which end ends.
+func (w *world) start(theirs jsonrpc.Transport, end func()) {
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { ended <- w.sup.Serve(ctx, theirs) }()
 	w.t.Cleanup(func() {
-		ours.Close()
+		end()
 		select {
 		case err := <-ended:
 			if err != nil {
@@ -324,7 +345,6 @@ func (w *world) serve() jsonrpc.Transport {
 		}
 		cancel()
 	})
-	return ours
 }
 
 func (w *world) connect(o client.Options) *client.Client {
