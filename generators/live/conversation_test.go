@@ -64,7 +64,7 @@ func TestConversation(t *testing.T) {
 		})
 		t.Run("replaced/"+section.Name, func(t *testing.T) {
 			w := newFixtureWorld(t)
-			interval, until := 200*time.Millisecond, time.Now()
+			interval, until := 50*time.Millisecond, time.Now()
 			if *long {
 				interval, until = time.Second, time.Now().Add(time.Minute)
 			}
@@ -165,11 +165,15 @@ func (v *conversation) replace(interval time.Duration) (stop func() int) {
 			v.still.Lock()
 			before := anyPeer(v.w.sup, serverKind)
 			v.w.change("tools", strconv.FormatInt(time.Now().UnixNano(), 10))
-			for range 2000 {
+			for isStopped := false; !isStopped; {
 				if now := anyPeer(v.w.sup, serverKind); now != nil && now != before {
 					break
 				}
-				time.Sleep(5 * time.Millisecond)
+				select {
+				case <-stopped:
+					isStopped = true
+				case <-time.After(5 * time.Millisecond):
+				}
 			}
 			v.still.Unlock()
 		}

@@ -328,6 +328,9 @@ func (l *listen) meta() json.RawMessage {
 
 // subscribe passes a subscription to a server, and reports whether it did.
 func (c *session) subscribe(p *peer, l *listen) bool {
+	c.mu.Lock()
+	p.listens[l.ID().Key()] = true
+	c.mu.Unlock()
 	if c.sup.o.NoPetrock {
 		if p.slot.kind == serverKind {
 			p.send(l.Raw())

@@ -206,6 +206,7 @@ type peer struct {
 	lastID   int64                            // of requests of the session
 	calls    int                              // requests of the client
 	own      map[string]chan *jsonrpc.Message // requests of the session, by the key of the id
+	listens  map[string]bool                  // subscriptions that it has got, by the key of the id
 	retiring bool                             // close it when calls is 0
 	ended    bool
 }

@@ -25,7 +25,7 @@ func (sl *slot) connect(l launch) (*peer, error) {
 	}
 	p := &peer{
 		s: sl.s, slot: sl, launch: l, process: child, done: make(chan struct{}),
-		own: map[string]chan *jsonrpc.Message{},
+		own: map[string]chan *jsonrpc.Message{}, listens: map[string]bool{},
 		// Its Close closes only the input of the server.
 		transport: jsonrpc.NewLines(struct{ io.Reader }{child.Out}, child.In, jsonrpc.LinesOptions{MaxMessage: MaxMessage}),
 	}
@@ -114,7 +114,7 @@ func (c *session) unexpected(p *peer, m *jsonrpc.Message) {
 	c.mu.Lock()
 	l, isRefused := c.listens[key], m.Err() != nil
 	isLast := !p.retiring || c.ctx.Err() != nil && p.slot.current.Load() == p // not of a server that was replaced
-	isSent := l == nil && (isRefused || isLast) || l != nil && (isRefused && !l.isOpen || !isRefused && isLast)
+	isSent := l == nil && !p.listens[key] && (isRefused || isLast) || l != nil && (isRefused && !l.isOpen || !isRefused && isLast)
 	if isSent {
 		delete(c.listens, key)
 	}
