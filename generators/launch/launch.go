@@ -23,6 +23,9 @@ import (
 // Main runs a command line in the project that contains the working directory, and returns the exit
 // code. Where the system allows it, the full petrock replaces this process.
 func Main(args []string) int {
+	if live.Guard() {
+		return 0
+	}
 	code, err := run(context.Background(), args)
 	if err == nil {
 		return code
@@ -45,6 +48,7 @@ func run(ctx context.Context, args []string) (exitCode int, err error) {
 	}
 	if isDev {
 		o.Root, o.Name, o.Log = found.Root, found.Name, os.Stderr
+		o.Guard = true
 		return 0, ServeStdio(ctx, o, os.Stdout)
 	}
 	progress := &terminal.Progress{Out: os.Stderr}

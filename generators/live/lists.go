@@ -187,10 +187,10 @@ func (c *session) list(m *jsonrpc.Message, method string) {
 	c.replyOf(server, m.ID(), first.with(key, array(all)).json())
 }
 
-// Limits of a server's list, as for package client.
+// Limits of a server's list. The lists of both servers are within the limits of package client.
 const (
 	maxPages = 1000
-	maxList  = 32 << 20 // bytes
+	maxList  = 16 << 20 // bytes
 )
 
 // listAll fetches all pages of a list. It returns the entries, and the other members of the first

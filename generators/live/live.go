@@ -45,6 +45,7 @@ type Options struct {
 	NoPetrock bool      // leave petrock's tools out of the lists
 	NoNet     bool      // examples must not use the network
 	NoExec    bool      // the dev server runs no code of the project
+	Guard     bool      // a guard ends the servers if this process is killed; main calls [Guard] first
 	Log       io.Writer // lines for the person who started it, and the standard error of the servers
 
 	environ []string // of the servers and the go command; New sets it

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -17,9 +18,17 @@ import (
 // New starts to watch and to build a project.
 func New(o Options) (*Supervisor, error) {
 	o.environ = childEnviron(o)
+	var guard io.Closer = io.NopCloser(nil)
+	if o.Guard {
+		variable, stop, err := startGuard()
+		if err != nil {
+			return nil, err
+		}
+		o.environ, guard = append(o.environ, variable), stop
+	}
 	b, err := newBuilder(o.Root, o.environ)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, guard.Close())
 	}
 	log := newLogQueue(o.Log)
 	o.Log = log
@@ -30,7 +39,7 @@ func New(o Options) (*Supervisor, error) {
 		build:    b.build,
 		features: b.fingerprints,
 		release:  b.release,
-		close:    func() error { w.close(); log.close(); return b.close() },
+		close:    func() error { w.close(); log.close(); return errors.Join(b.close(), guard.Close()) },
 		patience: 10 * time.Second, firstAnswer: 3 * time.Second, slowStart: 10 * time.Second,
 	}), nil
 }

@@ -105,6 +105,13 @@ func anyPeer(s *Supervisor, k kind) *peer {
 // If the supervisor is killed, its servers end too.
 func TestSupervisorKilled(t *testing.T) {
 	w := newWorld(t)
+	pid := killSupervisor(t, w)
+	waitFor(t, func() bool { return !isRunning(pid) || isZombie(pid) }, "the server still runs")
+}
+
+// killSupervisor runs a supervisor in a process, which it kills, and returns the id of the server.
+func killSupervisor(t *testing.T, w *world) (pid int) {
+	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Dir = w.root
 	cmd.Env = append(os.Environ(), supervisorVariable+"=1")
@@ -125,13 +132,12 @@ func TestSupervisorKilled(t *testing.T) {
 	}
 	said := call(t, c, "one")
 	_, id, _ := strings.Cut(said, "process ")
-	var pid int
 	if _, err := fmt.Sscan(id, &pid); err != nil {
 		t.Fatal(err)
 	}
 	cmd.Process.Kill()
 	_ = cmd.Wait()
-	waitFor(t, func() bool { return !isRunning(pid) || isZombie(pid) }, "the server still runs")
+	return pid
 }
 
 // isZombie reports whether a process has ended and only waits for its parent, on Linux.
@@ -143,7 +149,11 @@ func isZombie(pid int) bool {
 // superviseTest runs a supervisor on standard input and output, in the working directory.
 func superviseTest() error {
 	w := &world{root: "."}
-	s := start(Options{Root: ".", Name: "hello", Log: os.Stderr}, files{
+	variable, _, err := startGuard()
+	if err != nil {
+		return err
+	}
+	s := start(Options{Root: ".", Name: "hello", Log: os.Stderr, environ: append(os.Environ(), variable)}, files{
 		snapshot: func() (snapshot, error) { return takeSnapshot(".") },
 		build:    w.build,
 		features: w.features,

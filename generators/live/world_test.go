@@ -3,10 +3,12 @@ package live
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,6 +31,9 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if Guard() {
+		return
+	}
 	serve := serveTest
 	switch {
 	case os.Getenv(supervisorVariable) != "":
@@ -64,7 +69,11 @@ type status struct {
 // serveTest serves the tools that the file tools lists, one a line. Without arguments after mcp it
 // is the project's server, else the dev server.
 func serveTest() error {
-	server := mcp.NewServer(mcp.Implementation{Name: "hello", Version: "1"}, mcp.Options{Instructions: "Be brief.", StateKey: []byte(os.Getenv("HELLO_STATE_KEY"))})
+	o := mcp.Options{Instructions: "Be brief.", StateKey: []byte(os.Getenv("HELLO_STATE_KEY"))}
+	if how, err := os.ReadFile("endless"); err == nil {
+		o.Hook = endless(string(how))
+	}
+	server := mcp.NewServer(mcp.Implementation{Name: "hello", Version: "1"}, o)
 	if slices.Contains(os.Args, "--prefix") {
 		return errors.Join(
 			mcp.AddTool(server, mcp.Tool{Name: "petrock_build"}, func(context.Context, struct {
@@ -100,6 +109,12 @@ func serveTest() error {
 			mcp.AddResource(server, mcp.Resource{URI: "petrock://project", Name: "project"}, func(context.Context) (string, error) { return "petrock's", nil }),
 			server.ServeStdio(context.Background(), os.Stdout),
 		)
+	}
+	if _, err := os.Stat("rogue"); err == nil { // it and its child ignore the end of its input
+		if err := exec.Command("setsid", "sleep", "1000").Start(); err != nil {
+			return err
+		}
+		defer func() { select {} }()
 	}
 	if _, err := os.Stat("fixture"); err == nil {
 		return serveFixture()
@@ -188,6 +203,25 @@ func serveTest() error {
 		}),
 		server.ServeStdio(context.Background(), os.Stdout),
 	)
+}
+
+// endless returns a hook that gives tools/list endless pages.
+func endless(how string) mcp.Hook {
+	pages := 0
+	return func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
+		if c.Method != "tools/list" || slices.Contains(os.Args, "--prefix") {
+			return next(ctx)
+		}
+		pages++
+		cursor, description := fmt.Sprint(pages), ""
+		switch how {
+		case "same":
+			cursor = "again"
+		case "large":
+			description = strings.Repeat("x", 4<<20)
+		}
+		return json.RawMessage(fmt.Sprintf(`{"tools":[{"name":"t%d","description":"%s","inputSchema":{"type":"object"}}],"nextCursor":"%s"}`, pages, description, cursor)), nil
+	}
 }
 
 // A world is a project whose builds are made up: the program is this test, and its tools are the
@@ -322,8 +356,13 @@ func (w *world) serve() jsonrpc.Transport {
 
 // serveLines is serve for a connection like that of a process: its Close ends the input only.
 func (w *world) serveLines() jsonrpc.Transport {
-	in, toServer := io.Pipe()
-	fromServer, out := io.Pipe()
+	w.t.Helper()
+	in, toServer, err := os.Pipe()
+	fromServer, out, err2 := os.Pipe()
+	if err := errors.Join(err, err2); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { fromServer.Close() })
 	w.start(jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{MaxMessage: MaxMessage}), func() { toServer.Close() })
 	return jsonrpc.NewLines(struct{ io.Reader }{fromServer}, toServer, jsonrpc.LinesOptions{MaxMessage: MaxMessage})
 }
