@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -239,6 +240,8 @@ type world struct {
 
 	args                   []string // of the project's server
 	noPetrock              bool
+	stored                 *builder // keeps an executable for each program; nil for this test's alone
+	alone                  bool     // no other test runs
 	slowStart, firstAnswer time.Duration
 	listed                 func() error // called after the features were listed; nil does nothing
 }
@@ -262,19 +265,25 @@ func (b *lockedBuffer) String() string {
 
 func newWorld(t *testing.T, prepare ...func(*world)) *world {
 	t.Helper()
-	t.Parallel()
 	w := &world{t: t, root: t.TempDir(), log: &lockedBuffer{}, changes: make(chan struct{}, 1), slowStart: 10 * time.Second, firstAnswer: time.Minute}
 	w.write("tools", "one\n")
 	w.write("contract.json", `{"tools":{"one":{"name":"one","inputSchema":{"type":"object"}}}}`)
 	for _, f := range prepare {
 		f(w)
 	}
+	if !w.alone {
+		t.Parallel()
+	}
 	w.sup = start(Options{Root: w.root, Name: "hello", Args: w.args, NoPetrock: w.noPetrock, Log: w.log, environ: append(os.Environ(), "HELLO_STATE_KEY="+stateKey)}, files{
 		snapshot: func() (snapshot, error) { return takeSnapshot(w.root) },
 		changes:  w.changes,
 		build:    w.build,
 		features: w.features,
-		release:  func(program) {},
+		release: func(p program) {
+			if w.stored != nil {
+				w.stored.release(p)
+			}
+		},
 		close:    func() error { return nil },
 		patience: 200 * time.Millisecond, firstAnswer: w.firstAnswer, slowStart: w.slowStart,
 	})
@@ -332,7 +341,19 @@ func (w *world) build(ctx context.Context, folder string) (program, error) {
 	if folder == petrockFolder {
 		text = nil
 	}
+	if w.stored != nil && err == nil {
+		return w.store(path.Base(folder), text)
+	}
 	return program{path: os.Args[0], id: checksum(text)}, err
+}
+
+// store makes a program whose executable is a link to this test.
+func (w *world) store(name string, text []byte) (program, error) {
+	p := program{path: filepath.Join(w.stored.dir, fmt.Sprintf("%s-%x", name, checksum(text))), id: checksum(text)}
+	if _, err := os.Stat(p.path); err == nil {
+		return p, nil
+	}
+	return p, os.Symlink(os.Args[0], p.path)
 }
 
 // features returns the content of the file fingerprints.
