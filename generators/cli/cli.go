@@ -107,8 +107,8 @@ func (env Env) generators() []gen.Generator { return append(generators.All(), en
 // Run runs a command line and returns the exit code. Commands on a project are handed over to the
 // project's own petrock, see [handover.Operation]. Run prints errors to standard error and, with
 // --json, as an object to standard output. SIGINT, SIGTERM and SIGHUP cancel the context; a second
-// signal ends the process. In a process that a trial or petrock dev has started, Run supervises the trial, or guards the
-// servers, instead.
+// signal ends the process. In a process that a trial or petrock dev has started, Run supervises the
+// trial, or guards the servers, instead.
 func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, env Env) int {
 	if trial.Supervise() || live.Guard() {
 		return 0

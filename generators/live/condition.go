@@ -74,8 +74,8 @@ func needsData(call *jsonrpc.Message) bool {
 }
 
 // stamp returns a response of the server with its build in the _meta of the result. A result
-// without members stays as it is: in revisions before 2026-07-28, some clients accept only {}. Without
-// petrock's tools, every answer is the server's.
+// without members stays as it is: in revisions before 2026-07-28, some clients accept only {}. All
+// answers stay as they are without petrock's tools.
 func (p *peer) stamp(raw []byte) []byte {
 	if p.s.sup.o.NoPetrock {
 		return raw

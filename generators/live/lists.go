@@ -20,10 +20,7 @@ import (
 	"github.com/petrock/petrock/generators/docs"
 )
 
-var (
-	handshakeRevisions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
-	nullIDRevisions    = handshakeRevisions[:3] // an error without a valid id has the id null
-)
+var handshakeRevisions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 
 // statelessMeta returns the _meta of a request that needs no handshake.
 func statelessMeta() json.RawMessage {
@@ -41,19 +38,15 @@ func (c *session) firstServer() *peer {
 
 // initialize answers initialize, and passes it to the servers that run.
 func (c *session) initialize(m *jsonrpc.Message) {
-	server := c.firstServer()
+	c.firstServer()
 	c.setup.Lock()
 	defer c.setup.Unlock()
 	version := text(param(m, "protocolVersion"))
-	switch {
-	case c.handshake != nil, isStateless(m): // the server refuses it
+	if c.handshake != nil || isStateless(m) || version == "" { // the server refuses it
 		c.forward(serverKind, m)
 		return
-	case version == "" && server == nil: // no server would start with it
-		c.reply(m.ID(), jsonrpc.AppendError(nil, m.ID(), jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize needs a protocolVersion, such as %q", handshakeRevisions[3])))
-		return
 	}
-	server = c.slots[serverKind].current.Load()
+	server := c.slots[serverKind].current.Load()
 	var result json.RawMessage
 	if server != nil {
 		var err error
@@ -74,7 +67,7 @@ func (c *session) initialize(m *jsonrpc.Message) {
 		server, result = nil, object(nil).with("protocolVersion", quote(version)).with("serverInfo", info).with("instructions", c.contract("instructions")).json()
 	}
 	c.mu.Lock()
-	c.handshake, c.revision = m.Params(), text(member(result, "protocolVersion"))
+	c.handshake = m.Params()
 	c.mu.Unlock()
 	c.replyOf(server, m.ID(), c.describe(server, result))
 }
@@ -116,16 +109,10 @@ func (c *session) describe(p *peer, result json.RawMessage) json.RawMessage {
 		return result
 	}
 	capabilities := without(member(result, "capabilities"), "logging", "completions", "prompts", "resources", "tools").with("logging", []byte("{}"))
-	if !c.sup.o.NoPetrock {
-		capabilities = capabilities.with("completions", []byte("{}"))
-	}
-	for _, kind := range []string{"prompts", "resources", "tools"} {
-		capability := object(nil).with("listChanged", []byte("true"))
-		if kind == "resources" {
-			capability = object(nil).with("subscribe", []byte("true")).with("listChanged", []byte("true"))
-		}
-		if !c.sup.o.NoPetrock || len(c.fallback(serverKind, kind))+len(c.fallback(serverKind, kind[:len(kind)-1]+"Templates")) > 0 {
-			capabilities = capabilities.with(kind, capability.json())
+	later := []string{"completions", "{}", "prompts", `{"listChanged":true}`, "resources", `{"subscribe":true,"listChanged":true}`, "tools", `{"listChanged":true}`}
+	for pair := range slices.Chunk(later, 2) {
+		if !c.sup.o.NoPetrock || len(c.fallback(serverKind, pair[0])) > 0 {
+			capabilities = capabilities.with(pair[0], []byte(pair[1]))
 		}
 	}
 	said := text(member(result, "instructions"))
@@ -197,7 +184,7 @@ const (
 // page. It logs an endless list, and returns its first pages.
 func listAll(ctx context.Context, p *peer, method string, params json.RawMessage) (first object, entries [][]byte, err error) {
 	size, seen := 0, map[string]bool{}
-	for {
+	for problem := ""; ; {
 		result, err := p.call(ctx, method, params)
 		if err != nil {
 			return nil, nil, err
@@ -207,17 +194,13 @@ func listAll(ctx context.Context, p *peer, method string, params json.RawMessage
 		if len(seen) == 0 {
 			first = without(result, "nextCursor", listMember(method))
 		}
-		size += len(result)
-		problem := ""
-		switch {
+		switch size += len(result); {
 		case cursor == nil || strictjson.First(cursor) == 'n':
 			return first, entries, nil
 		case seen[string(cursor)]:
 			problem = "has the same nextCursor on two pages"
-		case len(seen) == maxPages-1:
-			problem = fmt.Sprintf("has more than %d pages", maxPages)
-		case size > maxList:
-			problem = fmt.Sprintf("has more than %d bytes", maxList)
+		case len(seen) == maxPages-1, size > maxList:
+			problem = fmt.Sprintf("has more than %d pages or %d MiB", maxPages, maxList>>20)
 		}
 		if problem != "" {
 			p.s.say("warning", fmt.Sprintf("%s of %s %s; petrock dev lists the first %d entries. The last page must not have a nextCursor", method, p.slot.folder(), problem, len(entries)))
@@ -309,14 +292,10 @@ func (c *session) published(m *jsonrpc.Message) {
 // acknowledge tells the client that a subscription is open. raw is the notification of a server, or
 // nil.
 func (c *session) acknowledge(l *listen, raw []byte) {
-	c.mu.Lock()
-	isOpen := l.isOpen
-	l.isOpen = true
-	c.mu.Unlock()
 	if raw == nil || !c.sup.o.NoPetrock { // each server grants its part
 		raw = notification("notifications/subscriptions/acknowledged", object(nil).with("_meta", l.meta()).with("notifications", param(l.Message, "notifications")).json())
 	}
-	if !isOpen {
+	if !l.isOpen.Swap(true) {
 		c.send(raw)
 	}
 }
@@ -326,37 +305,31 @@ func (l *listen) meta() json.RawMessage {
 	return object(nil).with(metaSubscription, rawID(l.ID())).json()
 }
 
-// subscribe passes a subscription to a server, and reports whether it did.
-func (c *session) subscribe(p *peer, l *listen) bool {
+// subscribe passes a subscription to a server, with the resources that the server owns.
+func (c *session) subscribe(p *peer, l *listen) {
+	if c.sup.o.NoPetrock && p.slot.kind == petrockKind {
+		return
+	}
 	c.mu.Lock()
 	p.listens[l.ID().Key()] = true
 	c.mu.Unlock()
 	if c.sup.o.NoPetrock {
-		if p.slot.kind == serverKind {
-			p.send(l.Raw())
-		}
-		return p.slot.kind == serverKind
+		p.send(l.Raw())
+		return
 	}
-	var uris [][]byte
 	filter := param(l.Message, "notifications")
-	for _, uri := range elements(member(filter, "resourceSubscriptions")) {
-		if c.ownerOf(text(uri)) == p.slot.kind {
-			uris = append(uris, uri)
-		}
-	}
+	uris := slices.DeleteFunc(elements(member(filter, "resourceSubscriptions")), func(uri []byte) bool { return c.ownerOf(text(uri)) != p.slot.kind })
 	own := without(filter, "resourceSubscriptions")
-	if uris != nil {
+	if len(uris) > 0 {
 		own = own.with("resourceSubscriptions", array(uris))
 	}
 	p.send(request(l.ID(), l.Method(), without(l.Params(), "notifications").with("notifications", own.json()).json()))
-	return true
 }
 
 // readPage answers resources/read for a page of the documentation while no dev server runs, and
 // reports whether it did.
 func (c *session) readPage(m *jsonrpc.Message, uri string) bool {
-	topic, _ := strings.CutPrefix(uri, docs.URI)
-	page, ok := docs.Find(topic)
+	page, ok := docs.Find(strings.TrimPrefix(uri, docs.URI))
 	if !ok || c.slots[petrockKind].current.Load() != nil {
 		return false
 	}
@@ -385,7 +358,7 @@ func (c *session) listsChanged(k kind, now lists) {
 			c.send(notification(method, nil))
 		}
 		for _, l := range c.listens {
-			if l.isOpen && isTrue(l.Params(), "notifications", list+"ListChanged") {
+			if l.isOpen.Load() && isTrue(l.Params(), "notifications", list+"ListChanged") {
 				c.send(notification(method, object(nil).with("_meta", l.meta()).json()))
 			}
 		}

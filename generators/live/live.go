@@ -111,7 +111,6 @@ type session struct {
 
 	mu          sync.Mutex
 	handshake   json.RawMessage // params of initialize; nil before it
-	revision    string          // that the client and the server agreed on; empty before
 	initialized bool
 	level       json.RawMessage            // params of logging/setLevel, or nil
 	subscribed  map[string]json.RawMessage // params of resources/subscribe, by URI
@@ -140,7 +139,7 @@ type question struct {
 // too.
 type listen struct {
 	*jsonrpc.Message
-	isOpen bool // the client has the acknowledgement; the mutex of the session guards it
+	isOpen atomic.Bool // the client has the acknowledgement
 }
 
 // lists holds what a server lists, by method.
@@ -363,16 +362,6 @@ func (c *session) reply(id jsonrpc.ID, raw []byte) {
 	c.drop(id)
 	c.send(raw)
 	c.open.Done()
-}
-
-// replyError sends an error as the answer to a message with that id, or to one without a valid id.
-func (c *session) replyError(id jsonrpc.ID, err error) {
-	c.mu.Lock()
-	if id.IsZero() && slices.Contains(nullIDRevisions, c.revision) {
-		id = jsonrpc.NullID
-	}
-	c.mu.Unlock()
-	c.send(jsonrpc.AppendError(nil, id, err))
 }
 
 // drop removes a call that no server has.

@@ -30,17 +30,13 @@ func (c *session) take(p *peer, id jsonrpc.ID) *pending {
 	return x
 }
 
-// maxID limits the id of a call whose answer is awaited, in bytes. If the message of a longer one is
-// too large, the server refuses it without its id.
+// maxID limits the id of a call whose answer is awaited, in bytes. If the message of a longer one
+// is too large, the server refuses it without its id.
 const maxID = 256
 
 // forward sends a call, a batch or an invalid message of the client. It reports false if the
 // connection has ended, or the server was replaced.
 func (p *peer) forward(m *jsonrpc.Message) bool {
-	var parts []jsonrpc.Message // of a batch
-	if m.IsBatch() && p.s.hasBatches() {
-		parts, _ = m.Batch() // if it is invalid, the server refuses it
-	}
 	p.s.mu.Lock()
 	if p.ended || p.retiring {
 		p.s.mu.Unlock()
@@ -54,25 +50,12 @@ func (p *peer) forward(m *jsonrpc.Message) bool {
 		x.at = p
 		p.calls++
 	}
-	for i := range parts {
-		if key := parts[i].ID().Key(); parts[i].IsRequest() && p.s.calls[key] == nil {
-			p.s.calls[key] = &pending{Message: &parts[i], at: p}
-			p.calls++
-		}
-	}
 	p.s.mu.Unlock()
 	_ = p.transport.Send(m.Raw()) // if it fails, the connection ends, and end answers the call
 	if m.IsRequest() && p.slot.kind == serverKind {
 		p.s.open.Done()
 	}
 	return true
-}
-
-// hasBatches reports whether the revision of the session has batches.
-func (c *session) hasBatches() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.revision == "2025-03-26"
 }
 
 // send sends a message of the session.

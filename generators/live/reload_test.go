@@ -31,7 +31,7 @@ func TestReloadsLeakNothing(t *testing.T) {
 	for i := range 10 {
 		reload(i)
 	}
-	// Goroutines of connections that are ending count too, so the counts are those of the quietest moment.
+	// Connections that are ending count too, so the counts are those of the quietest moment.
 	quietest := func() (least leaks) {
 		for i := range 20 {
 			if now := countLeaks(t, stored.dir); i == 0 || now.total() < least.total() {

@@ -61,14 +61,8 @@ func (p *peer) read() {
 // fromPeer handles a message of a server.
 func (c *session) fromPeer(p *peer, m *jsonrpc.Message) {
 	switch {
-	case m.IsBatch(): // the answer to one
-		parts, _ := m.Batch() // p.read has checked it
-		for i := range parts {
-			c.take(p, parts[i].ID())
-		}
-		c.send(m.Raw())
-	case m.IsResponse() && m.ID().IsZero():
-		c.send(m.Raw()) // the answer to an invalid message
+	case m.IsBatch(), m.IsResponse() && m.ID().IsZero():
+		c.send(m.Raw()) // the answers to a batch, or to an invalid message
 	case m.IsResponse():
 		p.answer(m)
 	case m.IsRequest():
@@ -104,8 +98,8 @@ func (p *peer) answer(m *jsonrpc.Message) {
 	}
 }
 
-// unexpected handles a response that is not for a call: to a subscription, to an invalid message, or
-// to a call that was cancelled too late.
+// unexpected handles a response that is not for a call: to a subscription, to an invalid message,
+// or to a call that was cancelled too late.
 func (c *session) unexpected(p *peer, m *jsonrpc.Message) {
 	if p.slot.kind == petrockKind || strings.HasPrefix(text(rawID(m.ID())), ownPrefix) {
 		return
@@ -114,7 +108,7 @@ func (c *session) unexpected(p *peer, m *jsonrpc.Message) {
 	c.mu.Lock()
 	l, isRefused := c.listens[key], m.Err() != nil
 	isLast := !p.retiring || c.ctx.Err() != nil && p.slot.current.Load() == p // not of a server that was replaced
-	isSent := l == nil && !p.listens[key] && (isRefused || isLast) || l != nil && (isRefused && !l.isOpen || !isRefused && isLast)
+	isSent := l == nil && !p.listens[key] && (isRefused || isLast) || l != nil && (isRefused && !l.isOpen.Load() || !isRefused && isLast)
 	if isSent {
 		delete(c.listens, key)
 	}
@@ -202,26 +196,19 @@ func (c *session) answered(p *peer, x *pending, answer *jsonrpc.Message) {
 	}
 	go func() {
 		if x.Method() == "tools/call" {
-			answer = c.settled(x.Message, answer)
+			if restarts(x.Message, answer) {
+				c.sup.restart()
+			}
+			if err := c.sup.settle(c.ctx); err == nil {
+				c.slots[serverKind].awaitSettled(c.ctx)
+			}
+			if state, reason := c.slots[serverKind].condition(); state != "" {
+				answer = warn(x.Message, answer, state, reason)
+			}
 		}
 		c.send(p.stamp(answer.Raw()))
 		c.open.Done()
 	}()
-}
-
-// settled waits until the changes of a call of petrock's tools are built, and returns its answer
-// with the condition of the project's server.
-func (c *session) settled(call, answer *jsonrpc.Message) *jsonrpc.Message {
-	if restarts(call, answer) {
-		c.sup.restart()
-	}
-	if err := c.sup.settle(c.ctx); err == nil {
-		c.slots[serverKind].awaitSettled(c.ctx)
-	}
-	if state, reason := c.slots[serverKind].condition(); state != "" {
-		answer = warn(call, answer, state, reason)
-	}
-	return answer
 }
 
 // withdraw withdraws the questions of a server that has ended.
@@ -245,11 +232,6 @@ func (c *session) install(ctx context.Context, sl *slot, p *peer) error {
 	if _, err := p.call(ctx, "server/discover", object(nil).with("_meta", statelessMeta()).json()); err != nil {
 		return err
 	}
-	if sl.kind == petrockKind && c.sup.o.NoPetrock { // it only derives files
-		sl.swap(p)
-		c.sup.deriveSoon()
-		return nil
-	}
 	now := listsOf(ctx, p)
 	c.setup.Lock()
 	defer c.setup.Unlock()
@@ -263,6 +245,9 @@ func (c *session) install(ctx context.Context, sl *slot, p *peer) error {
 	}
 	listens := slices.Collect(maps.Values(c.listens))
 	c.mu.Unlock()
+	if sl.kind == petrockKind && c.sup.o.NoPetrock { // it only derives files
+		handshake, initialized = nil, false
+	}
 	if handshake != nil {
 		if _, err := p.call(ctx, "initialize", handshake); err != nil {
 			return err
@@ -285,16 +270,14 @@ func (c *session) install(ctx context.Context, sl *slot, p *peer) error {
 		c.subscribe(p, l)
 	}
 	if sl.kind == petrockKind {
-		c.sup.deriveSoon()
+		c.sup.update(func() { c.sup.mustDerive = true })
+		c.sup.lookSoon()
+		if c.sup.o.NoPetrock {
+			return nil
+		}
 	}
 	c.listsChanged(sl.kind, now)
 	return nil
-}
-
-// deriveSoon asks for a look at the files that derives with a new dev server.
-func (s *Supervisor) deriveSoon() {
-	s.update(func() { s.mustDerive = true })
-	s.lookSoon()
 }
 
 // warn adds the condition of the project's server to the result of a call of petrock's tools: the

@@ -96,7 +96,7 @@ func (c *session) read() error {
 			c.sup.logf("received an invalid notification: %v", lost)
 		default: // the server refuses the message
 			if p := c.slots[serverKind].current.Load(); isLost || p == nil || !p.forward(m) {
-				c.replyError(lost.ID, lost.Err)
+				c.send(jsonrpc.AppendError(nil, lost.ID, lost.Err))
 			}
 		}
 	}
@@ -105,22 +105,22 @@ func (c *session) read() error {
 // batch forwards a batch to the project's server. Answers to questions go to the servers that
 // asked, if the revision has batches; otherwise the server refuses the batch.
 func (c *session) batch(m *jsonrpc.Message) {
-	parts, err := m.Batch()
-	if err == nil && c.hasBatches() {
-		var rest [][]byte
-		for i := range parts {
-			if parts[i].IsResponse() && parts[i].Fault() == nil {
-				c.fromClient(&parts[i])
-			} else {
-				rest = append(rest, parts[i].Raw())
-			}
+	var rest [][]byte
+	parts, _ := m.Batch() // if it is invalid, the server refuses it
+	for i := range parts {
+		if parts[i].IsResponse() && parts[i].Fault() == nil && text(member(c.handshake, "protocolVersion")) == "2025-03-26" {
+			c.fromClient(&parts[i])
+		} else {
+			rest = append(rest, parts[i].Raw())
 		}
-		if rest == nil {
-			return
-		}
-		m = parse(array(rest))
 	}
-	c.forward(serverKind, m)
+	switch len(rest) {
+	case len(parts):
+		c.forward(serverKind, m)
+	case 0:
+	default:
+		c.forward(serverKind, parse(array(rest)))
+	}
 }
 
 // fromClient handles a message of the client.
@@ -149,20 +149,20 @@ func (c *session) fromClient(m *jsonrpc.Message) {
 func (c *session) isInUse(m *jsonrpc.Message) bool {
 	key, p := m.ID().Key(), c.slots[serverKind].current.Load()
 	c.mu.Lock()
-	first := c.calls[key]
-	isUsed := first != nil || c.listens[key] != nil
+	first, l := c.calls[key], c.listens[key]
 	if first != nil {
 		p = first.at
 	}
 	c.mu.Unlock()
 	switch {
-	case !isUsed:
+	case first == nil && l == nil:
+		return false
 	case p != nil:
 		p.send(m.Raw())
 	default:
-		c.replyError(jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "the id %s is in use by a request that has not been answered yet", m.ID()))
+		c.send(jsonrpc.AppendError(nil, jsonrpc.ID{}, jsonrpc.Errorf(jsonrpc.InvalidRequest, "the id %s is in use by a request that has not been answered yet", m.ID())))
 	}
-	return isUsed
+	return true
 }
 
 // request handles a call. If it is for the project's server alone, which runs, it is only
@@ -213,24 +213,22 @@ func (c *session) request(m *jsonrpc.Message) {
 func (c *session) setState(m *jsonrpc.Message, method string) {
 	c.setup.Lock() // later servers have the state, or get the request
 	defer c.setup.Unlock()
-	uri, k := text(param(m, "uri")), serverKind
+	uri := text(param(m, "uri"))
 	c.mu.Lock()
-	switch isAccepted := c.initialized && !isStateless(m); {
-	case method == "logging/setLevel" && isAccepted && slices.Contains(levels, text(param(m, "level"))):
+	switch {
+	case !c.initialized || isStateless(m): // it is refused
+	case method == "logging/setLevel" && slices.Contains(levels, text(param(m, "level"))):
 		c.level = m.Params()
 		if p := c.slots[petrockKind].current.Load(); p != nil {
 			go p.call(c.ctx, method, m.Params())
 		}
-	case method == "resources/subscribe" && isAccepted:
+	case method == "resources/subscribe":
 		c.subscribed[uri] = m.Params()
-	case isAccepted:
+	default:
 		delete(c.subscribed, uri)
 	}
 	c.mu.Unlock()
-	if method != "logging/setLevel" {
-		k = c.ownerOf(uri)
-	}
-	c.forward(k, m)
+	c.forward(c.ownerOf(uri), m)
 }
 
 // isServed reports whether servers answer a request: it is part of an initialized session, or
@@ -256,13 +254,12 @@ func (c *session) listen(m *jsonrpc.Message) bool {
 	c.mu.Lock()
 	c.listens[m.ID().Key()] = l
 	c.mu.Unlock()
-	isAsked := false
 	for _, sl := range c.slots {
-		if p := sl.current.Load(); p != nil && c.subscribe(p, l) {
-			isAsked = true
+		if p := sl.current.Load(); p != nil {
+			c.subscribe(p, l)
 		}
 	}
-	if !isAsked {
+	if c.slots[serverKind].current.Load() == nil {
 		c.acknowledge(l, nil)
 	}
 	return true
@@ -299,17 +296,12 @@ func (c *session) cancelled(m *jsonrpc.Message) {
 	c.mu.Lock()
 	x, l := c.calls[id.Key()], c.listens[id.Key()]
 	delete(c.listens, id.Key())
-	var cancel context.CancelFunc
-	if x != nil && x.at == nil {
-		cancel = x.cancel
+	if x != nil && x.at == nil && x.cancel != nil {
+		x.cancel()
 	}
 	c.mu.Unlock()
-	switch {
-	case cancel != nil:
-		cancel()
-	case x != nil:
-		c.cancelForwarded(id, m.Raw())
-	case l != nil:
+	c.cancelForwarded(id, m.Raw())
+	if l != nil {
 		c.toAll(m.Raw())
 	}
 }
@@ -341,7 +333,7 @@ func (c *session) forward(k kind, m *jsonrpc.Message) {
 		switch {
 		case !m.IsRequest():
 			if err != nil && ctx.Err() == nil {
-				c.replyError(jsonrpc.ID{}, err)
+				c.send(jsonrpc.AppendError(nil, jsonrpc.ID{}, err))
 			}
 		case err != nil && ctx.Err() != nil:
 			c.drop(m.ID())
