@@ -34,9 +34,10 @@ const (
 // folder too, except those that have a row of their own.
 var mayImport = map[string][]string{
 	"core":                 {}, // a new folder needs a row
-	"core/internal":        {"core/plumbing/jsonfield", "core/strictjson"},
+	"core/internal":        {"core/civil", "core/plumbing/jsonfield", "core/strictjson"},
 	"core/strictjson":      {"core/internal", "core/plumbing/jsonfield"},
 	"core/stdfd":           {},
+	"core/civil":           {},
 	"core/schema":          {"core/internal"},
 	"core/jsonrpc":         {"core/internal", "core/strictjson"},
 	"core/plumbing":        {"core/internal", "core/jsonrpc", "core/schema", "core/stdfd", "core/strictjson"},

@@ -3,6 +3,7 @@
 //   - internal/decimal: exact decimal numbers
 //   - internal/jsonscan: scan JSON; the implementation of strictjson
 //   - plumbing/jsonfield: the JSON keys of struct fields
+//   - civil: calendar dates, and durations such as 1h30m
 //   - strictjson: read and write JSON exactly
 //   - internal/pace: measures which functions are quick
 //   - internal/burst: write the answers to a burst of requests together

@@ -13,7 +13,8 @@
 //
 // [Compile] refuses keywords that this package cannot check, such as $dynamicRef and
 // unevaluatedProperties, and a $ref to another document. It ignores annotations and unknown
-// keywords. The formats date and date-time are checked; other formats are annotations.
+// keywords. The formats date, date-time, email, uri and uuid are checked; other formats are
+// annotations.
 //
 // Numbers of any size are compared exactly. Messages have the path, the expected value and the
 // actual value, so that a language model can correct its input.
@@ -31,7 +32,7 @@
 // The settings are:
 //
 //   - min and max: bounds of a number, or of the length of a string, list or map
-//   - pattern and format: of a string
+//   - pattern and format: of a string, or of the strings in a list or map
 //   - unique: the elements of a list must be unique
 //   - enum: the allowed values of a string or number
 //   - description: what the field is for; by default derived code takes the comment of the field
@@ -84,8 +85,10 @@ const (
 //     and maps never are.
 //   - The struct tag "schema" sets limits, defaults, enums and descriptions; see the package
 //     comment.
-//   - time.Time is a date-time, time.Duration an integer in nanoseconds, []byte a base64 string,
-//     and a type with MarshalText or UnmarshalText a string. any and json.RawMessage are any value.
+//   - time.Time is a date-time, civil.Date a date, civil.Duration a string such as "1h30m" (in an
+//     input also an integer in nanoseconds), time.Duration an integer in nanoseconds, []byte a
+//     base64 string, and a type with MarshalText or UnmarshalText a string. any and json.RawMessage
+//     are any value.
 //   - Recursive types are in $defs.
 //   - A type can implement [Schemer] and [Enumerator].
 //

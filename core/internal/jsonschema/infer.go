@@ -12,8 +12,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
+	"github.com/petrock/petrock/core/civil"
 	"github.com/petrock/petrock/core/plumbing/jsonfield"
 	"github.com/petrock/petrock/core/strictjson"
 )
@@ -187,8 +189,11 @@ func definitionName(goName string) string {
 // declared returns the schema of a declared type: that of the standard library, its own, or that of
 // the underlying type.
 func (in *inference) declared(t Type) draft {
-	if keywords, ok := standardTypes[t.Name()]; ok {
-		return slices.Clip(keywords)
+	switch known, ok := standardTypes[t.Name()]; {
+	case ok && in.direction == Output && known.Type == durationType:
+		return ofType("string")
+	case ok:
+		return slices.Clip(known.draft)
 	}
 	document, ok, err := t.OwnSchema()
 	switch {
@@ -216,15 +221,37 @@ func (in *inference) enum(t Type) string {
 	return string(values)
 }
 
-// IsStandardType reports whether a type of the standard library, such as time.Time, has its own
-// JSON encoding and a known schema.
-func IsStandardType(name string) bool { return standardTypes[name] != nil }
+// IsStandardType reports whether a type of the standard library or of package civil, such as
+// time.Time, has its own JSON encoding and a known schema.
+func IsStandardType(name string) bool {
+	_, ok := standardTypes[name]
+	return ok
+}
 
-var standardTypes = map[string]draft{
-	"time.Time":                ofType("string").with("format", `"date-time"`),
-	"time.Duration":            ofType("integer"),
-	"encoding/json.RawMessage": {},
-	"encoding/json.Number":     ofType("number"),
+// A standardType is a type with its own JSON encoding and a known schema.
+type standardType struct {
+	reflect.Type
+	draft draft // of its input
+}
+
+var (
+	standardTypes = typesByName(
+		standardType{reflect.TypeFor[time.Time](), ofType("string").with("format", `"date-time"`)},
+		standardType{reflect.TypeFor[civil.Date](), ofType("string").with("format", `"date"`)},
+		standardType{durationType, draft{{"type", `["string","integer"]`}}},
+		standardType{reflect.TypeFor[time.Duration](), ofType("integer")},
+		standardType{reflect.TypeFor[json.RawMessage](), nil},
+		standardType{reflect.TypeFor[json.Number](), ofType("number")},
+	)
+	durationType = reflect.TypeFor[civil.Duration]()
+)
+
+func typesByName(all ...standardType) map[string]standardType {
+	named := map[string]standardType{}
+	for _, t := range all {
+		named[t.PkgPath()+"."+t.Name()] = t
+	}
+	return named
 }
 
 // marshalled returns the schema of a type with a method such as MarshalText. It reports whether the
@@ -249,7 +276,7 @@ func (in *inference) marshalled(t Type) (draft, bool) {
 }
 
 // ownSchema parses the schema that a type defines itself.
-func (in *inference) ownSchema(t Type, document json.RawMessage, err error) (keywords draft) {
+func (in *inference) ownSchema(t Type, document json.RawMessage, err error) draft {
 	if err == nil {
 		_, err = Compile(document)
 	}
@@ -266,12 +293,7 @@ func (in *inference) ownSchema(t Type, document json.RawMessage, err error) (key
 	if err != nil {
 		return nil
 	}
-	_ = strictjson.Members(document, func(key, value []byte) error { // it is a valid object
-		compact, err := json.Marshal(json.RawMessage(value))
-		keywords = keywords.with(string(key), string(compact))
-		return err
-	})
-	return keywords
+	return parseDraft(document)
 }
 
 // underlying returns the schema of an undeclared type, or of the underlying type of a declared one.
@@ -438,6 +460,9 @@ func (in *inference) defaultOf(keywords draft, f Field, tag Tag) (string, error)
 		return "", errors.New("only fields of the input itself, and of structs in it, can have a default; set it in the function")
 	}
 	text, t := *tag.Default, f.Type.Reflect()
+	if known, ok := standardTypes[f.Type.Name()]; ok && isText(known.Type) {
+		t = known.Type
+	}
 	if err := setDefault(reflect.New(t).Elem(), text); err != nil {
 		return "", err
 	}
@@ -457,10 +482,16 @@ func describe(f Field, tag Tag) string {
 	if isPointer(t) {
 		t = t.Elem()
 	}
-	if t.Name() == "time.Duration" && !strings.Contains(text, "nanosecond") {
-		text = strings.TrimSpace(strings.TrimSuffix(text, ".") + " (in nanoseconds)")
+	unit := ""
+	switch known := standardTypes[t.Name()]; {
+	case known.Type == reflect.TypeFor[time.Duration]() && !strings.Contains(text, "nanosecond"):
+		unit = " (in nanoseconds)"
+	case known.Type == durationType && !strings.Contains(text, "1h30m"):
+		unit = " (such as 1h30m)"
+	default:
+		return text
 	}
-	return text
+	return strings.TrimSpace(strings.TrimSuffix(text, ".") + unit)
 }
 
 // A Type is a Go type, known by reflection or from source code.

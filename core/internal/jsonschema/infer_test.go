@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/petrock/petrock/core/civil"
 	"github.com/petrock/petrock/core/internal/jsonschema"
 )
 
@@ -58,6 +59,22 @@ func TestInfer(t *testing.T) {
 			Mode string        `json:"mode" schema:"enum=fast|deep,default=fast"`
 			Wait time.Duration `json:"wait" schema:"description='How long.'"`
 		}{}, jsonschema.Input, `{"type":"object","properties":{"mode":{"type":"string","enum":["fast","deep"],"default":"fast"},"wait":{"type":"integer","description":"How long (in nanoseconds)"}},"required":["wait"],"additionalProperties":false}`},
+		{struct {
+			Day  civil.Date      `json:"day" schema:"default=2026-11-19"`
+			Wait civil.Duration  `json:"wait" schema:"default=90m"`
+			Rest *civil.Duration `json:"rest" schema:"description='How long.'"`
+			At   time.Time       `json:"at" schema:"default=2026-11-19T12:00:00Z"`
+		}{}, jsonschema.Input, `{"type":"object","properties":{"day":{"type":"string","format":"date","default":"2026-11-19"},` +
+			`"wait":{"type":["string","integer"],"description":"(such as 1h30m)","default":"90m"},"rest":{"type":["string","integer","null"],"description":"How long (such as 1h30m)"},` +
+			`"at":{"type":"string","format":"date-time","default":"2026-11-19T12:00:00Z"}},"additionalProperties":false}`},
+		{struct {
+			To   []string            `json:"to" schema:"max=2,format=email"`
+			Tags map[string][]string `json:"tags" schema:"pattern='^[a-z]+$'"`
+			Day  civil.Date          `json:"day"`
+			Wait []civil.Duration    `json:"wait"`
+		}{}, jsonschema.Output, `{"type":"object","properties":{"to":{"type":"array","items":{"type":"string","format":"email"},"maxItems":2},` +
+			`"tags":{"type":"object","additionalProperties":{"type":"array","items":{"type":"string","pattern":"^[a-z]+$"}}},"day":{"type":"string","format":"date"},` +
+			`"wait":{"type":"array","items":{"type":"string"}}},"required":["to","tags","day","wait"],"additionalProperties":false}`},
 		{money{}, jsonschema.Output, `{"type":"string","pattern":"^[0-9]+$"}`},
 		{tree{}, jsonschema.Input, strings.TrimSuffix(node, "}") + `,"$defs":{"tree":` + node + `}}`},
 		{map[level]int{}, jsonschema.Output, `{"type":"object","additionalProperties":{"type":"integer"},"propertyNames":{"enum":["low","high"]}}`},
@@ -106,7 +123,16 @@ func TestInferErrors(t *testing.T) {
 		}{}, jsonschema.Input, "field A.B: schema tag: only fields of the input itself, and of structs in it, can have a default; set it in the function"},
 		{struct {
 			A *int `schema:"default=1"`
-		}{}, jsonschema.Input, "field A: schema tag: default applies to strings, numbers and booleans only, and not to pointers to them"},
+		}{}, jsonschema.Input, "field A: schema tag: default applies to strings, numbers, booleans, times, dates and durations only, and not to pointers to them"},
+		{struct {
+			A civil.Date `schema:"default=tomorrow"`
+		}{}, jsonschema.Input, "field A: schema tag: default tomorrow: not of type civil.Date"},
+		{struct {
+			A []int `schema:"format=email"`
+		}{}, jsonschema.Input, "field A: schema tag: format applies to strings, and lists and maps of strings, only"},
+		{struct {
+			A int `schema:"pattern=a"`
+		}{}, jsonschema.Input, "field A: schema tag: pattern applies to strings, and lists and maps of strings, only"},
 		{struct {
 			A int `schema:"enum=1|x"`
 		}{}, jsonschema.Input, `field A: schema tag: enum: "x" is not of type integer`},

@@ -290,7 +290,8 @@ func (c *compiler) stringKeyword(n *node, p *part) {
 			ensure(&n.text).pattern = c.pattern(pattern, p)
 		}
 	case "format":
-		ensure(&n.text).format, _ = c.text(p)
+		name, _ := c.text(p)
+		ensure(&n.text).format = formats[name]
 	}
 }
 

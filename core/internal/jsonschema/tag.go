@@ -1,6 +1,7 @@
 package jsonschema
 
 import (
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -134,10 +135,6 @@ func (t Tag) addLimits(k draft, quoted bool) (draft, error) {
 		return nil, errors.New("min and max apply to numbers, strings, lists and maps only")
 	}
 	switch {
-	case t.Pattern != "" && kind != "string":
-		return nil, errors.New("pattern applies to strings only")
-	case t.Format != "" && kind != "string":
-		return nil, errors.New("format applies to strings only")
 	case t.Unique && kind != "array":
 		return nil, errors.New("unique applies to lists only")
 	case t.Enum != nil && kind != "string" && !isNumber:
@@ -158,11 +155,12 @@ func (t Tag) addLimits(k draft, quoted bool) (draft, error) {
 	if hasMin && hasMax && low.Compare(high) > 0 {
 		return nil, fmt.Errorf("min %s is greater than max %s", t.Min, t.Max)
 	}
-	if t.Pattern != "" {
-		k = k.with("pattern", quote(t.Pattern))
-	}
-	if t.Format != "" {
-		k = k.replace("format", quote(t.Format))
+	for _, rule := range []keyword{{"pattern", t.Pattern}, {"format", t.Format}} {
+		if ok := true; rule.value != "" {
+			if k, ok = k.onStrings(keyword{rule.name, quote(rule.value)}); !ok {
+				return nil, errors.New(rule.name + " applies to strings, and lists and maps of strings, only")
+			}
+		}
 	}
 	if t.Unique {
 		k = k.with("uniqueItems", "true")
@@ -215,6 +213,31 @@ func (k draft) replace(name, value string) draft {
 	return k
 }
 
+// onStrings returns k with a keyword for strings: of k itself or, in the schema of a list or map,
+// of its elements. It reports whether k has strings.
+func (k draft) onStrings(rule keyword) (draft, bool) {
+	kind := k.get("type")
+	elements := map[string]string{`"array"`: "items", `"object"`: "additionalProperties"}[kind]
+	switch {
+	case kind == `"string"` || kind == `["string","null"]`:
+		return k.replace(rule.name, rule.value), true
+	case elements == "":
+		return k, false
+	}
+	inner, ok := parseDraft([]byte(k.get(elements))).onStrings(rule)
+	return k.replace(elements, inner.String()), ok
+}
+
+// parseDraft returns the keywords of a schema, and none if it is not a valid object.
+func parseDraft(document []byte) (k draft) {
+	_ = strictjson.Members(document, func(key, value []byte) error {
+		compact, err := json.Marshal(json.RawMessage(value))
+		k = k.with(string(key), string(compact))
+		return err
+	})
+	return k
+}
+
 // get returns the value of a keyword, or "" if k does not have it.
 func (k draft) get(name string) string {
 	if i := k.index(name); i >= 0 {
@@ -230,12 +253,12 @@ func (k draft) index(name string) int {
 // orNull returns a schema that also allows null.
 func (k draft) orNull() draft {
 	switch kind := k.get("type"); {
-	case len(k) == 0 || strings.HasPrefix(kind, "["):
+	case len(k) == 0 || strings.Contains(kind, `"null"`):
 		return k
 	case kind == "" || k.get("enum") != "":
 		return draft{{"anyOf", "[" + k.String() + `,{"type":"null"}]`}}
 	default:
-		return k.replace("type", "["+kind+`,"null"]`)
+		return k.replace("type", "["+strings.Trim(kind, "[]")+`,"null"]`)
 	}
 }
 
@@ -252,15 +275,20 @@ func (k draft) String() string { return string(k.raw()) }
 func quote(text string) string { return string(strictjson.AppendString(nil, text)) }
 
 func defaultJSON(t reflect.Type, text string) string {
-	if t.Kind() == reflect.String {
+	if t.Kind() == reflect.String || isText(t) {
 		return quote(text)
 	}
 	return text
 }
 
+// isText reports whether a type decodes itself from a string, as time.Time does.
+func isText(t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
 func setDefault(v reflect.Value, text string) error {
-	if kind := v.Kind(); kind != reflect.String && (kind < reflect.Bool || kind > reflect.Float64) {
-		return errors.New("default applies to strings, numbers and booleans only, and not to pointers to them")
+	if kind := v.Kind(); kind != reflect.String && (kind < reflect.Bool || kind > reflect.Float64) && !isText(v.Type()) {
+		return errors.New("default applies to strings, numbers, booleans, times, dates and durations only, and not to pointers to them")
 	}
 	if err := strictjson.Unmarshal([]byte(defaultJSON(v.Type(), text)), v.Addr().Interface()); err != nil {
 		return fmt.Errorf("default %s: not of type %v", text, v.Type())

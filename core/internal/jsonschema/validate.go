@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -457,7 +458,47 @@ func (r *objectRules) unknownMessage() string {
 type textRules struct {
 	length  bounds
 	pattern *regexp.Regexp
-	format  string
+	format  *format // nil if it is not checked
+}
+
+// A format is a format of strings that is checked.
+type format struct {
+	matches func(text string) bool
+	example string // what the string must be
+}
+
+// formats are the formats that are checked, by name. Others are annotations.
+var formats = map[string]*format{
+	"date":      {isDate, "a date such as 2006-01-02"},
+	"date-time": {isDateTime, "a date and time with an offset such as 2006-01-02T15:04:05Z"},
+	"email":     {emailAddress.MatchString, "an email address such as ada@example.com"},
+	"uri":       {isURI, "a URI with a scheme such as https://example.com/a"},
+	"uuid":      {uuid.MatchString, "a UUID such as 123e4567-e89b-12d3-a456-426614174000"},
+}
+
+var (
+	// emailAddress is that of HTML forms.
+	emailAddress = regexp.MustCompile("^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$")
+	uuid         = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	uriText      = regexp.MustCompile("^[!#-;=?-\\[\\]_a-z~]+$")
+)
+
+func isDate(text string) bool {
+	_, err := time.Parse(time.DateOnly, text)
+	return err == nil
+}
+
+func isDateTime(text string) bool {
+	t, err := time.Parse(time.RFC3339, text)
+	if err == nil {
+		_, err = t.MarshalText() // refuses offsets of 24 hours and more, which Parse accepts
+	}
+	return err == nil && text[len("2006-01-02T15")] == ':' && !strings.Contains(text, ",")
+}
+
+func isURI(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Scheme != "" && uriText.MatchString(text)
 }
 
 func (v *validation) checkString(r *textRules, raw []byte, at *location) {
@@ -466,21 +507,8 @@ func (v *validation) checkString(r *textRules, raw []byte, at *location) {
 	if r.pattern != nil && !r.pattern.MatchString(text) {
 		v.fail(at, func() string { return "must match the pattern " + r.pattern.String() + ", got " + excerpt(raw) })
 	}
-	switch r.format {
-	case "date":
-		if _, err := time.Parse(time.DateOnly, text); err != nil {
-			v.fail(at, func() string { return "must be a date such as 2006-01-02, got " + excerpt(raw) })
-		}
-	case "date-time":
-		t, err := time.Parse(time.RFC3339, text)
-		if err == nil {
-			_, err = t.MarshalText() // refuses offsets of 24 hours and more, which Parse accepts
-		}
-		if err != nil || text[len("2006-01-02T15")] != ':' || strings.Contains(text, ",") {
-			v.fail(at, func() string {
-				return "must be a date and time with an offset such as 2006-01-02T15:04:05Z, got " + excerpt(raw)
-			})
-		}
+	if r.format != nil && !r.format.matches(text) {
+		v.fail(at, func() string { return "must be " + r.format.example + ", got " + excerpt(raw) })
 	}
 }
 
