@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"go/token"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,23 +15,27 @@ import (
 
 // A Field is a field of a component's input or output, written as
 //
-//	NAME[:TYPE[?][:LIMITS]] ["DESCRIPTION"]
+//	NAME[:TYPE[?][:LIMITS][:/PATTERN/][=DEFAULT]] ["DESCRIPTION"]
 //
 //	title
-//	limit:int:1..100 "How many at most"
+//	limit:int:1..100=20 "How many at most"
 //	status:enum(open,done)
-//	due:time?
+//	due:date?
+//	code:string:/^[A-Z]{3}$/
 //	tags:[]string:1..10
+//	owner:desk.Member
 //
-// All parts are validated: names are identifiers, limits are number literals, and a description
-// fits into a line comment. See [ParseField].
+// All parts are validated: names are identifiers, limits are number literals, a default matches the
+// type, the limits and the pattern, and a description fits into a line comment. See [ParseField].
 type Field struct {
 	Name        string // the JSON key, as typed
 	Go          string // the name in Go, exported: due_at is DueAt
 	Type        FieldType
 	Optional    bool
-	Min, Max    string // limits as Go and JSON literals; "" for no limit
-	Description string // one line of text; may be empty
+	Min, Max    string  // limits as Go and JSON literals; "" for no limit
+	Pattern     string  // regular expression for strings; may be empty
+	Default     *string // text of the value of an input field that is left out; nil for none
+	Description string  // one line of text; may be empty
 }
 
 // Comment returns the line comment of the field, with a space before it. It is empty if the field
@@ -52,6 +57,7 @@ func (f Field) String() string {
 	if f.Min != "" || f.Max != "" {
 		b.WriteString(":" + f.Min + ".." + f.Max)
 	}
+	b.WriteString(f.rules())
 	if f.Description != "" {
 		b.WriteString(" " + strconv.Quote(f.Description))
 	}
@@ -68,11 +74,16 @@ const (
 //
 //   - The name starts with an ASCII letter; letters, digits and _ follow. It is the JSON key. A
 //     name alone is a string.
-//   - The types are string, int, int64, float, bool, time, duration, bytes, any, enum(a,b),
-//     []TYPE, map[string]TYPE and the Go types of the package, such as Ticket; number and float64
-//     mean float. A ? after the type or the limits makes the field optional.
+//   - The types are string, int, int64, float, bool, time, date, duration, uri, email, uuid, bytes,
+//     any, enum(a,b), []TYPE, map[string]TYPE, the Go types of the package, such as Ticket, and
+//     those of other packages of the project, such as desk.Member; number and float64 mean float.
+//     A ? after the type, the limits or the pattern makes the field optional.
 //   - Limits are a..b, a.. or ..b. They apply to the value of a number, the characters of a string,
 //     or the items of a list or map. For a length, n means exactly n.
+//   - The pattern is a regular expression of Go in slashes, for a string or the strings in a list
+//     or map. \/ is a slash.
+//   - The default is the value of an input that the caller leaves out. It may be in double quotes,
+//     and must be if it has spaces.
 //   - The description is in double quotes, after a space or a colon. \" is a quote, \\ a backslash.
 //
 // initialisms are those of the project, see [Project]. The error names the field, the invalid part
@@ -94,17 +105,9 @@ func parse(text string, initialisms []string) (f Field, err error) {
 	case !utf8.ValidString(text):
 		return Field{}, errors.New("not valid UTF-8")
 	}
-	head := text
-	if at := strings.IndexByte(text, '"'); at >= 0 {
-		if f.Description, err = parseQuoted(text[at:]); err != nil {
-			return Field{}, err
-		}
-		head = strings.TrimRight(text[:at], " ")
-		bare, colon := strings.CutSuffix(head, ":")
-		if len(head) == at && at > 0 && !colon {
-			return Field{}, errors.New(`a space is missing before the description: title:string "Title of the post"`)
-		}
-		head = bare
+	head, err := f.split(text)
+	if err != nil {
+		return Field{}, err
 	}
 	name, rest, typed := cut(head)
 	parsed, err := ParseFieldName(name, initialisms...)
@@ -114,23 +117,23 @@ func parse(text string, initialisms []string) (f Field, err error) {
 	f.Name, f.Go = name, parsed.Go()
 	f.Type.Kind = KindString
 	if !typed {
-		return f, nil
-	}
-	if kind, value, ok := strings.Cut(rest, "="); ok {
-		return Field{}, fmt.Errorf("a default is not part of a field; write %s:%s, then add default=%s to the schema tag of the field in Go, and run sync", name, strings.TrimSpace(kind), strings.TrimSpace(value))
+		return f, f.checkRules()
 	}
 	kind, limits, limited := cut(rest)
-	kind, f.Optional = strings.CutSuffix(kind, "?")
-	if bare, ok := strings.CutSuffix(limits, "?"); ok && !f.Optional { // ? may also follow the limits
-		limits, f.Optional = strings.TrimRight(bare, " "), true
+	kind, isOptional := strings.CutSuffix(kind, "?")
+	if bare, ok := strings.CutSuffix(limits, "?"); ok && !isOptional { // ? may also follow the limits
+		limits, isOptional = strings.TrimRight(bare, " "), true
 	}
+	f.Optional = f.Optional || isOptional
 	if f.Type, err = parseType(strings.TrimRight(kind, " "), 0, initialisms); err != nil {
 		return Field{}, err
 	}
 	if limited {
-		f.Min, f.Max, err = parseLimits(limits, f.Type)
+		if f.Min, f.Max, err = parseLimits(limits, f.Type); err != nil {
+			return Field{}, err
+		}
 	}
-	return f, err
+	return f, f.checkRules()
 }
 
 // cut splits text at the first colon outside parentheses, and trims spaces.
@@ -195,27 +198,38 @@ const (
 	KindFloat    FieldKind = "float"
 	KindBool     FieldKind = "bool"
 	KindTime     FieldKind = "time"
+	KindDate     FieldKind = "date"
 	KindDuration FieldKind = "duration"
+	KindURI      FieldKind = "uri"
+	KindEmail    FieldKind = "email"
+	KindUUID     FieldKind = "uuid"
 	KindBytes    FieldKind = "bytes"
 	KindAny      FieldKind = "any"
 	KindEnum     FieldKind = "enum"
 	KindList     FieldKind = "[]"
 	KindMap      FieldKind = "map[string]"
-	KindGo       FieldKind = "a Go type" // a type of the component's package
+	KindGo       FieldKind = "a Go type" // a type of the project
 )
+
+// kinds are the kinds that are written as their names.
+var kinds = []string{"string", "int", "int64", "float", "bool", "time", "date", "duration", "uri", "email", "uuid", "bytes", "any"}
 
 // A FieldType is the type of a field, or of the elements of a list or a map.
 type FieldType struct {
 	Kind   FieldKind
 	Elem   *FieldType  // element type of a list or a map; otherwise nil
-	Name   string      // of a Go type; otherwise empty
+	Name   string      // of a Go type, with that of its package if it is another one; otherwise empty
 	Values []EnumValue // of an enum, or of a Go type that is one; otherwise nil
+	Go     *GoType     // a Go type that [Project.Type] has found; otherwise nil
 }
 
 // maxDepth is the maximum nesting of lists and maps.
 const maxDepth = 4
 
-const typesHint = "string, int, int64, float, bool, time, duration, bytes, any, enum(a,b), []TYPE, map[string]TYPE, and Go types of the package, such as Ticket"
+var typesHint = strings.Join(kinds, ", ") + ", enum(a,b), []TYPE, map[string]TYPE, and Go types of the project, such as Ticket or desk.Member"
+
+// projectType matches a type of another package: desk.Member or ./internal/desk.Member.
+var projectType = regexp.MustCompile(`^(\./)?[A-Za-z0-9_/-]+\.[A-Z][A-Za-z0-9_]*$`)
 
 // String returns the type as typed: map[string][]int.
 func (t FieldType) String() string {
@@ -225,13 +239,16 @@ func (t FieldType) String() string {
 	case t.Kind == KindGo:
 		return t.Name
 	case t.Kind == KindEnum:
-		texts := make([]string, len(t.Values))
-		for i, value := range t.Values {
-			texts[i] = value.Text
-		}
-		return "enum(" + strings.Join(texts, ",") + ")"
+		return "enum(" + strings.Join(t.texts(), ",") + ")"
 	}
 	return string(t.Kind)
+}
+
+func (t FieldType) texts() (texts []string) {
+	for _, value := range t.Values {
+		texts = append(texts, value.Text)
+	}
+	return texts
 }
 
 // MayBeNil reports whether values of the type can be nil in Go.
@@ -266,19 +283,20 @@ func parseType(text string, depth int, initialisms []string) (FieldType, error) 
 		values, err := parseValues(inside, initialisms)
 		return FieldType{Kind: KindEnum, Values: values}, err
 	}
-	switch kind := FieldKind(text); kind {
-	case KindString, KindInt, KindInt64, KindFloat, KindBool, KindTime, KindDuration, KindBytes, KindAny:
-		return FieldType{Kind: kind}, nil
-	case "float64", "number":
+	instead := typeWords[strings.ToLower(text)]
+	switch {
+	case slices.Contains(kinds, text):
+		return FieldType{Kind: FieldKind(text)}, nil
+	case text == "float64" || text == "number":
 		return FieldType{Kind: KindFloat}, nil
-	}
-	if text == "" {
+	case text == "":
 		return FieldType{}, errors.New("the type is missing after the colon; the types are " + typesHint)
-	}
-	if token.IsExported(text) && token.IsIdentifier(text) {
+	case token.IsExported(text) && token.IsIdentifier(text), instead == "" && projectType.MatchString(text):
 		return FieldType{Kind: KindGo, Name: text}, nil
+	case instead != "":
+		return FieldType{}, fmt.Errorf("%q is not a type; did you mean %q? The types are %s", Shorten(text), instead, typesHint)
 	}
-	return FieldType{}, fmt.Errorf("%q is not a type; the types are %s", Shorten(text), typesHint)
+	return FieldType{}, fmt.Errorf("%q is not a type%s; the types are %s", Shorten(text), DidYouMean(text, kinds), typesHint)
 }
 
 // parseQuoted parses a description in double quotes.
@@ -330,7 +348,8 @@ func (s StructCode) typeOf(f Field, t FieldType) string {
 
 // goTypes are the Go types of the kinds whose names differ.
 var goTypes = map[FieldKind]string{
-	"": "string", KindFloat: "float64", KindTime: "time.Time", KindDuration: "time.Duration", KindBytes: "[]byte",
+	"": "string", KindURI: "string", KindEmail: "string", KindUUID: "string", KindFloat: "float64",
+	KindTime: "time.Time", KindDate: "civil.Date", KindDuration: "civil.Duration", KindBytes: "[]byte",
 }
 
 // EnumName returns the name of the type of the field's enum, without a prefix: the Go name, in the
@@ -374,10 +393,37 @@ func (s StructCode) Tag(f Field, settings ...string) string {
 	if f.Max != "" {
 		limits = append(limits, "max="+f.Max)
 	}
+	if f.Pattern != "" {
+		limits = append(limits, "pattern="+tagValue(f.Pattern))
+	}
+	if format := f.Format(); format != "" {
+		limits = append(limits, "format="+format)
+	}
+	if f.Default != nil {
+		limits = append(limits, "default="+tagValue(*f.Default))
+	}
 	if limits = append(limits, settings...); len(limits) > 0 {
-		text += ` schema:"` + strings.Join(limits, ",") + `"`
+		text += " schema:" + strconv.Quote(strings.Join(limits, ","))
 	}
 	return text
+}
+
+// Format returns the format of a string, or of the strings in a list or map, as the struct tag
+// schema has it, or "".
+func (f Field) Format() string {
+	inner, _ := f.Type.Enum()
+	if slices.Contains([]FieldKind{KindURI, KindEmail, KindUUID}, inner.Kind) {
+		return string(inner.Kind)
+	}
+	return ""
+}
+
+// tagValue returns a value of a setting of the tag schema, in single quotes if it needs them.
+func tagValue(text string) string {
+	if !strings.ContainsAny(text, ",'") {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
 // DocSentence returns the doc comment of name with a description: "Sends a mail." becomes "Name

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -21,6 +22,8 @@ func FuzzParseField(f *testing.F) {
 		"title", "limit:int:1..100", "status:enum(open,done)", "due:time?", "tags:[]string:1..10", `title:string "Title of the post"`,
 		`a:string "x \" \\"`, "m:map[string][]enum(a,b:c)?:..3", "x:float:-0.5..1e300", "a:string; evil", "a:string\n}", "code:string:4",
 		"a:[][][][][]int", "a:enum(2xx,1.5)", "a:String", "a:int64:..9223372036854775807", "a \"👩‍💻\u2028\"", "a:float:..1e-400",
+		"limit:int:1..100=20", `mode:enum(fast,deep) = fast "How"`, `t="no \"title\", it's"`, `code:string:1..9:/^[A-Z\/]{3}\\$/?`, "d:date=2026-11-19",
+		"w:duration=1h30m", "to:[]email:/x/", "a:string:/(a|b)*c{2,}/=cc", "u:map[string]./a/b.C", "m:time=2026-11-19T12:00:00Z", "a:int:1-5", "x:uuid?",
 	} {
 		f.Add(seed)
 	}
@@ -60,7 +63,12 @@ func checkSafe(t *testing.T, f gen.Field) {
 	if strings.ContainsAny(f.Description, "\n\r\x00\u2028\u2029") || !utf8.ValidString(f.Description) {
 		t.Errorf("the description is %q, want valid UTF-8 in one line", f.Description)
 	}
-	source := "package x\n\ntype X struct {\n\t" + f.Go + " string // " + f.Description + "\n}\n"
+	tag := gen.StructCode{}.Tag(f)
+	rules, err := schema.Infer(reflect.StructOf([]reflect.StructField{{Name: f.Go, Type: reflect.TypeFor[[]string](), Tag: reflect.StructTag(tag)}}), schema.Input)
+	if f.Pattern != "" && f.Type.Elem != nil && (err != nil || !strings.Contains(string(rules), `"pattern":`)) {
+		t.Errorf("the tag is %s: %s, %v; want a pattern of the elements", tag, rules, err)
+	}
+	source := "package x\n\ntype X struct {\n\t" + f.Go + " string `" + tag + "` // " + f.Description + "\n}\n"
 	if file, err := parser.ParseFile(token.NewFileSet(), "x.go", source, parser.ParseComments); err != nil || len(file.Decls) != 1 || len(file.Comments) != 1 {
 		t.Errorf("want one Go field with one comment, got %v:\n%s", err, source)
 	}
@@ -90,6 +98,9 @@ func checkSamples(t *testing.T, f gen.Field) {
 		}
 	}
 	encode(t, f.Sample())
+	if text, ok := f.Sample().(string); ok && f.Pattern != "" && (!f.Allows(text) || !regexp.MustCompile(f.Pattern).MatchString(text)) {
+		t.Errorf("the sample of %s is %q, want a match", f, text)
+	}
 }
 
 func isExported(name string) bool { return token.IsIdentifier(name) && token.IsExported(name) }

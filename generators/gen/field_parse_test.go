@@ -41,8 +41,25 @@ func TestParse(t *testing.T) {
 		`limit:int:1..100 "How many: at most?"`: {Name: "limit", Go: "Limit", Type: of(gen.KindInt), Min: "1", Max: "100", Description: "How many: at most?"},
 		`a:string "say \"x\", \\, */ and ` + "`" + `"`: {Name: "a", Go: "A", Type: of(gen.KindString), Description: `say "x", \, */ and ` + "`"},
 		`a:string "  日本語　文 👩‍💻 "`:                      {Name: "a", Go: "A", Type: of(gen.KindString), Description: "日本語　文 👩‍💻"},
-		`a:string ""`:              {Name: "a", Go: "A", Type: of(gen.KindString)},
-		`d:duration? "//go:embed"`: {Name: "d", Go: "D", Type: of(gen.KindDuration), Optional: true, Description: "//go:embed"},
+		`a:string ""`:                              {Name: "a", Go: "A", Type: of(gen.KindString)},
+		"mode:enum(open,in-progress)=open":         {Name: "mode", Go: "Mode", Type: status, Default: new("open")},
+		`limit:int:1..100 = 20 "How many"`:         {Name: "limit", Go: "Limit", Type: of(gen.KindInt), Min: "1", Max: "100", Default: new("20"), Description: "How many"},
+		`title:string="no title" "The = title"`:    {Name: "title", Go: "Title", Type: of(gen.KindString), Default: new("no title"), Description: "The = title"},
+		`title="" `:                                {Name: "title", Go: "Title", Type: of(gen.KindString), Default: new("")},
+		`a:string="it's, \"1\""`:                   {Name: "a", Go: "A", Type: of(gen.KindString), Default: new(`it's, "1"`)},
+		`code:string:3:/^[A-Z]{3}$/ "A code"`:      {Name: "code", Go: "Code", Type: of(gen.KindString), Min: "3", Max: "3", Pattern: "^[A-Z]{3}$", Description: "A code"},
+		`path:string:/^\/[a-z"=(:, ]+\\?$/?`:       {Name: "path", Go: "Path", Type: of(gen.KindString), Optional: true, Pattern: `^/[a-z"=(:, ]+\\?$`},
+		`code:string?:/^.x/`:                       {Name: "code", Go: "Code", Type: of(gen.KindString), Optional: true, Pattern: "^.x"},
+		`tags:[]string:..3:/^[a-z]+$/`:             {Name: "tags", Go: "Tags", Type: in(gen.KindList, of(gen.KindString)), Max: "3", Pattern: "^[a-z]+$"},
+		`code:string:/\bx/=x`:                      {Name: "code", Go: "Code", Type: of(gen.KindString), Pattern: `\bx`, Default: new("x")},
+		"day:date=2026-11-19":                      {Name: "day", Go: "Day", Type: of(gen.KindDate), Default: new("2026-11-19")},
+		"at:time=2026-11-19T12:00:00+01:00":        {Name: "at", Go: "At", Type: of(gen.KindTime), Default: new("2026-11-19T12:00:00+01:00")},
+		"wait:duration=90m":                        {Name: "wait", Go: "Wait", Type: of(gen.KindDuration), Default: new("90m")},
+		"to:[]email:1..":                           {Name: "to", Go: "To", Type: in(gen.KindList, of(gen.KindEmail)), Min: "1"},
+		"home:uri=https://example.com/?a=b":        {Name: "home", Go: "Home", Type: of(gen.KindURI), Default: new("https://example.com/?a=b")},
+		"tier:desk.Tier=gold":                      {Name: "tier", Go: "Tier", Type: gen.FieldType{Kind: gen.KindGo, Name: "desk.Tier"}, Default: new("gold")},
+		"sums:map[string]./internal/money.Amount?": {Name: "sums", Go: "Sums", Type: in(gen.KindMap, gen.FieldType{Kind: gen.KindGo, Name: "./internal/money.Amount"}), Optional: true},
+		`d:duration? "//go:embed"`:                 {Name: "d", Go: "D", Type: of(gen.KindDuration), Optional: true, Description: "//go:embed"},
 	} {
 		got, err := gen.ParseField(text)
 		if err != nil {
@@ -60,13 +77,17 @@ func TestParse(t *testing.T) {
 
 func TestString(t *testing.T) {
 	for text, want := range map[string]string{
-		"title":                         "title:string",
-		"x:float:1..":                   "x:float:1..",
-		"code:string:4":                 "code:string:4..4",
-		`s : enum( a , b ) ? "x \" \\"`: `s:enum(a,b)? "x \" \\"`,
-		"m:map[string][]bytes?:..7":     "m:map[string][]bytes?:..7",
-		"tickets:[]Ticket?":             "tickets:[]Ticket?",
-		"e:Email":                       "e:Email",
+		"title":                          "title:string",
+		"x:float:1..":                    "x:float:1..",
+		"code:string:4":                  "code:string:4..4",
+		`s : enum( a , b ) ? "x \" \\"`:  `s:enum(a,b)? "x \" \\"`,
+		"m:map[string][]bytes?:..7":      "m:map[string][]bytes?:..7",
+		"tickets:[]Ticket?":              "tickets:[]Ticket?",
+		"e:Email":                        "e:Email",
+		`a:string : 1..9 : /a\/b/ = a/b`: `a:string:1..9:/a\/b/="a/b"`,
+		`a:string:/a\\\/[\/]/?`:          `a:string?:/a\\\/[\/]/`,
+		"a : /x/":                        "a:string:/x/",
+		`a = "x y" "z"`:                  `a:string="x y" "z"`,
 	} {
 		if f, err := gen.ParseField(text); err != nil || f.String() != want {
 			t.Errorf("%s is %s, %v; want %s and no error", text, f, err, want)

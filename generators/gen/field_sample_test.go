@@ -28,7 +28,17 @@ func TestSample(t *testing.T) {
 		{"a:float:1e300..1e301", `1e+300`},
 		{"a:bool", `true`},
 		{"a:time", `"2026-01-02T15:04:05Z"`},
-		{"a:duration", `1000000000`},
+		{"a:duration", `"1h30m"`},
+		{"a:date", `"2026-01-02"`},
+		{"a:[]email", `["ada@example.com"]`},
+		{"a:uri", `"https://example.com/a"`},
+		{"a:uuid", `"123e4567-e89b-12d3-a456-426614174000"`},
+		{"a:string:/^[A-Z]{3}$/", `"AAA"`},
+		{"a:string:/^(x|yz)+[^a]?$/", `"x"`},
+		{"a:string:5..:/^[a-z]+-[0-9]*$/", `"aaa-00"`},
+		{"a:[]string:2:/^[0-9]+$/", `["0","0"]`},
+		{"a:string:/\\bx/=x", `"x"`},
+		{"a:int:1..9=5", `1`},
 		{"a:bytes", `"ZXhhbXBsZQ=="`},
 		{"a:any", `"example"`},
 		{"a:enum(open,done)", `"open"`},
@@ -57,7 +67,8 @@ func TestOther(t *testing.T) {
 		"a:float": `2.5`, "a:float:..1.5": ``, "a:float:1..2": `2`, "a:float:1e308..": ``,
 		"a:bool": `false`, "a:time": `"2026-02-03T16:05:06Z"`, "a:enum(open,done)": `"done"`, "a:enum(open)": ``,
 		"a:[]string": `["EXAMPLE"]`, "a:[]string:..0": ``, "a:[]enum(open,done)": `["done"]`, "a:[]enum(open)": ``, "a:map[string]int:2..": `{"key1":2,"key2":2}`,
-		"a:any": `"EXAMPLE"`, "a:bytes": `"RVhBTVBMRQ=="`, "a:duration": `2000000000`,
+		"a:any": `"EXAMPLE"`, "a:bytes": `"RVhBTVBMRQ=="`, "a:duration": `"2h"`, "a:date": `"2026-02-03"`, "a:email": `"bob@example.com"`,
+		"a:string:/^[A-Z]{3}$/": `"ZZZ"`, "a:string:/^x$/": ``, "a:string:/^(open|done)$/": `"done"`, "a:[]string:/^[0-9]+$/": `["9"]`,
 	} {
 		f, err := gen.ParseField(text)
 		if err != nil {

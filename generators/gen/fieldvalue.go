@@ -12,8 +12,9 @@ import (
 )
 
 var (
-	enumValue  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 _./:+@-]{0,63}$`)
-	jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+	enumValue   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 _./:+@-]{0,63}$`)
+	otherLimits = regexp.MustCompile(`^([0-9]+) ?(?:-|–|—|,|\.\.\.| to ) ?([0-9]+)$`) // of other notations
+	jsonNumber  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 )
 
 // An EnumValue is a value of an enum.
@@ -69,6 +70,9 @@ func parseLimits(text string, t FieldType) (least, most string, err error) {
 	if !t.hasLength() && t.Kind != KindInt && t.Kind != KindInt64 && t.Kind != KindFloat {
 		return "", "", fmt.Errorf("limits %q are not allowed for %s, only for strings, numbers, lists and maps; remove them, or write a description in double quotes",
 			Shorten(text), t.Kind)
+	}
+	if words := otherLimits.FindStringSubmatch(text); words != nil {
+		return "", "", fmt.Errorf("invalid limits %q; write %s..%s", Shorten(text), words[1], words[2])
 	}
 	least, most, ranged := strings.Cut(text, "..")
 	if !ranged {
@@ -134,9 +138,17 @@ func parseFloat(literal string) float64 {
 }
 
 // Sample returns a valid value of the field, for generated tests. It is a string, int64, float64,
-// bool, []any or map[string]any, to encode as JSON. A time is in RFC 3339, a duration in
-// nanoseconds, bytes are in base64.
+// bool, []any or map[string]any, to encode as JSON. A time is in RFC 3339, bytes are in base64.
 func (f Field) Sample() any {
+	if f.Pattern != "" && f.Type.Elem == nil {
+		if f.Default != nil {
+			return *f.Default
+		}
+		return f.matching(false)
+	}
+	if samples := textSamples[f.Type.Kind]; samples[0] != "" {
+		return samples[0]
+	}
 	switch t := f.Type; t.Kind {
 	case KindInt, KindInt64:
 		return clamp(f, 1, parseInt)
@@ -144,19 +156,16 @@ func (f Field) Sample() any {
 		return clamp(f, 1.5, parseFloat)
 	case KindBool:
 		return true
-	case KindTime:
-		return "2026-01-02T15:04:05Z"
-	case KindDuration:
-		return int64(1_000_000_000)
-	case KindBytes:
-		return "ZXhhbXBsZQ==" // example
 	case KindList, KindMap:
-		return t.many(f.size(1), Field{Type: *t.Elem}.Sample())
+		return t.many(f.size(1), Field{Type: *t.Elem, Pattern: f.Pattern}.Sample())
 	case KindEnum, KindGo:
-		if t.Values == nil {
-			return map[string]any{}
+		switch {
+		case t.Values != nil:
+			return t.Values[0].Text
+		case t.Go != nil && t.Go.Sample != nil:
+			return t.Go.Sample
 		}
-		return t.Values[0].Text
+		return map[string]any{}
 	}
 	const word = "example"
 	n := f.size(int64(len(word)))
@@ -166,16 +175,17 @@ func (f Field) Sample() any {
 // OtherSample returns a valid value of the field that differs from [Field.Sample], for generated
 // tests. It returns false if it knows none.
 func (f Field) OtherSample() (any, bool) {
+	if f.Pattern != "" && f.Type.Elem == nil {
+		other := f.matching(true)
+		return other, other != f.Sample() && f.Allows(other)
+	}
+	if samples := textSamples[f.Type.Kind]; samples[1] != "" {
+		return samples[1], true
+	}
 	switch f.Type.Kind {
-	case KindTime:
-		return "2026-02-03T16:05:06Z", true
-	case KindDuration:
-		return int64(2_000_000_000), true
-	case KindBytes:
-		return "RVhBTVBMRQ==", true // EXAMPLE
 	case KindList, KindMap:
 		n := f.size(1)
-		elem, ok := Field{Type: *f.Type.Elem}.OtherSample()
+		elem, ok := Field{Type: *f.Type.Elem, Pattern: f.Pattern}.OtherSample()
 		return f.Type.many(n, elem), ok && n > 0
 	case KindEnum, KindGo:
 		if len(f.Type.Values) < 2 {
@@ -197,6 +207,17 @@ func (f Field) OtherSample() (any, bool) {
 		return other, other != value
 	}
 	return nil, false
+}
+
+// textSamples are two values of the kinds that are strings of a certain form.
+var textSamples = map[FieldKind][2]string{
+	KindTime:     {"2026-01-02T15:04:05Z", "2026-02-03T16:05:06Z"},
+	KindDate:     {"2026-01-02", "2026-02-03"},
+	KindDuration: {"1h30m", "2h"},
+	KindURI:      {"https://example.com/a", "https://example.com/b"},
+	KindEmail:    {"ada@example.com", "bob@example.com"},
+	KindUUID:     {"123e4567-e89b-12d3-a456-426614174000", "123e4567-e89b-12d3-a456-426614174001"},
+	KindBytes:    {"ZXhhbXBsZQ==", "RVhBTVBMRQ=="}, // example and EXAMPLE
 }
 
 func (f Field) size(wanted int64) int { return int(clamp(f, wanted, parseInt)) }

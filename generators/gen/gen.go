@@ -40,6 +40,11 @@ type Project struct {
 	// Feature returns a feature by its name, or nil. Feature may be nil in tests of generators.
 	Feature func(name string) *Feature
 
+	// Type returns the type of the project that a field of a component in a folder names: Ticket of
+	// the same package, desk.Member or ./internal/desk.Member. Type may be nil in tests of
+	// generators.
+	Type func(dir, name string) (*GoType, error)
+
 	// Uses returns the features that the package in a folder imports, directly or indirectly. Uses
 	// may be nil in tests of generators.
 	Uses func(dir string) []string
@@ -201,6 +206,14 @@ type Feature struct {
 	Strings  map[string][]string // declared types that are strings, such as enums, with the values of their constants
 	Commands []FeatureTool
 	Queries  []FeatureTool
+}
+
+// A GoType is a type of the project that a field has.
+type GoType struct {
+	Path   string          // import path of its package
+	Name   string          // without its package
+	Values []string        // of a string type: the values of its constants
+	Sample json.RawMessage // a value as the input of a tool; nil if none is known
 }
 
 // A FeatureTool is a command or query of a feature.

@@ -126,7 +126,7 @@ func TestInferErrors(t *testing.T) {
 		}{}, jsonschema.Input, "field A: schema tag: default applies to strings, numbers, booleans, times, dates and durations only, and not to pointers to them"},
 		{struct {
 			A civil.Date `schema:"default=tomorrow"`
-		}{}, jsonschema.Input, "field A: schema tag: default tomorrow: not of type civil.Date"},
+		}{}, jsonschema.Input, "field A: schema tag: default tomorrow: \"tomorrow\" is not a date; write one such as 2026-11-19"},
 		{struct {
 			A []int `schema:"format=email"`
 		}{}, jsonschema.Input, "field A: schema tag: format applies to strings, and lists and maps of strings, only"},

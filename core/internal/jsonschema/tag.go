@@ -291,6 +291,9 @@ func setDefault(v reflect.Value, text string) error {
 		return errors.New("default applies to strings, numbers, booleans, times, dates and durations only, and not to pointers to them")
 	}
 	if err := strictjson.Unmarshal([]byte(defaultJSON(v.Type(), text)), v.Addr().Interface()); err != nil {
+		if isText(v.Type()) {
+			return fmt.Errorf("default %s: %w", text, err)
+		}
 		return fmt.Errorf("default %s: not of type %v", text, v.Type())
 	}
 	return nil

@@ -1,0 +1,311 @@
+package gen
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/petrock/petrock/core/civil"
+	"github.com/petrock/petrock/core/plumbing/inference"
+	"github.com/petrock/petrock/core/schema"
+)
+
+// split returns the start of a field, NAME:TYPE:LIMITS, and sets what follows: the pattern, the
+// default and the description.
+func (f *Field) split(text string) (head string, err error) {
+	at := 0
+	for ; at < len(text) && text[at] != '"' && text[at] != '='; at++ {
+		if text[at] == '/' && strings.HasSuffix(strings.TrimRight(text[:at], " "), ":") {
+			break
+		}
+		if text[at] == '(' { // the values of an enum
+			at += max(0, strings.IndexByte(text[at:], ')'))
+		}
+	}
+	head, rest := strings.TrimRight(text[:at], " "), text[at:]
+	if strings.HasPrefix(rest, "/") {
+		if f.Pattern, rest, err = cutPattern(rest[1:]); err != nil {
+			return "", err
+		}
+		head = strings.TrimRight(strings.TrimSuffix(head, ":"), " ")
+		if after, isOptional := strings.CutPrefix(strings.TrimLeft(rest, " "), "?"); isOptional {
+			f.Optional, rest = true, after
+		}
+	}
+	if after, hasDefault := strings.CutPrefix(strings.TrimLeft(rest, " "), "="); hasDefault {
+		if rest, err = f.cutDefault(strings.TrimLeft(after, " ")); err != nil {
+			return "", err
+		}
+	}
+	quoted := strings.TrimLeft(rest, " ")
+	bare, isColon := strings.CutSuffix(head, ":")
+	start := len(text) - len(quoted)
+	switch {
+	case quoted == "":
+		return head, nil
+	case quoted[0] != '"':
+		return "", fmt.Errorf(`unexpected text %q; the order is NAME:TYPE:LIMITS:/PATTERN/=DEFAULT "DESCRIPTION"`, Shorten(quoted))
+	case start > 0 && text[start-1] != ' ' && !isColon:
+		return "", errors.New(`a space is missing before the description: title:string "Title of the post"`)
+	}
+	f.Description, err = parseQuoted(quoted)
+	return bare, err
+}
+
+var (
+	closedPattern = regexp.MustCompile(`^((?:\\.|[^\\/])*)/`) // with \/ for a slash
+	slashOrEscape = regexp.MustCompile(`\\.|/`)
+	plainDefault  = regexp.MustCompile(`^[A-Za-z0-9._:+-]+$`) // needs no quotes
+)
+
+// cutPattern returns the regular expression before the slash that ends it.
+func cutPattern(text string) (pattern, rest string, err error) {
+	found := closedPattern.FindStringSubmatch(text)
+	if found == nil {
+		return "", "", errors.New(`the pattern is not closed; end it with /, and write \/ for a slash in it`)
+	}
+	pattern = slashOrEscape.ReplaceAllStringFunc(found[1], func(pair string) string {
+		if pair == `\/` {
+			return "/"
+		}
+		return pair
+	})
+	if _, err = regexp.Compile(pattern); err != nil || pattern == "" {
+		return "", "", fmt.Errorf("invalid pattern /%s/; write a regular expression of Go, without lookaround and backreferences", Shorten(found[1]))
+	}
+	return pattern, text[len(found[0]):], checkRule("pattern", pattern)
+}
+
+// cutDefault sets the default and returns the text after it. It may be in double quotes.
+func (f *Field) cutDefault(text string) (rest string, err error) {
+	value, description, _ := strings.Cut(text, ` "`)
+	value, rest = strings.TrimRight(value, " "), strings.TrimPrefix(text, value)
+	if strings.HasPrefix(text, `"`) {
+		quoted, err := strconv.QuotedPrefix(text)
+		if err != nil {
+			return "", errors.New(`the default is not closed, or has an unknown escape; end it with ", and write \" and \\ in it`)
+		}
+		value, _ = strconv.Unquote(quoted) // it is quoted
+		rest = text[len(quoted):]
+	} else if value == "" || strings.Contains(value, `"`) {
+		return "", fmt.Errorf(`invalid default %q; write it after =, in double quotes if it is empty or has spaces`, Shorten(value+description))
+	}
+	f.Default = &value
+	return rest, checkRule("default", value)
+}
+
+// checkRule returns an error unless a struct tag can have a pattern or default.
+func checkRule(name, text string) error {
+	const maxLength = 200
+	at := strings.IndexFunc(text, func(r rune) bool { return r == '`' || !unicode.IsPrint(r) })
+	switch {
+	case len(text) > maxLength:
+		return fmt.Errorf("the %s has %d bytes, at most %d are allowed; check it in the function", name, len(text), maxLength)
+	case at >= 0:
+		return fmt.Errorf("the %s contains the character %U; use other characters", name, []rune(text[at:])[0])
+	}
+	return nil
+}
+
+// rules returns the pattern and the default as the canonical form of a field has them.
+func (f Field) rules() (text string) {
+	if f.Pattern != "" {
+		text = ":/" + slashOrEscape.ReplaceAllStringFunc(f.Pattern, func(pair string) string {
+			if pair == "/" {
+				return `\/`
+			}
+			return pair
+		}) + "/"
+	}
+	if f.Default != nil && plainDefault.MatchString(*f.Default) {
+		text += "=" + *f.Default
+	} else if f.Default != nil {
+		text += "=" + strconv.Quote(*f.Default)
+	}
+	return text
+}
+
+// valueTypes are the Go types of the kinds that can have a default, for its validation.
+var valueTypes = map[FieldKind]reflect.Type{
+	KindString: reflect.TypeFor[string](), KindEnum: reflect.TypeFor[string](), KindURI: reflect.TypeFor[string](),
+	KindEmail: reflect.TypeFor[string](), KindUUID: reflect.TypeFor[string](), KindBool: reflect.TypeFor[bool](),
+	KindInt: reflect.TypeFor[int64](), KindInt64: reflect.TypeFor[int64](), KindFloat: reflect.TypeFor[float64](),
+	KindTime: reflect.TypeFor[time.Time](), KindDate: reflect.TypeFor[civil.Date](), KindDuration: reflect.TypeFor[civil.Duration](),
+}
+
+// checkRules checks the pattern and the default of a parsed field.
+func (f Field) checkRules() error {
+	inner, _ := f.Type.Enum()
+	_, hasValues := valueTypes[f.Type.Kind]
+	switch {
+	case f.Pattern != "" && inner.Kind != KindString:
+		return fmt.Errorf("a pattern is not allowed for %s, only for strings, and lists and maps of strings; remove it", f.Type)
+	case f.Default != nil && f.Optional:
+		return errors.New("a field with a default is optional without ?; remove the ?")
+	case f.Default != nil && !hasValues && f.Type.Kind != KindGo:
+		return fmt.Errorf("a default is not allowed for %s; set it in the function", f.Type)
+	case f.Pattern == "" && (f.Default == nil || !hasValues):
+		return nil
+	}
+	if hasValues {
+		if _, err := f.schema(); err != nil {
+			return err
+		}
+	}
+	if _, ok := f.Sample().([]any); f.Pattern != "" && f.Default == nil && !ok && f.Type.Elem == nil && !f.Allows(f.Sample()) {
+		return fmt.Errorf("petrock finds no value of this length for the pattern /%s/; give one as the default", Shorten(f.Pattern))
+	}
+	return nil
+}
+
+// schema returns the schema of an object with the field, whose type is in valueTypes. The error is
+// that of the default.
+func (f Field) schema() (*schema.Schema, error) {
+	f.Name, f.Go, f.Optional = "value", "Value", false
+	var settings []string
+	if f.Type.Kind == KindEnum {
+		settings = append(settings, "enum="+strings.Join(f.Type.texts(), "|"))
+	}
+	tag := reflect.StructTag(StructCode{}.Tag(f, settings...))
+	document, err := schema.Infer(reflect.StructOf([]reflect.StructField{{Name: f.Go, Type: valueTypes[f.Type.Kind], Tag: tag}}), schema.Input)
+	if wrong, ok := errors.AsType[*inference.TypeError](err); ok {
+		return nil, errors.Unwrap(wrong.Err) // without the struct
+	}
+	if err != nil {
+		return nil, err
+	}
+	return schema.Compile(document)
+}
+
+// Allows reports whether the field can have a value, which must be encodable as JSON. It is false
+// for lists, maps, bytes, any and Go types.
+func (f Field) Allows(value any) bool {
+	if valueTypes[f.Type.Kind] == nil {
+		return false
+	}
+	rules, err := f.schema()
+	return err == nil && allows(rules, value)
+}
+
+// allows is [Field.Allows] for the schema of the field.
+func allows(rules *schema.Schema, value any) bool {
+	object, err := json.Marshal(map[string]any{"value": value})
+	return err == nil && rules.Validate(object) == nil
+}
+
+// matching returns a text of the field that matches its pattern, or "" if it finds none. If other
+// is set, it prefers another text.
+func (f Field) matching(other bool) string {
+	parsed, err := syntax.Parse(f.Pattern, syntax.Perl)
+	f.Default = nil
+	rules, wrong := f.schema()
+	if err != nil || wrong != nil {
+		return ""
+	}
+	for more, last := 0, ""; more < 40; more++ {
+		text := textOf(parsed, more, other)
+		switch {
+		case allows(rules, text):
+			return text
+		case text == last && more > 1: // nothing can be repeated
+			return ""
+		}
+		last = text
+	}
+	return ""
+}
+
+// textOf returns a text that a regular expression without assertions matches. Parts that can be
+// repeated are repeated more times than they must.
+func textOf(re *syntax.Regexp, more int, other bool) (text string) {
+	letters, subs, times := "aA0-_ ", re.Sub, 1
+	if other {
+		letters = "zZ9._,"
+	}
+	switch re.Op {
+	case syntax.OpLiteral:
+		return string(re.Rune)
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return letters[:1]
+	case syntax.OpCharClass:
+		for _, r := range letters + string(re.Rune[:1]) {
+			for pair := range slices.Chunk(re.Rune, 2) {
+				if pair[0] <= r && r <= pair[1] {
+					return string(r)
+				}
+			}
+		}
+	case syntax.OpStar:
+		times = more
+	case syntax.OpPlus:
+		times += more
+	case syntax.OpQuest:
+		times = min(more, 1)
+	case syntax.OpRepeat:
+		if times = re.Min + more; re.Max >= 0 {
+			times = min(times, re.Max)
+		}
+	case syntax.OpAlternate:
+		if subs = subs[:1]; other {
+			subs = re.Sub[len(re.Sub)-1:]
+		}
+	}
+	for _, sub := range subs {
+		if text += textOf(sub, more, other); len(text) > 2*maxMinLength {
+			break // nested repetitions
+		}
+	}
+	return strings.Repeat(text, min(times, 1+2*maxMinLength/max(len(text), 1)))
+}
+
+// typeWords are the names that types have elsewhere.
+var typeWords = map[string]string{
+	"integer": "int", "int32": "int", "uint": "int", "long": "int64", "double": "float", "float32": "float", "decimal": "float",
+	"boolean": "bool", "str": "string", "text": "string", "datetime": "time", "date-time": "time", "timestamp": "time", "time.time": "time",
+	"time.duration": "duration", "url": "uri", "mail": "email", "guid": "uuid", "json": "any", "object": "any", "byte": "bytes",
+	"array": "[]string", "list": "[]string", "map": "map[string]string", "enum": "enum(a,b)",
+}
+
+// DidYouMean returns the most similar of the known words as the end of an error about an unknown
+// one: `; did you mean "string"?` It is empty if none is similar.
+func DidYouMean(word string, known []string) string {
+	const maxLength = 64
+	least, found := min(len(word), maxLength)/3+2, ""
+	for _, other := range known {
+		if d := distance(strings.ToLower(word), strings.ToLower(other)); len(word) <= maxLength && d < least {
+			least, found = d, other
+		}
+	}
+	if found == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", found)
+}
+
+// distance returns the number of letters to insert, remove or replace to make a into b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			changed := diagonal
+			if a[i] != b[j] {
+				changed++
+			}
+			diagonal, row[j+1] = row[j+1], min(changed, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
