@@ -104,8 +104,13 @@ func (n *component) setFields(input, output []string) (err error) {
 	if n.feature != "" {
 		n.input.name, n.input.about = n.goName, gen.DocSentence(n.goName, n.description)
 	}
-	if n.input.fields, err = gen.ParseFields(input, n.project.Initialisms...); err == nil {
-		n.output.fields, err = gen.ParseFields(output, n.project.Initialisms...)
+	if n.input.fields, err = n.project.ParseFields(n.dir, input); err == nil {
+		n.output.fields, err = n.project.ParseFields(n.dir, output)
+	}
+	for _, f := range n.output.fields {
+		if f.Default != nil && err == nil {
+			err = fmt.Errorf("field %q of the output has a default, which only inputs can have; set it in the body", f.Name)
+		}
 	}
 	if err != nil {
 		return err
@@ -136,7 +141,9 @@ func (n component) useDeclaredEnums(lists ...[]gen.Field) {
 				t = t.Elem
 			}
 			for _, text := range known.Strings[t.Name] {
-				t.Values = append(t.Values, gen.EnumValue{Text: text})
+				if t.Go == nil {
+					t.Values = append(t.Values, gen.EnumValue{Text: text})
+				}
 			}
 			for _, name := range slices.Sorted(maps.Keys(known.Strings)) {
 				if t.Kind == gen.KindEnum && ast.IsExported(name) && t.HasValues(known.Strings[name]) {

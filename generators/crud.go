@@ -158,7 +158,7 @@ func (c *crud) setValues() (err error) {
 func (c crud) changeable() []gen.Field {
 	fields := slices.Clone(c.Fields)
 	for i := range fields {
-		fields[i].Optional = true
+		fields[i].Optional, fields[i].Default = true, nil
 	}
 	return fields
 }
@@ -180,11 +180,12 @@ type crudFile struct {
 // Package returns the name of the feature's package in a test.
 func (f crudFile) Package() string { return f.file.Import(f.path()) }
 
-// Stored returns the declarations of the fields in the state. Create and Update check limits.
+// Stored returns the declarations of the fields in the state. Create and Update check limits and
+// patterns.
 func (f crudFile) Stored() string {
 	fields := slices.Clone(f.Fields)
 	for i := range fields {
-		fields[i].Min, fields[i].Max = "", ""
+		fields[i].Min, fields[i].Max, fields[i].Pattern, fields[i].Default = "", "", "", nil
 	}
 	return f.structure(fields).members(f.file)
 }

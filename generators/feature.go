@@ -33,7 +33,7 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 		return gen.Draft{}, fmt.Errorf("feature %s already exists; to add a command, run petrock generate command %[1]s/publish", in.Name)
 	}
 	draft := gen.Draft{Kind: "feature", Name: in.Name}
-	fields, err := gen.ParseFields(in.Fields, p.Initialisms...)
+	fields, err := p.ParseFields(featureDir(in.Name), in.Fields)
 	switch {
 	case err != nil:
 		return gen.Draft{}, err

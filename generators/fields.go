@@ -16,6 +16,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/petrock/petrock/core/civil"
 	"github.com/petrock/petrock/core/plumbing/jsonfield"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/gen"
@@ -43,12 +44,16 @@ func (s structure) write(file gen.GoFile) {
 // packages of their types.
 func (s structure) members(file gen.GoFile) (text string) {
 	for _, f := range s.fields {
-		if inner, _ := f.Type.Enum(); inner.Kind == gen.KindTime || inner.Kind == gen.KindDuration {
+		typ := s.Type(f)
+		switch inner, _ := f.Type.Enum(); {
+		case inner.Kind == gen.KindTime:
 			file.Import("time")
-		} else if inner.Kind == gen.KindAny && s.Logged {
+		case inner.Kind == gen.KindAny && s.Logged:
 			file.Import("encoding/json")
+		case inner.Go != nil:
+			typ = typ[:strings.LastIndexAny(typ, "]*")+1] + file.Ref(inner.Go.Path, inner.Go.Name)
 		}
-		text += f.Go + " " + s.Type(f) + " `" + s.Tag(f) + "`" + f.Comment() + "\n"
+		text += f.Go + " " + typ + " `" + s.Tag(f) + "`" + f.Comment() + "\n"
 	}
 	return text
 }
@@ -76,7 +81,7 @@ func writeDoc(file gen.GoFile, about string, directives []string) {
 
 // shape returns the type for writing literals. imported is the import path of its package.
 func (s structure) shape(imported string) shape {
-	typ := shape{path: imported, name: s.name, constants: map[string]string{}}
+	typ := shape{path: imported, name: s.name, constants: map[string]string{}, named: map[string]*gen.GoType{}}
 	for _, f := range s.fields {
 		typ.fields = append(typ.fields, gen.StructField{Name: f.Go, Type: s.Type(f), Tag: s.Tag(f)})
 		if enum, ok := f.Type.Enum(); ok {
@@ -85,6 +90,8 @@ func (s structure) shape(imported string) shape {
 			for _, value := range enum.Values {
 				typ.constants[name+" "+value.Text] = name + value.Go
 			}
+		} else if enum.Go != nil {
+			typ.named[strings.TrimLeft(s.Type(gen.Field{Type: enum}), "*")] = enum.Go
 		} else if enum.Values != nil {
 			typ.strings = append(typ.strings, enum.Name)
 		}
@@ -105,7 +112,7 @@ func encodeFields(fields []gen.Field, value func(gen.Field) (any, bool)) (json.R
 
 func requiredSample(f gen.Field) (any, bool) { return f.Sample(), !f.Optional }
 
-func anySample(f gen.Field) (any, bool) { return f.Sample(), true }
+func anySample(f gen.Field) (any, bool) { return f.Sample(), f.Type.HasSample() }
 
 // otherSample returns another value than the samples if the field has one.
 func otherSample(f gen.Field) (any, bool) {
@@ -122,7 +129,8 @@ type shape struct {
 	fields  []gen.StructField
 	strings []string // string types of its package
 
-	constants map[string]string // their constants, as far as known, by type and value: Status open
+	named     map[string]*gen.GoType // types of the project, by their names in fields
+	constants map[string]string      // their constants, as far as known, by type and value: Status open
 }
 
 // literal returns the Go value that encodes to object. It reports false if there is none: a
@@ -212,6 +220,8 @@ var knownTypes = map[string]reflect.Type{
 	"uint32": reflect.TypeFor[uint32](), "uint64": reflect.TypeFor[uint64](),
 	"time.Time": reflect.TypeFor[time.Time](), "time.Duration": reflect.TypeFor[time.Duration](),
 	"json.RawMessage": reflect.TypeFor[json.RawMessage](),
+
+	"date": reflect.TypeFor[civil.Date](), "duration": reflect.TypeFor[civil.Duration](),
 }
 
 // typeOf returns a type that encodes like t. It is struct{}, which has no literals, if t is
@@ -232,6 +242,8 @@ func (s shape) typeOf(t ast.Expr) reflect.Type {
 		name := types.ExprString(t)
 		if slices.Contains(s.strings, name) {
 			name = "string"
+		} else if named := s.named[name]; named != nil {
+			name = named.Basic
 		}
 		if known := knownTypes[name]; known != nil {
 			return known
@@ -252,7 +264,9 @@ func (s shape) code(t ast.Expr, v reflect.Value) (code *jen.Statement, ok bool) 
 	case *ast.StarExpr:
 		code, ok = s.code(t.X, v.Elem())
 		_, isConstant := s.constant(t.X, v.Elem())
-		if ident, isIdent := t.X.(*ast.Ident); isIdent && !isConstant && !slices.Contains([]string{"string", "bool", "int", "float64"}, ident.Name) {
+		ident, isIdent := t.X.(*ast.Ident)
+		isTyped := v.Elem().Kind() == reflect.Struct || v.Elem().Type().PkgPath() != "" || isConstant
+		if !isTyped && (isIdent && !slices.Contains([]string{"string", "bool", "int", "float64"}, ident.Name) || s.named[types.ExprString(t.X)] != nil) {
 			code = s.typeCode(t.X).Call(code)
 		}
 		return jen.New(code), ok
@@ -283,6 +297,16 @@ func (s shape) code(t ast.Expr, v reflect.Value) (code *jen.Statement, ok bool) 
 			entries[jen.Lit(key.String())] = entry
 		}
 		return s.typeCode(t).Values(entries), true
+	}
+	if named := s.named[types.ExprString(t)]; named != nil && named.Basic == gen.StructType {
+		return s.typeCode(t).Values(), true
+	}
+	switch value := v.Interface().(type) {
+	case civil.Date:
+		start := value.In(time.UTC)
+		return jen.Qual(s.named[types.ExprString(t)].Path, "NewDate").Call(jen.Lit(start.Year()), jen.Qual("time", start.Month().String()), jen.Lit(start.Day())), true
+	case civil.Duration:
+		return s.typeCode(t).Call(gen.Duration(time.Duration(value))), true
 	}
 	return scalar(v)
 }
@@ -333,6 +357,9 @@ func (s shape) typeCode(t ast.Expr) *jen.Statement {
 	case *ast.MapType:
 		return jen.Map(s.typeCode(t.Key)).Add(s.typeCode(t.Value))
 	case *ast.SelectorExpr:
+		if named := s.named[types.ExprString(t)]; named != nil {
+			return jen.Qual(named.Path, named.Name)
+		}
 		if t.Sel.Name == "RawMessage" {
 			return jen.Qual("encoding/json", t.Sel.Name)
 		}

@@ -24,6 +24,7 @@ package generators
 
 import (
 	"embed"
+	"path"
 
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -45,8 +46,13 @@ func newTestFile(p gen.Project, dir string) gen.GoFile { return newFileOf(p, dir
 
 func newFileOf(p gen.Project, dir, suffix string) gen.GoFile {
 	file := gen.NewGoFile(p.Import(dir)+suffix, p.Package(dir)+suffix)
-	for _, imported := range []string{dir, "core/app", "core/app/eventlog", "core/app/apptest", "core/mcptest", "generators/gen"} {
+	for _, imported := range []string{dir, "core/app", "core/app/eventlog", "core/app/apptest", "core/civil", "core/mcptest", "generators/gen"} {
 		file.ImportName(p.Import(imported), p.Package(imported))
+	}
+	for imported, name := range p.Packages {
+		if name == path.Base(imported) {
+			file.ImportName(p.Import(imported), name)
+		}
 	}
 	return file
 }

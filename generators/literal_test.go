@@ -3,6 +3,7 @@ package generators
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -136,11 +137,11 @@ func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 	for i := range 60 {
 		s := structure{StructCode: gen.StructCode{Prefix: fmt.Sprintf("T%d", i), Logged: i%2 == 0}, name: fmt.Sprintf("T%d", i), about: "is one."}
 		for j := range 1 + random.IntN(6) {
-			f, err := gen.ParseField(randomField(random, j))
+			fields, err := gen.Project{Module: "example.com/literals"}.ParseFields("", []string{randomField(random, j)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.fields = append(s.fields, f)
+			s.fields = append(s.fields, fields...)
 		}
 		s.write(file)
 		for _, value := range []func(gen.Field) (any, bool){requiredSample, anySample} {
@@ -169,7 +170,12 @@ func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"main.go": string(source), "go.mod": "module example.com/literals\n\ngo 1.26.0\n"} {
+	civil, err := os.ReadFile("../core/civil/civil.go")
+	err = errors.Join(err, os.MkdirAll(filepath.Join(dir, "core", "civil"), 0o755))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"main.go": string(source), "core/civil/civil.go": string(civil), "go.mod": "module example.com/literals\n\ngo 1.26.0\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +201,7 @@ func TestLiteralsEncodeToTheirJSON(t *testing.T) {
 // randomField returns a valid field.
 func randomField(random *rand.Rand, number int) string {
 	one := func(of ...string) string { return of[random.IntN(len(of))] }
-	kind := one("string", "int", "int64", "float", "bool", "time", "duration", "bytes", "any", "enum(a b,c)")
+	kind := one("string", "int", "int64", "float", "bool", "time", "date", "duration", "uri", "email", "uuid", "bytes", "any", "enum(a b,c)")
 	limits := map[string]string{"string": ":3..9", "int": ":-5..-2", "int64": ":9223372036854775807..", "float": ":0.1..1e300"}[kind]
 	for range random.IntN(3) {
 		kind, limits = one("[]", "map[string]")+kind, one("", ":2..4", ":0..0")

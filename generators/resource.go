@@ -53,7 +53,7 @@ func Resource(p gen.Project, in ResourceInput) (gen.Draft, error) {
 			}
 			fields = append(fields, field)
 		}
-		if n.input.fields, err = gen.ParseFields(fields, p.Initialisms...); err != nil {
+		if n.input.fields, err = p.ParseFields(n.dir, fields); err != nil {
 			return gen.Draft{}, fmt.Errorf("variables of the URI %q: %w", gen.Shorten(in.URI), err)
 		}
 		n.input.write(file)

@@ -5,7 +5,6 @@ package civil
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -85,22 +84,14 @@ func (d *Date) UnmarshalText(text []byte) (err error) {
 // time.Duration: time.Duration(d).Seconds().
 type Duration time.Duration
 
-// ParseDuration parses a duration such as 1h30m, see [time.ParseDuration].
-func ParseDuration(text string) (Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a duration; write one such as 1h30m", text)
-	}
-	return Duration(d), nil
-}
-
 // String returns the duration without units that are zero at its end: 1h30m, not 1h30m0s.
 func (d Duration) String() string {
 	text := time.Duration(d).String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-len("0s")]
-		}
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
 	}
 	return text
 }
@@ -109,9 +100,13 @@ func (d Duration) String() string {
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
-func (d *Duration) UnmarshalText(text []byte) (err error) {
-	*d, err = ParseDuration(string(text))
-	return err
+func (d *Duration) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("%q is not a duration; write one such as 1h30m", text)
+	}
+	*d = Duration(parsed)
+	return nil
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -120,8 +115,5 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &text) == nil && string(data) != "null" {
 		return d.UnmarshalText([]byte(text))
 	}
-	if json.Unmarshal(data, (*time.Duration)(d)) != nil {
-		return errors.New("a duration must be a string such as 1h30m, or an integer in nanoseconds")
-	}
-	return nil
+	return json.Unmarshal(data, (*time.Duration)(d))
 }

@@ -12,7 +12,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/petrock/petrock/core/civil"
 	"github.com/petrock/petrock/core/plumbing/inference"
 	"github.com/petrock/petrock/core/plumbing/jsonfield"
 	"github.com/petrock/petrock/core/schema"
@@ -122,6 +124,11 @@ func (t sourceType) Kind() reflect.Kind {
 }
 
 func (t sourceType) Reflect() reflect.Type {
+	for _, value := range []any{time.Time{}, civil.Date{}, civil.Duration(0)} { // which decode themselves
+		if known := reflect.TypeOf(value); known.PkgPath()+"."+known.Name() == t.Name() {
+			return known
+		}
+	}
 	for _, value := range []any{false, "", 0, int8(0), int16(0), int32(0), int64(0), uint(0), uint8(0), uint16(0), uint32(0), uint64(0), float32(0), 0.0} {
 		if basic := reflect.TypeOf(value); basic.Kind() == t.Kind() {
 			return basic

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/constant"
+	"go/token"
 	"go/types"
 	"maps"
 	"path"
@@ -117,6 +118,9 @@ func (s snapshot) project(ctx context.Context, g generatorCall, asked questions)
 		feature, _ := ask(asked, func() (*gen.Feature, error) { return s.feature(ctx, name), nil })
 		return feature
 	}
+	p.Type = func(dir, name string) (*gen.GoType, error) {
+		return ask(asked, func() (*gen.GoType, error) { return s.goType(ctx, dir, name) })
+	}
 	p.Uses = func(dir string) []string {
 		features, _ := ask(asked, func() ([]string, error) { return e.deriver.UsedFeatures(s.view, dir), nil })
 		return features
@@ -190,6 +194,63 @@ func (s snapshot) feature(ctx context.Context, name string) *gen.Feature {
 		}
 	}
 	return feature
+}
+
+// goType returns the type of the project that a field of a component in a folder names.
+func (s snapshot) goType(ctx context.Context, dir, text string) (*gen.GoType, error) {
+	at := strings.LastIndexByte(text, '.')
+	folder, name := text[:max(0, at)], text[at+1:]
+	if at >= 0 {
+		known, named := map[string]string{}, []string{}
+		for _, other := range s.view.Dirs() {
+			pkg := s.view.Package(other, nil)
+			if pkg == nil || pkg.Name == "main" || strings.HasPrefix(other+"/", "generators/") || other != path.Clean(folder) && strings.HasPrefix(other+"/", "core/") && other != "core/civil" {
+				continue // servers do not link it, or petrock's own
+			}
+			if known[pkg.Name] = other; pkg.Name == folder || other == path.Clean(folder) {
+				named = append(named, asFolder(other))
+			}
+		}
+		switch {
+		case len(named) == 0:
+			return nil, fmt.Errorf("the project has no package %s%s; its packages are %s", folder, gen.DidYouMean(folder, slices.Collect(maps.Keys(known))), joinFew(slices.Sorted(maps.Keys(known))))
+		case len(named) > 1:
+			return nil, fmt.Errorf("%s are packages named %s; write one of the folders: %s.%s", strings.Join(named, " and "), folder, named[0], name)
+		}
+		dir = path.Clean(named[0])
+	}
+	pass, err := s.engine.checker.NewPass(ctx, s.view, []string{dir}, typecheck.PassOptions{Skip: (*typecheck.File).IsTest})
+	if err != nil {
+		return nil, nonUsageError{err}
+	}
+	pkg, _ := pass.Package(dir)
+	if pkg == nil {
+		pkg = types.NewPackage(s.engine.checker.ImportPath(dir), path.Base(dir)) // it is new
+	}
+	var declared []string
+	for _, other := range pkg.Scope().Names() {
+		if _, isType := pkg.Scope().Lookup(other).(*types.TypeName); isType && token.IsExported(other) {
+			declared = append(declared, other)
+		}
+	}
+	if !slices.Contains(declared, name) {
+		return nil, fmt.Errorf("%s is not a type%s; %s declares %s", text, gen.DidYouMean(name, declared), asFolder(dir), cmp.Or(joinFew(declared), "none"))
+	}
+	object := pkg.Scope().Lookup(name).(*types.TypeName)
+	found := &gen.GoType{Path: pkg.Path(), Package: pkg.Name(), Name: name}
+	if named, ok := types.Unalias(object.Type()).(*types.Named); ok && derive.IsOpaque(named) {
+		return found, nil
+	}
+	switch under := object.Type().Underlying().(type) {
+	case *types.Basic:
+		found.Basic = under.Name()
+		if under.Kind() == types.String {
+			found.Values = valuesOf(object)
+		}
+	case *types.Struct:
+		found.Basic = gen.StructType
+	}
+	return found, nil
 }
 
 // valuesOf returns the values of an enum, in the order of their declarations.

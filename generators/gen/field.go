@@ -57,7 +57,14 @@ func (f Field) String() string {
 	if f.Min != "" || f.Max != "" {
 		b.WriteString(":" + f.Min + ".." + f.Max)
 	}
-	b.WriteString(f.rules())
+	if f.Pattern != "" {
+		b.WriteString(":/" + f.Pattern + "/")
+	}
+	if f.Default != nil && plainDefault.MatchString(*f.Default) {
+		b.WriteString("=" + *f.Default)
+	} else if f.Default != nil {
+		b.WriteString("=" + strconv.Quote(*f.Default))
+	}
 	if f.Description != "" {
 		b.WriteString(" " + strconv.Quote(f.Description))
 	}

@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 		`title="" `:                                {Name: "title", Go: "Title", Type: of(gen.KindString), Default: new("")},
 		`a:string="it's, \"1\""`:                   {Name: "a", Go: "A", Type: of(gen.KindString), Default: new(`it's, "1"`)},
 		`code:string:3:/^[A-Z]{3}$/ "A code"`:      {Name: "code", Go: "Code", Type: of(gen.KindString), Min: "3", Max: "3", Pattern: "^[A-Z]{3}$", Description: "A code"},
-		`path:string:/^\/[a-z"=(:, ]+\\?$/?`:       {Name: "path", Go: "Path", Type: of(gen.KindString), Optional: true, Pattern: `^/[a-z"=(:, ]+\\?$`},
+		`path:string:/^\/[a-z"=(:, ]+\\?$/?`:       {Name: "path", Go: "Path", Type: of(gen.KindString), Optional: true, Pattern: `^\/[a-z"=(:, ]+\\?$`},
 		`code:string?:/^.x/`:                       {Name: "code", Go: "Code", Type: of(gen.KindString), Optional: true, Pattern: "^.x"},
 		`tags:[]string:..3:/^[a-z]+$/`:             {Name: "tags", Go: "Tags", Type: in(gen.KindList, of(gen.KindString)), Max: "3", Pattern: "^[a-z]+$"},
 		`code:string:/\bx/=x`:                      {Name: "code", Go: "Code", Type: of(gen.KindString), Pattern: `\bx`, Default: new("x")},

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"regexp"
 	"regexp/syntax"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +31,7 @@ func (f *Field) split(text string) (head string, err error) {
 	}
 	head, rest := strings.TrimRight(text[:at], " "), text[at:]
 	if strings.HasPrefix(rest, "/") {
-		if f.Pattern, rest, err = cutPattern(rest[1:]); err != nil {
+		if rest, err = f.cutPattern(rest[1:]); err != nil {
 			return "", err
 		}
 		head = strings.TrimRight(strings.TrimSuffix(head, ":"), " ")
@@ -61,27 +60,21 @@ func (f *Field) split(text string) (head string, err error) {
 }
 
 var (
-	closedPattern = regexp.MustCompile(`^((?:\\.|[^\\/])*)/`) // with \/ for a slash
-	slashOrEscape = regexp.MustCompile(`\\.|/`)
+	closedPattern = regexp.MustCompile(`^((?:\\.|[^\\/])+)/`) // with \/ for a slash, which Go accepts too
 	plainDefault  = regexp.MustCompile(`^[A-Za-z0-9._:+-]+$`) // needs no quotes
 )
 
-// cutPattern returns the regular expression before the slash that ends it.
-func cutPattern(text string) (pattern, rest string, err error) {
+// cutPattern sets the pattern, which ends with a slash, and returns the text after it.
+func (f *Field) cutPattern(text string) (rest string, err error) {
 	found := closedPattern.FindStringSubmatch(text)
 	if found == nil {
-		return "", "", errors.New(`the pattern is not closed; end it with /, and write \/ for a slash in it`)
+		return "", errors.New(`the pattern is empty or not closed; end it with /, and write \/ for a slash in it`)
 	}
-	pattern = slashOrEscape.ReplaceAllStringFunc(found[1], func(pair string) string {
-		if pair == `\/` {
-			return "/"
-		}
-		return pair
-	})
-	if _, err = regexp.Compile(pattern); err != nil || pattern == "" {
-		return "", "", fmt.Errorf("invalid pattern /%s/; write a regular expression of Go, without lookaround and backreferences", Shorten(found[1]))
+	if _, err = regexp.Compile(found[1]); err != nil {
+		return "", fmt.Errorf("invalid pattern /%s/; write a regular expression of Go, without lookaround and backreferences", Shorten(found[1]))
 	}
-	return pattern, text[len(found[0]):], checkRule("pattern", pattern)
+	f.Pattern = found[1]
+	return text[len(found[0]):], checkRule("pattern", f.Pattern)
 }
 
 // cutDefault sets the default and returns the text after it. It may be in double quotes.
@@ -105,35 +98,13 @@ func (f *Field) cutDefault(text string) (rest string, err error) {
 // checkRule returns an error unless a struct tag can have a pattern or default.
 func checkRule(name, text string) error {
 	const maxLength = 200
-	at := strings.IndexFunc(text, func(r rune) bool { return r == '`' || !unicode.IsPrint(r) })
-	switch {
-	case len(text) > maxLength:
-		return fmt.Errorf("the %s has %d bytes, at most %d are allowed; check it in the function", name, len(text), maxLength)
-	case at >= 0:
-		return fmt.Errorf("the %s contains the character %U; use other characters", name, []rune(text[at:])[0])
+	if len(text) > maxLength || strings.ContainsFunc(text, func(r rune) bool { return r == '`' || !unicode.IsPrint(r) }) {
+		return fmt.Errorf("invalid %s %q; use at most %d printable characters without backquotes", name, Shorten(text), maxLength)
 	}
 	return nil
 }
 
-// rules returns the pattern and the default as the canonical form of a field has them.
-func (f Field) rules() (text string) {
-	if f.Pattern != "" {
-		text = ":/" + slashOrEscape.ReplaceAllStringFunc(f.Pattern, func(pair string) string {
-			if pair == "/" {
-				return `\/`
-			}
-			return pair
-		}) + "/"
-	}
-	if f.Default != nil && plainDefault.MatchString(*f.Default) {
-		text += "=" + *f.Default
-	} else if f.Default != nil {
-		text += "=" + strconv.Quote(*f.Default)
-	}
-	return text
-}
-
-// valueTypes are the Go types of the kinds that can have a default, for its validation.
+// valueTypes are the Go types of the kinds whose values can be validated, and be defaults.
 var valueTypes = map[FieldKind]reflect.Type{
 	KindString: reflect.TypeFor[string](), KindEnum: reflect.TypeFor[string](), KindURI: reflect.TypeFor[string](),
 	KindEmail: reflect.TypeFor[string](), KindUUID: reflect.TypeFor[string](), KindBool: reflect.TypeFor[bool](),
@@ -144,24 +115,22 @@ var valueTypes = map[FieldKind]reflect.Type{
 // checkRules checks the pattern and the default of a parsed field.
 func (f Field) checkRules() error {
 	inner, _ := f.Type.Enum()
-	_, hasValues := valueTypes[f.Type.Kind]
+	isValue := valueTypes[f.Type.Kind] != nil
 	switch {
 	case f.Pattern != "" && inner.Kind != KindString:
 		return fmt.Errorf("a pattern is not allowed for %s, only for strings, and lists and maps of strings; remove it", f.Type)
 	case f.Default != nil && f.Optional:
 		return errors.New("a field with a default is optional without ?; remove the ?")
-	case f.Default != nil && !hasValues && f.Type.Kind != KindGo:
+	case f.Default != nil && !isValue && f.Type.Kind != KindGo:
 		return fmt.Errorf("a default is not allowed for %s; set it in the function", f.Type)
-	case f.Pattern == "" && (f.Default == nil || !hasValues):
+	case !isValue || f.Pattern == "" && f.Default == nil:
 		return nil
 	}
-	if hasValues {
-		if _, err := f.schema(); err != nil {
-			return err
-		}
+	if _, err := f.schema(); err != nil {
+		return err
 	}
-	if _, ok := f.Sample().([]any); f.Pattern != "" && f.Default == nil && !ok && f.Type.Elem == nil && !f.Allows(f.Sample()) {
-		return fmt.Errorf("petrock finds no value of this length for the pattern /%s/; give one as the default", Shorten(f.Pattern))
+	if f.Pattern != "" && !f.Allows(f.Sample()) {
+		return fmt.Errorf("petrock finds no example for the pattern /%s/; write one as the default", Shorten(f.Pattern))
 	}
 	return nil
 }
@@ -192,78 +161,29 @@ func (f Field) Allows(value any) bool {
 		return false
 	}
 	rules, err := f.schema()
-	return err == nil && allows(rules, value)
+	object, wrong := json.Marshal(map[string]any{"value": value})
+	return errors.Join(err, wrong) == nil && rules.Validate(object) == nil
 }
 
-// allows is [Field.Allows] for the schema of the field.
-func allows(rules *schema.Schema, value any) bool {
-	object, err := json.Marshal(map[string]any{"value": value})
-	return err == nil && rules.Validate(object) == nil
-}
-
-// matching returns a text of the field that matches its pattern, or "" if it finds none. If other
-// is set, it prefers another text.
-func (f Field) matching(other bool) string {
-	parsed, err := syntax.Parse(f.Pattern, syntax.Perl)
-	f.Default = nil
-	rules, wrong := f.schema()
-	if err != nil || wrong != nil {
-		return ""
-	}
-	for more, last := 0, ""; more < 40; more++ {
-		text := textOf(parsed, more, other)
-		switch {
-		case allows(rules, text):
-			return text
-		case text == last && more > 1: // nothing can be repeated
-			return ""
-		}
-		last = text
-	}
-	return ""
-}
-
-// textOf returns a text that a regular expression without assertions matches. Parts that can be
-// repeated are repeated more times than they must.
-func textOf(re *syntax.Regexp, more int, other bool) (text string) {
-	letters, subs, times := "aA0-_ ", re.Sub, 1
-	if other {
-		letters = "zZ9._,"
-	}
+// matching returns a text that a regular expression matches, unless it has assertions.
+func matching(re *syntax.Regexp) (text string) {
 	switch re.Op {
 	case syntax.OpLiteral:
 		return string(re.Rune)
-	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		return letters[:1]
-	case syntax.OpCharClass:
-		for _, r := range letters + string(re.Rune[:1]) {
-			for pair := range slices.Chunk(re.Rune, 2) {
-				if pair[0] <= r && r <= pair[1] {
-					return string(r)
-				}
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL, syntax.OpCharClass:
+		for _, r := range "aA0-_ " + string(re.Rune[:min(1, len(re.Rune))]) {
+			if ok, _ := regexp.MatchString("^"+re.String(), string(r)); ok {
+				return string(r)
 			}
 		}
-	case syntax.OpStar:
-		times = more
-	case syntax.OpPlus:
-		times += more
-	case syntax.OpQuest:
-		times = min(more, 1)
-	case syntax.OpRepeat:
-		if times = re.Min + more; re.Max >= 0 {
-			times = min(times, re.Max)
-		}
 	case syntax.OpAlternate:
-		if subs = subs[:1]; other {
-			subs = re.Sub[len(re.Sub)-1:]
+		return matching(re.Sub[0])
+	case syntax.OpCapture, syntax.OpConcat, syntax.OpPlus:
+		for _, sub := range re.Sub {
+			text += matching(sub)
 		}
 	}
-	for _, sub := range subs {
-		if text += textOf(sub, more, other); len(text) > 2*maxMinLength {
-			break // nested repetitions
-		}
-	}
-	return strings.Repeat(text, min(times, 1+2*maxMinLength/max(len(text), 1)))
+	return text
 }
 
 // typeWords are the names that types have elsewhere.

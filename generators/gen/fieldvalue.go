@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,7 +145,8 @@ func (f Field) Sample() any {
 		if f.Default != nil {
 			return *f.Default
 		}
-		return f.matching(false)
+		parsed, _ := syntax.Parse(f.Pattern, syntax.Perl) // it is valid
+		return matching(parsed.Simplify())
 	}
 	if samples := textSamples[f.Type.Kind]; samples[0] != "" {
 		return samples[0]
@@ -159,26 +161,33 @@ func (f Field) Sample() any {
 	case KindList, KindMap:
 		return t.many(f.size(1), Field{Type: *t.Elem, Pattern: f.Pattern}.Sample())
 	case KindEnum, KindGo:
-		switch {
-		case t.Values != nil:
+		if t.Values != nil {
 			return t.Values[0].Text
-		case t.Go != nil && t.Go.Sample != nil:
-			return t.Go.Sample
 		}
-		return map[string]any{}
+		if !t.HasSample() || t.Go.Basic == StructType {
+			return map[string]any{}
+		}
+		f.Type = FieldType{Kind: KindInt} // or another number
+		if slices.Contains(kinds, t.Go.Basic) {
+			f.Type.Kind = FieldKind(t.Go.Basic)
+		}
+		return f.Sample()
 	}
 	const word = "example"
 	n := f.size(int64(len(word)))
 	return strings.Repeat(word, n/len(word)+1)[:n]
 }
 
+// HasSample reports whether [Field.Sample] is a valid value, or is {} for a struct, for which Go has a
+// zero value.
+func (t FieldType) HasSample() bool {
+	t, _ = t.Enum()
+	return t.Kind != KindGo || t.Values != nil || t.Go != nil && t.Go.Basic != ""
+}
+
 // OtherSample returns a valid value of the field that differs from [Field.Sample], for generated
 // tests. It returns false if it knows none.
 func (f Field) OtherSample() (any, bool) {
-	if f.Pattern != "" && f.Type.Elem == nil {
-		other := f.matching(true)
-		return other, other != f.Sample() && f.Allows(other)
-	}
 	if samples := textSamples[f.Type.Kind]; samples[1] != "" {
 		return samples[1], true
 	}
@@ -204,7 +213,7 @@ func (f Field) OtherSample() (any, bool) {
 		return !value, true
 	case string:
 		other := strings.ToUpper(value)
-		return other, other != value
+		return other, other != value && (f.Pattern == "" || f.Allows(other))
 	}
 	return nil, false
 }

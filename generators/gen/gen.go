@@ -210,10 +210,41 @@ type Feature struct {
 
 // A GoType is a type of the project that a field has.
 type GoType struct {
-	Path   string          // import path of its package
-	Name   string          // without its package
-	Values []string        // of a string type: the values of its constants
-	Sample json.RawMessage // a value as the input of a tool; nil if none is known
+	Path, Package, Name string   // import path and name of its package, and its own name
+	Basic               string   // its underlying type if that is basic, [StructType], or "" for others
+	Values              []string // of a string type: the values of its constants
+}
+
+// StructType is the Basic of a struct that has no JSON encoding of its own.
+const StructType = "struct"
+
+// ParseFields is [ParseFields] for a component in a folder. It finds the types of the project that
+// the fields name.
+func (p Project) ParseFields(dir string, texts []string) ([]Field, error) {
+	fields, err := ParseFields(texts, p.Initialisms...)
+	for i := range fields {
+		inner := &fields[i].Type
+		for inner.Elem != nil {
+			inner = inner.Elem
+		}
+		switch {
+		case inner.Kind == KindDate:
+			inner.Go = &GoType{Path: p.Import("core/civil"), Package: "civil", Name: "Date", Basic: "date"}
+		case inner.Kind == KindDuration:
+			inner.Go = &GoType{Path: p.Import("core/civil"), Package: "civil", Name: "Duration", Basic: "duration"}
+		case inner.Kind == KindGo && p.Type != nil:
+			if inner.Go, err = p.Type(dir, inner.Name); err != nil {
+				return nil, fmt.Errorf("field %q: %w", Shorten(fields[i].String()), err)
+			}
+			if inner.Name = inner.Go.Name; inner.Go.Path != p.Import(dir) {
+				inner.Name = inner.Go.Package + "." + inner.Go.Name
+			}
+			for _, text := range inner.Go.Values {
+				inner.Values = append(inner.Values, EnumValue{Text: text})
+			}
+		}
+	}
+	return fields, err
 }
 
 // A FeatureTool is a command or query of a feature.

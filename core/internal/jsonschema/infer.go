@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/petrock/petrock/core/civil"
@@ -189,11 +188,8 @@ func definitionName(goName string) string {
 // declared returns the schema of a declared type: that of the standard library, its own, or that of
 // the underlying type.
 func (in *inference) declared(t Type) draft {
-	switch known, ok := standardTypes[t.Name()]; {
-	case ok && in.direction == Output && known.Type == durationType:
-		return ofType("string")
-	case ok:
-		return slices.Clip(known.draft)
+	if keywords, ok := standardTypes[t.Name()]; ok && (in.direction == Input || t.Name() != durationName) {
+		return slices.Clip(keywords)
 	}
 	document, ok, err := t.OwnSchema()
 	switch {
@@ -223,35 +219,20 @@ func (in *inference) enum(t Type) string {
 
 // IsStandardType reports whether a type of the standard library or of package civil, such as
 // time.Time, has its own JSON encoding and a known schema.
-func IsStandardType(name string) bool {
-	_, ok := standardTypes[name]
-	return ok
-}
+func IsStandardType(name string) bool { return standardTypes[name] != nil }
 
-// A standardType is a type with its own JSON encoding and a known schema.
-type standardType struct {
-	reflect.Type
-	draft draft // of its input
-}
+// civilName is the start of the names of the types of package civil; the project's path varies.
+var civilName = reflect.TypeFor[civil.Date]().PkgPath() + "."
 
-var (
-	standardTypes = typesByName(
-		standardType{reflect.TypeFor[time.Time](), ofType("string").with("format", `"date-time"`)},
-		standardType{reflect.TypeFor[civil.Date](), ofType("string").with("format", `"date"`)},
-		standardType{durationType, draft{{"type", `["string","integer"]`}}},
-		standardType{reflect.TypeFor[time.Duration](), ofType("integer")},
-		standardType{reflect.TypeFor[json.RawMessage](), nil},
-		standardType{reflect.TypeFor[json.Number](), ofType("number")},
-	)
-	durationType = reflect.TypeFor[civil.Duration]()
-)
+var durationName = civilName + "Duration"
 
-func typesByName(all ...standardType) map[string]standardType {
-	named := map[string]standardType{}
-	for _, t := range all {
-		named[t.PkgPath()+"."+t.Name()] = t
-	}
-	return named
+var standardTypes = map[string]draft{
+	"time.Time":                ofType("string").with("format", `"date-time"`),
+	"time.Duration":            ofType("integer"),
+	"encoding/json.RawMessage": {},
+	"encoding/json.Number":     ofType("number"),
+	civilName + "Date":         ofType("string").with("format", `"date"`),
+	durationName:               {{"type", `["string","integer"]`}}, // of an input
 }
 
 // marshalled returns the schema of a type with a method such as MarshalText. It reports whether the
@@ -460,9 +441,6 @@ func (in *inference) defaultOf(keywords draft, f Field, tag Tag) (string, error)
 		return "", errors.New("only fields of the input itself, and of structs in it, can have a default; set it in the function")
 	}
 	text, t := *tag.Default, f.Type.Reflect()
-	if known, ok := standardTypes[f.Type.Name()]; ok && isText(known.Type) {
-		t = known.Type
-	}
 	if err := setDefault(reflect.New(t).Elem(), text); err != nil {
 		return "", err
 	}
@@ -482,16 +460,17 @@ func describe(f Field, tag Tag) string {
 	if isPointer(t) {
 		t = t.Elem()
 	}
-	unit := ""
-	switch known := standardTypes[t.Name()]; {
-	case known.Type == reflect.TypeFor[time.Duration]() && !strings.Contains(text, "nanosecond"):
-		unit = " (in nanoseconds)"
-	case known.Type == durationType && !strings.Contains(text, "1h30m"):
-		unit = " (such as 1h30m)"
-	default:
-		return text
+	unit, word := "", ""
+	switch t.Name() {
+	case "time.Duration":
+		unit, word = " (in nanoseconds)", "nanosecond"
+	case durationName:
+		unit, word = " (such as 1h30m)", "1h30m"
 	}
-	return strings.TrimSpace(strings.TrimSuffix(text, ".") + unit)
+	if !strings.Contains(text, word) {
+		text = strings.TrimSpace(strings.TrimSuffix(text, ".") + unit)
+	}
+	return text
 }
 
 // A Type is a Go type, known by reflection or from source code.
