@@ -92,7 +92,11 @@ func (t sourceType) Name() string {
 	if _, ok := t.Type.(*types.Named); !ok {
 		return ""
 	}
-	return types.TypeString(t.Type, nil)
+	name := types.TypeString(t.Type, nil)
+	if rest, ok := strings.CutPrefix(name, t.s.finder.Core+"/civil."); ok { // the running petrock may have another path
+		return reflect.TypeFor[civil.Date]().PkgPath() + "." + rest
+	}
+	return name
 }
 
 func (t sourceType) Kind() reflect.Kind {

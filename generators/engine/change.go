@@ -55,7 +55,8 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 
 // run plans all edits.
 func (ch *changer) run(ctx context.Context) error {
-	for _, step := range []func() error{ch.parseFields, ch.check, ch.planRename, ch.planFields, ch.planBodies} {
+	parseFields := func() error { return ch.parseFields(ctx) }
+	for _, step := range []func() error{parseFields, ch.check, ch.planRename, ch.planFields, ch.planBodies} {
 		if err := step(); err != nil {
 			return generatorError(fmt.Sprintf("change %s %s", ch.c.Kind, ch.c.Name), err)
 		}

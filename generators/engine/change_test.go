@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -260,6 +261,10 @@ func TestChangeRefuses(t *testing.T) {
 
 // Literals and JSON in tests follow the fields of a component.
 func TestChangeEditsTests(t *testing.T) {
+	civil, err := os.ReadFile("../../core/civil/civil.go")
+	if err != nil {
+		t.Fatal(err)
+	}
 	const source = `package tools
 
 var calls = []any{
@@ -309,9 +314,17 @@ func example(call func(string, any)) {
 		{
 			engine.Change{Name: "add", Fields: []string{"a:time", "b:duration", "c:[]any"}, Body: "return 0, nil"},
 			[]string{
-				"import \"time\"\n", `AddInput{A: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), B: 1000000000},`,
-				`{"a":"2026-01-02T15:04:05Z","b":1000000000,"c":["example"]}`,
-				`map[string]any{"a": time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), "b": 1000000000}`,
+				"import \"time\"\n", `AddInput{A: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), B: 5400000000000},`,
+				`{"a":"2026-01-02T15:04:05Z","b":"1h30m","c":["example"]}`,
+				`map[string]any{"a": time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), "b": 5400000000000}`,
+			},
+		},
+		{
+			engine.Change{Name: "add", Fields: []string{"a:date", "b:email", "c:string:/^[a-z]+$/=x", "d:civil.Date?"}, Body: "return 0, nil"},
+			[]string{
+				"core/civil\"\n", `AddInput{A: civil.NewDate(2026, 1, 2), B: "ada@example.com", C: "x"},`,
+				`{"a":"2026-01-02","b":"ada@example.com","c":"x"}`,
+				`map[string]any{"a": civil.NewDate(2026, 1, 2), "b": "ada@example.com", "c": "x"}`,
 			},
 		},
 		{
@@ -325,6 +338,7 @@ func example(call func(string, any)) {
 	} {
 		b := open(t)
 		b.write("tools/add_test.go", source)
+		b.write("core/civil/civil.go", string(civil))
 		if _, err := b.Change(t.Context(), test.change, engine.Options{}); err != nil {
 			t.Errorf("%+v: %v", test.change, err)
 			continue

@@ -3,11 +3,13 @@ package engine
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"maps"
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
@@ -19,11 +21,11 @@ import (
 )
 
 // parseFields reads the changes to fields of the input and the output.
-func (ch *changer) parseFields() (err error) {
+func (ch *changer) parseFields(ctx context.Context) (err error) {
 	renames, renamesOutput := splitOutput(ch.in.RenameFields)
 	removes, removesOutput := splitOutput(ch.in.RemoveFields)
-	if ch.inputEdit, err = ch.newFieldEdit(ch.input, ch.in.Fields, renames, removes); err == nil {
-		ch.outputEdit, err = ch.newFieldEdit(ch.output, ch.in.Output, renamesOutput, removesOutput)
+	if ch.inputEdit, err = ch.newFieldEdit(ctx, ch.input, ch.in.Fields, renames, removes); err == nil {
+		ch.outputEdit, err = ch.newFieldEdit(ctx, ch.output, ch.in.Output, renamesOutput, removesOutput)
 	}
 	return err
 }
@@ -62,11 +64,14 @@ func splitOutput(fields []string) (input, output []string) {
 	return input, output
 }
 
-func (ch *changer) newFieldEdit(t *types.Named, specs, renames, removes []string) (*fieldEdit, error) {
+func (ch *changer) newFieldEdit(ctx context.Context, t *types.Named, specs, renames, removes []string) (*fieldEdit, error) {
 	edit := &fieldEdit{
 		t: t, renames: renames, rename: map[string]string{}, remove: removes,
 		removed: map[token.Pos]bool{}, retyped: map[token.Pos]typedField{}, wrapped: map[token.Pos]string{}, unwrapped: map[token.Pos]bool{},
 	}
+	project := gen.Project{Module: ch.engine.checker.Module().Path, Initialisms: ch.initialisms, Type: func(dir, name string) (*gen.GoType, error) {
+		return ch.engine.onDisk().goType(ctx, dir, name)
+	}}
 	groups := map[string][]string{} // by the path of the struct
 	for _, spec := range specs {
 		name := spec
@@ -77,7 +82,7 @@ func (ch *changer) newFieldEdit(t *types.Named, specs, renames, removes []string
 		groups[name[:at]] = append(groups[name[:at]], spec[at:])
 	}
 	for _, in := range slices.Sorted(maps.Keys(groups)) {
-		set, err := gen.ParseFields(groups[in], ch.initialisms...)
+		set, err := project.ParseFields(path.Dir(ch.c.File), groups[in])
 		if err != nil {
 			return nil, err
 		}
@@ -216,13 +221,22 @@ func (ch *changer) replaceField(edit *fieldEdit, home *types.Named, f setField, 
 		return err
 	}
 	dropped := []string{"min", "max", "description"}
+	added := edit.code.Tag(f.Field)
+	for _, name := range []string{"pattern", "default", "format"} {
+		if len(settings(added, name)) < len(settings(added)) {
+			dropped = append(dropped, name)
+		}
+	}
+	if old := reflect.StructTag(tag).Get("schema"); plainFormat.MatchString(old) {
+		dropped = append(dropped, "format") // it was part of the type
+	}
 	if strings.TrimPrefix(typ, "*") != strings.TrimPrefix(oldType, "*") {
 		dropped = append(dropped, "default", "enum", "format", "pattern", "unique")
 		edit.retyped[v.Pos()] = typedField{f.Field, home, typ}
 	}
 	kept := settings(tag, dropped...)
 	wasOptional := strings.HasPrefix(oldType, "*") || strings.Contains(reflect.StructTag(tag).Get("json"), ",omit")
-	hasDefault := slices.ContainsFunc(kept, func(s string) bool { return strings.HasPrefix(s, "default=") })
+	hasDefault := f.Default != nil || slices.ContainsFunc(kept, func(s string) bool { return strings.HasPrefix(s, "default=") })
 	if wasOptional && !f.Optional && !hasDefault {
 		edit.required = append(edit.required, typedField{f.Field, home, typ})
 	}
@@ -239,6 +253,9 @@ func (ch *changer) replaceField(edit *fieldEdit, home *types.Named, f setField, 
 	ch.editField(file, field, v, f.Field, typ, tag)
 	return nil
 }
+
+// plainFormat matches a tag with the format of a field type.
+var plainFormat = regexp.MustCompile(`\bformat=(email|uri|uuid)\b`)
 
 // tagSetting matches a setting of the struct tag schema. A comma may be in single quotes.
 var tagSetting = regexp.MustCompile(`(?:'(?:[^']|'')*'|[^,'])+`)
@@ -258,8 +275,11 @@ func settings(tag string, except ...string) (kept []string) {
 // constants, or shares a type of the package with the same values, or gets a new type.
 func (ch *changer) typeText(edit *fieldEdit, in *types.Named, f gen.Field, old *types.Var) (string, error) {
 	enum, isEnum := f.Type.Enum()
-	if !isEnum {
-		return edit.code.Type(f), nil
+	if typ := edit.code.Type(f); !isEnum {
+		if old != nil && typecheck.IsType(derive.Innermost(old.Type()), "time", "Duration") {
+			typ = strings.Replace(typ, "civil.Duration", "time.Duration", 1) // which clients and stored events know
+		}
+		return typ, nil
 	}
 	standard := edit.code.Prefix + f.EnumName()
 	name := standard

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/core/civil"
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -118,41 +118,15 @@ func (ch *changer) retype(file *typecheck.File, element *ast.KeyValueExpr, f typ
 // converted returns a value of a field that has another type now, as JSON: the old value if it is
 // valid, else a sample.
 func (ch *changer) converted(f gen.Field, old []byte) []byte {
-	if isValid(f, old) {
+	if json.Valid(old) && f.Allows(json.RawMessage(old)) {
 		return old
 	}
 	return ch.sample(f)
 }
 
-// isValid reports whether data is a valid value of a field as JSON. It is false for types other
-// than text, numbers and bool.
-func isValid(f gen.Field, data []byte) bool {
-	keywords, isKnown := map[gen.FieldKind][3]string{ // the type and its limits
-		gen.KindString: {"string", "minLength", "maxLength"}, gen.KindEnum: {"string"}, gen.KindBool: {"boolean"},
-		gen.KindInt: {"integer", "minimum", "maximum"}, gen.KindInt64: {"integer", "minimum", "maximum"}, gen.KindFloat: {"number", "minimum", "maximum"},
-	}[f.Type.Kind]
-	rules := map[string]any{"type": keywords[0]}
-	for i, limit := range []string{f.Min, f.Max} {
-		if limit != "" {
-			rules[keywords[i+1]] = json.RawMessage(limit)
-		}
-	}
-	var values []string
-	for _, v := range f.Type.Values {
-		values = append(values, v.Text)
-		rules["enum"] = values
-	}
-	text, err := json.Marshal(rules)
-	if err != nil || !isKnown {
-		return false
-	}
-	compiled, err := schema.Compile(text)
-	return err == nil && compiled.Validate(data) == nil
-}
-
 // sample returns a valid value of a field as JSON: its value in stored events, or else an example.
 func (ch *changer) sample(f gen.Field) []byte {
-	isText := f.Type.Kind == gen.KindString || f.Type.Kind == gen.KindEnum
+	isText := f.Type.IsText()
 	data, _ := strictjson.Marshal(f.Sample()) // cannot fail: samples are plain values
 	for _, text := range ch.in.Default {
 		if given, ok := strings.CutPrefix(text, f.Name+"="); ok {
@@ -177,15 +151,22 @@ func (f typedField) code(data []byte) string {
 	}
 	var text string
 	var moment time.Time
+	var day civil.Date
+	var wait civil.Duration
 	var binary []byte
 	var items []json.RawMessage
 	var entries map[string]json.RawMessage
 	isA := func(value any) bool { return json.Unmarshal(data, value) == nil }
 	switch kind := f.Type.Kind; {
-	case (kind == gen.KindString || kind == gen.KindEnum) && isA(&text):
+	case f.Type.IsText() && isA(&text):
 		return strconv.Quote(text)
-	case slices.Contains([]gen.FieldKind{gen.KindInt, gen.KindInt64, gen.KindFloat, gen.KindBool, gen.KindDuration}, kind):
+	case slices.Contains([]gen.FieldKind{gen.KindInt, gen.KindInt64, gen.KindFloat, gen.KindBool}, kind):
 		return string(data)
+	case kind == gen.KindDuration && isA(&wait):
+		return strconv.FormatInt(int64(wait), 10)
+	case kind == gen.KindDate && isA(&day):
+		at := day.In(time.UTC)
+		return fmt.Sprintf("%s(%d, %d, %d)", strings.Replace(f.typ, "Date", "NewDate", 1), at.Year(), at.Month(), at.Day())
 	case kind == gen.KindTime && isA(&moment):
 		t := moment.UTC()
 		return fmt.Sprintf("time.Date(%d, %d, %d, %d, %d, %d, %d, time.UTC)",

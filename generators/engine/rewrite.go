@@ -394,7 +394,10 @@ func replaceTag(tag, key, value string) string {
 	}
 	old, isSet := reflect.StructTag(tag).Lookup(key)
 	if found := key + ":" + strconv.Quote(old); isSet && strings.Contains(tag, found) {
-		return strings.TrimSpace(strings.ReplaceAll(strings.Replace(tag, found, pair, 1), "  ", " "))
+		if pair == "" {
+			tag = strings.Replace(tag, " "+found, found, 1)
+		}
+		return strings.TrimSpace(strings.Replace(tag, found, pair, 1))
 	}
 	if key == "json" {
 		return strings.TrimSpace(pair + " " + tag)

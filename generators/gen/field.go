@@ -263,6 +263,9 @@ func (t FieldType) MayBeNil() bool {
 	return slices.Contains([]FieldKind{KindList, KindMap, KindBytes, KindAny}, t.Kind)
 }
 
+// IsText reports whether the Go type is a string, or a string type.
+func (t FieldType) IsText() bool { return t.Kind == KindEnum || goTypes[t.Kind] == "string" }
+
 // Enum returns the enum that a type is or contains.
 func (t FieldType) Enum() (FieldType, bool) {
 	for t.Elem != nil {
@@ -355,7 +358,7 @@ func (s StructCode) typeOf(f Field, t FieldType) string {
 
 // goTypes are the Go types of the kinds whose names differ.
 var goTypes = map[FieldKind]string{
-	"": "string", KindURI: "string", KindEmail: "string", KindUUID: "string", KindFloat: "float64",
+	"": "string", KindString: "string", KindURI: "string", KindEmail: "string", KindUUID: "string", KindFloat: "float64",
 	KindTime: "time.Time", KindDate: "civil.Date", KindDuration: "civil.Duration", KindBytes: "[]byte",
 }
 
