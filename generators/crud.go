@@ -78,6 +78,9 @@ func newCRUD(p gen.Project, in FeatureInput, fields []gen.Field) (crud, error) {
 		if slices.Contains([]string{"ID", "Seq", "CreatedAt", "UpdatedAt"}, f.Go) {
 			return c, fmt.Errorf("field %q: every item already has this field; omit yours, or rename it", f.Name)
 		}
+		if !f.Optional && !f.Type.HasSample() {
+			return c, fmt.Errorf("field %q: crud writes tests, which need a value of %s, and petrock knows none; make it optional with ?, or add it to the commands later", f.Name, f.Type)
+		}
 	}
 	return c, c.setValues()
 }

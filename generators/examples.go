@@ -204,7 +204,7 @@ func (n component) listedTest() gen.GoFile {
 // sampleInput returns a valid input, or nil if it knows none: the fields of a Go type are unknown.
 func (n component) sampleInput() *jen.Statement {
 	for _, f := range n.input.fields {
-		if t, _ := f.Type.Enum(); !f.Optional && (!t.HasSample() || t.Go != nil && t.Go.Basic == gen.StructType) {
+		if !f.Optional && !f.Type.HasSample() {
 			return nil
 		}
 	}

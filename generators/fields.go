@@ -119,7 +119,7 @@ func otherSample(f gen.Field) (any, bool) {
 	if value, ok := f.OtherSample(); ok {
 		return value, true
 	}
-	return f.Sample(), true
+	return anySample(f)
 }
 
 // A shape is a struct type of the project. Tests contain literals of it: posts.Create{Title: "a"}.
@@ -297,9 +297,6 @@ func (s shape) code(t ast.Expr, v reflect.Value) (code *jen.Statement, ok bool) 
 			entries[jen.Lit(key.String())] = entry
 		}
 		return s.typeCode(t).Values(entries), true
-	}
-	if named := s.named[types.ExprString(t)]; named != nil && named.Basic == gen.StructType {
-		return s.typeCode(t).Values(), true
 	}
 	switch value := v.Interface().(type) {
 	case civil.Date:

@@ -213,7 +213,8 @@ func (s snapshot) goType(ctx context.Context, dir, text string) (*gen.GoType, er
 		}
 		switch {
 		case len(named) == 0:
-			return nil, fmt.Errorf("the project has no package %s%s; its packages are %s", folder, gen.DidYouMean(folder, slices.Collect(maps.Keys(known))), joinFew(slices.Sorted(maps.Keys(known))))
+			names := slices.Sorted(maps.Keys(known))
+			return nil, fmt.Errorf("the project has no package %s; its packages are %s%s", folder, joinFew(names), gen.DidYouMean(folder, names))
 		case len(named) > 1:
 			return nil, fmt.Errorf("%s are packages named %s; write one of the folders: %s.%s", strings.Join(named, " and "), folder, named[0], name)
 		}
@@ -234,21 +235,17 @@ func (s snapshot) goType(ctx context.Context, dir, text string) (*gen.GoType, er
 		}
 	}
 	if !slices.Contains(declared, name) {
-		return nil, fmt.Errorf("%s is not a type%s; %s declares %s", text, gen.DidYouMean(name, declared), asFolder(dir), cmp.Or(joinFew(declared), "none"))
+		return nil, fmt.Errorf("%s is not a type; %s declares %s%s", text, asFolder(dir), cmp.Or(joinFew(declared), "none"), gen.DidYouMean(name, declared))
 	}
 	object := pkg.Scope().Lookup(name).(*types.TypeName)
 	found := &gen.GoType{Path: pkg.Path(), Package: pkg.Name(), Name: name}
 	if named, ok := types.Unalias(object.Type()).(*types.Named); ok && derive.IsOpaque(named) {
 		return found, nil
 	}
-	switch under := object.Type().Underlying().(type) {
-	case *types.Basic:
-		found.Basic = under.Name()
-		if under.Kind() == types.String {
+	if basic, ok := object.Type().Underlying().(*types.Basic); ok {
+		if found.Basic = basic.Name(); basic.Kind() == types.String {
 			found.Values = valuesOf(object)
 		}
-	case *types.Struct:
-		found.Basic = gen.StructType
 	}
 	return found, nil
 }

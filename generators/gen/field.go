@@ -303,10 +303,12 @@ func parseType(text string, depth int, initialisms []string) (FieldType, error) 
 		return FieldType{}, errors.New("the type is missing after the colon; the types are " + typesHint)
 	case token.IsExported(text) && token.IsIdentifier(text), instead == "" && projectType.MatchString(text):
 		return FieldType{Kind: KindGo, Name: text}, nil
-	case instead != "":
-		return FieldType{}, fmt.Errorf("%q is not a type; did you mean %q? The types are %s", Shorten(text), instead, typesHint)
 	}
-	return FieldType{}, fmt.Errorf("%q is not a type%s; the types are %s", Shorten(text), DidYouMean(text, kinds), typesHint)
+	hint := DidYouMean(text, kinds)
+	if instead != "" {
+		hint = fmt.Sprintf("; did you mean %q?", instead)
+	}
+	return FieldType{}, fmt.Errorf("%q is not a type; the types are %s%s", Shorten(text), typesHint, hint)
 }
 
 // parseQuoted parses a description in double quotes.

@@ -164,7 +164,7 @@ func (f Field) Sample() any {
 		if t.Values != nil {
 			return t.Values[0].Text
 		}
-		if !t.HasSample() || t.Go.Basic == StructType {
+		if !t.HasSample() {
 			return map[string]any{}
 		}
 		f.Type = FieldType{Kind: KindInt} // or another number
@@ -178,8 +178,7 @@ func (f Field) Sample() any {
 	return strings.Repeat(word, n/len(word)+1)[:n]
 }
 
-// HasSample reports whether [Field.Sample] is a valid value, or is {} for a struct, for which Go has a
-// zero value.
+// HasSample reports whether [Field.Sample] is a valid value. It is not for structs of the project.
 func (t FieldType) HasSample() bool {
 	t, _ = t.Enum()
 	return t.Kind != KindGo || t.Values != nil || t.Go != nil && t.Go.Basic != ""

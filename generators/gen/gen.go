@@ -211,12 +211,9 @@ type Feature struct {
 // A GoType is a type of the project that a field has.
 type GoType struct {
 	Path, Package, Name string   // import path and name of its package, and its own name
-	Basic               string   // its underlying type if that is basic, [StructType], or "" for others
+	Basic               string   // its underlying type if that is basic, else ""
 	Values              []string // of a string type: the values of its constants
 }
-
-// StructType is the Basic of a struct that has no JSON encoding of its own.
-const StructType = "struct"
 
 // ParseFields is [ParseFields] for a component in a folder. It finds the types of the project that
 // the fields name.
