@@ -124,6 +124,7 @@ func (f *finder) findComponents(files []*typecheck.File) {
 		if len(f.found.Problems) == problems {
 			f.checkScopeDirectives(file)
 		}
+		f.warnIgnored(file)
 	}
 	if f.place.Kind == Feature {
 		f.checkFeature()

@@ -162,6 +162,48 @@ func (f *finder) checkScopeDirectives(file *typecheck.File) {
 
 var nearlyScopes = regexp.MustCompile(`(?i)^//\s*petrock:\s*scopes?\b`)
 
+// warnIgnored warns of directives and struct tags that are ignored because of a typing error. It
+// ignores function bodies, and directives that cause a problem.
+func (f *finder) warnIgnored(file *typecheck.File) {
+	warn := func(pos token.Pos, format string, args ...any) {
+		d := f.diagnostic(pos, format, args...)
+		if !slices.ContainsFunc(f.found.Problems, func(p typecheck.Diagnostic) bool { return p.File == d.File && p.Line == d.Line }) {
+			f.found.Warnings = append(f.found.Warnings, d)
+		}
+	}
+	known := strings.Fields("completes every map pure schema")
+	for _, kind := range append(FeaturePlace("").Kinds(), Tool, Resource, Prompt, Generator) {
+		known = append(known, allowedDirectives(kind)...)
+	}
+	for _, group := range file.Syntax.Comments {
+		for _, comment := range group.List {
+			parts := nearlyDirective.FindStringSubmatch(comment.Text)
+			switch isInBody := declaration[*ast.BlockStmt](f, comment.Pos()) != nil; {
+			case parts == nil || isInBody:
+			case !slices.Contains(known, strings.ToLower(parts[1])):
+				warn(comment.Pos(), "//petrock:%s is not a directive, so it is ignored; remove it, or see generators/docs/directives.md%s", parts[1], gen.DidYouMean(parts[1], known))
+			case !strings.HasPrefix(comment.Text, directivePrefix+strings.ToLower(parts[1])):
+				warn(comment.Pos(), "%q is ignored; write it without spaces, in lower case: //petrock:%s", strings.TrimSpace(comment.Text), strings.ToLower(parts[1]))
+			}
+		}
+	}
+	ast.Inspect(file.Syntax, func(node ast.Node) bool {
+		if field, ok := node.(*ast.Field); ok && field.Tag != nil {
+			for _, key := range tagKey.FindAllStringSubmatch(field.Tag.Value, -1) {
+				if lower := strings.ToLower(key[1]); key[1] != lower {
+					warn(field.Tag.Pos(), "the struct tag %s: is ignored; write it in lower case: %s:", key[1], lower)
+				}
+			}
+		}
+		return true
+	})
+}
+
+var (
+	nearlyDirective = regexp.MustCompile(`(?i)^//\s*petrock:\s*([a-z]+)`)
+	tagKey          = regexp.MustCompile("(?i)[` ](json|schema):\"")
+)
+
 // setMakes sets the files of the components that a generator creates.
 func (f *finder) setMakes(c *Component, d directive) {
 	c.Makes = strings.Fields(d.text)

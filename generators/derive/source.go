@@ -151,8 +151,13 @@ func commentText(doc *ast.CommentGroup) string {
 		return ""
 	}
 	printer := comment.Printer{TextWidth: -1} // without line breaks
-	return strings.TrimSpace(string(printer.Text(new(comment.Parser).Parse(doc.Text()))))
+	text := almostDirective.ReplaceAllString(doc.Text(), "")
+	return strings.TrimSpace(string(printer.Text(new(comment.Parser).Parse(text))))
 }
+
+// almostDirective matches a line that is a directive except for spaces and case, of which
+// [finder.warnIgnored] warns.
+var almostDirective = regexp.MustCompile(`(?im)^petrock:[ \t]?[a-z]+.*$`)
 
 // FieldText returns the description of a field: its doc comment, else its line comment.
 func FieldText(field *ast.Field) string {

@@ -35,6 +35,8 @@ func (f *finder) checkWorker(c *Component, name *ast.Ident, t *types.Named) {
 		switch {
 		case hasValueReceiver(t, m.Name()):
 			f.problem(pos, "%s of %s has a value receiver, so changes to the fields would be lost; make it %s", m.Name(), name.Name, wantedMethod(name.Name, m.Name()))
+		case m.Signature().Params().Len() == 3 && isInvalid(m.Signature().Params().At(1).Type()):
+			f.missingCommand(m, name.Name)
 		case !f.hasSignature(m, f.pkg, methodSignature(m.Name())):
 			f.problem(pos, wrongSignature, m.Name(), name.Name, c.Kind, wantedMethod(name.Name, m.Name()), orIgnore)
 		case m.Name() == "Every":
@@ -50,6 +52,31 @@ func (f *finder) checkWorker(c *Component, name *ast.Ident, t *types.Named) {
 	})
 	k := jsonChecker{finder: f, root: name.Name, isWorker: true, seen: map[types.Type]bool{}}
 	k.check(t, name.Pos())
+}
+
+// missingCommand reports that a method of a worker follows a type that does not exist.
+func (f *finder) missingCommand(m *types.Func, worker string) {
+	var params []ast.Expr
+	for _, field := range declaration[*ast.FuncDecl](f, m.Pos()).Type.Params.List {
+		params = append(params, slices.Repeat([]ast.Expr{field.Type}, max(1, len(field.Names)))...)
+	}
+	text := types.ExprString(params[1])
+	feature, _, isOther := strings.Cut(text, ".")
+	var commands []string
+	for _, pkg := range append(f.pkg.Imports(), f.pkg) {
+		for _, name := range pkg.Scope().Names() {
+			isOwn := pkg == f.pkg
+			if isOwn == isOther || isOther && pkg.Name() != feature || !f.isCommand(pkg.Scope().Lookup(name).Type()) {
+				continue
+			}
+			if !isOwn {
+				name = feature + "." + name
+			}
+			commands = append(commands, name)
+		}
+	}
+	f.problem(params[1].Pos(), "%s of %s follows the command %s, which does not exist; the commands are %s%s",
+		m.Name(), worker, text, cmp.Or(strings.Join(commands, ", "), "none"), gen.DidYouMean(text, commands))
 }
 
 func (f *finder) isCommand(t types.Type) bool {

@@ -31,6 +31,7 @@ type ProjectStatusOutput struct {
 	Stale       []string               `json:"stale,omitempty"`       // Derived files that are out of date
 	Refused     []string               `json:"refused,omitempty"`     // Errors that prevent deriving
 	Impure      []string               `json:"impure,omitempty"`      // Commands that use the clock, randomness or I/O in Apply
+	Warnings    []string               `json:"warnings,omitempty"`    // What is ignored, or missing for clients
 	Builds      bool                   `json:"builds"`                // Whether all packages and tests compile
 	Diagnostics []typecheck.Diagnostic `json:"diagnostics,omitempty"` // Compiler errors
 	PetrockCode *PetrockCode           `json:"vendored,omitempty"`    // Whether core and generators match petrock.sum
@@ -150,6 +151,9 @@ func Status(ctx context.Context, e *engine.Engine, compile bool) (ProjectStatusO
 			status.Refused = append(status.Refused, d.String())
 		}
 	}
+	for _, d := range check.Warnings {
+		status.Warnings = append(status.Warnings, d.String())
+	}
 	for _, d := range check.Impure {
 		status.Impure = append(status.Impure, d.String())
 	}
@@ -194,7 +198,7 @@ func (s ProjectStatusOutput) String() string {
 	if s.PetrockCode != nil {
 		text.WriteString(s.PetrockCode.text(s.Petrock))
 	}
-	for _, line := range slices.Concat(s.Refused, s.Impure) {
+	for _, line := range slices.Concat(s.Refused, s.Impure, s.Warnings) {
 		fmt.Fprintln(&text, line)
 	}
 	if s.Builds {
