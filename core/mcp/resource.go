@@ -66,8 +66,9 @@ func (t ResourceTemplate) forRevision(r Revision) ResourceTemplate {
 
 // A ResourceHandler reads a resource. variables holds the values of the template's variables,
 // percent-decoded; it is nil for a resource. A value can be any text that the input schema allows,
-// including "/" and "..", so open files with [os.Root]. An error fails the request. If the resource
-// does not exist, return [NotFound] or no contents.
+// including "/" and "..", so open files with [os.Root]. An error fails the request: its text is the
+// message of the response, as that of a tool is the text of the result. If the resource does not
+// exist, return [NotFound] or no contents.
 type ResourceHandler func(ctx context.Context, uri string, variables map[string]string) ([]ResourceContents, error)
 
 // ResourceContents are the contents of a resource, or a part of them: text or a blob. A resource

@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/petrock/petrock/core/jsonrpc"
 )
@@ -18,6 +19,10 @@ func (s *Server) readResource(ctx context.Context, c *Call) (any, error) {
 	contents, err := found.handler(ctx, c.Target, variables)
 	if err == nil && len(contents) == 0 {
 		err = NotFound(c.Target)
+	}
+	if err != nil && !isProtocolError(err) && !errors.Is(err, ResourceNotFound) {
+		// All revisions have this code for it. The message is whole, also around an error response.
+		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "%v", c.forClient(err))
 	}
 	if err != nil {
 		return nil, err

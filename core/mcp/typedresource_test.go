@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -91,6 +92,35 @@ func TestAddResourceTemplate(t *testing.T) {
 			}
 		} else if err != nil || got.Contents[0].Text != want {
 			t.Errorf("%s: got %+v, %v; want %q and no error", uri, got, err, want)
+		}
+	}
+}
+
+// An outage is an error for operators.
+type outage struct{}
+
+func (outage) Error() string                     { return "dial 10.0.0.1: refused" }
+func (outage) ForClient(requestID string) string { return "the database is down" }
+
+// The text of a resource's ordinary error reaches clients of all revisions, and no more than the
+// text for clients if they are remote.
+func TestResourceErrors(t *testing.T) {
+	upstream := jsonrpc.Errorf(jsonrpc.InvalidParams, "unknown city")
+	for _, test := range []struct {
+		err  error
+		code jsonrpc.Code
+		want string
+	}{
+		{errors.New("the archive is being rebuilt; retry in a minute"), jsonrpc.InternalError, "the archive is being rebuilt; retry in a minute"},
+		{fmt.Errorf("read the weather: %w", upstream), jsonrpc.InternalError, "read the weather: unknown city"},
+		{upstream, jsonrpc.InvalidParams, "unknown city"},
+		{fmt.Errorf("note a: %w", mcp.NotFound("a://a")), mcp.ResourceNotFound, `no resource "a://a"`},
+		{fmt.Errorf("read: %w", outage{}), jsonrpc.InternalError, "read: dial 10.0.0.1: refused"},
+	} {
+		client := mcptest.Serve(t, addResourceOf("", test.err))
+		err := client.Call("resources/read", map[string]any{"uri": "a://a"}, nil)
+		if !errors.Is(err, test.code) || err.Error() != test.want {
+			t.Errorf("%v: got %v, want %q with the code %d", test.err, err, test.want, test.code)
 		}
 	}
 }

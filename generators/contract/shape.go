@@ -181,6 +181,7 @@ func (s Shape) example(t Type, within []string) string {
 	return map[string]string{
 		"string": `"example"`, "bool": "true", "any": `"example"`, "[]byte": `"ZXhhbXBsZQ=="`,
 		"time.Time": `"2026-01-01T00:00:00Z"`, "encoding/json.RawMessage": `"example"`,
+		"./core/civil.Date": `"2026-01-01"`, "./core/civil.Duration": `"1h"`,
 	}[t.Name]
 }
 
