@@ -107,8 +107,12 @@ func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
 		return gen.Draft{}, err
 	}
 	for _, f := range n.input.fields {
-		if !slices.Contains([]gen.FieldKind{gen.KindString, gen.KindEnum, gen.KindTime}, f.Type.Kind) {
-			return gen.Draft{}, fmt.Errorf("argument %s: prompts do not support type %s; use string, enum(a,b) or time, and parse the string in the function", f.Name, f.Type)
+		isTime := f.Type.Kind == gen.KindTime || f.Type.Kind == gen.KindDate
+		switch {
+		case f.Default != nil:
+			return gen.Draft{}, fmt.Errorf("argument %s: prompts do not support defaults; make it optional with ?, and set it in the function", f.Name)
+		case !isTime && !f.Type.IsText():
+			return gen.Draft{}, fmt.Errorf("argument %s: prompts do not support type %s; use string, enum(a,b), date or time, and parse the string in the function", f.Name, f.Type)
 		}
 	}
 	n.input.about = n.input.name + " holds the arguments of " + n.wire + "."

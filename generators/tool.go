@@ -9,7 +9,7 @@ import (
 // ToolInput is the input of Tool.
 type ToolInput struct {
 	Name        string   `json:"name,omitempty"`        // Such as send_mail; optional with from
-	Fields      []string `json:"fields,omitempty"`      // Input fields: title:string, limit:int:1..100, status:enum(open,done), due:time?, tags:[]string. A description in double quotes can follow after a space
+	Fields      []string `json:"fields,omitempty"`      // Input fields: title:string, limit:int:1..100=20, status:enum(open,done), due:date?, code:string:/^[A-Z]+$/, tags:[]desk.Tag. A description in double quotes can follow after a space
 	Output      []string `json:"output,omitempty"`      // As fields. Default: result:string
 	Description string   `json:"description,omitempty"` // Such as: Sends a mail.
 	From        string   `json:"from,omitempty"`        // Instead of fields, output and body: ./store.Find or ./store.Variable.Method

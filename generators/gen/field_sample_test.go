@@ -34,6 +34,8 @@ func TestSample(t *testing.T) {
 		{"a:uri", `"https://example.com/a"`},
 		{"a:uuid", `"123e4567-e89b-12d3-a456-426614174000"`},
 		{"a:string:/^[A-Z]{3}$/", `"AAA"`},
+		{"a:string:3:/^[A-Z]+$/", `"AAA"`},
+		{"a:string:9..:/^(a[0-9]*-?)+$/", `"aaaaaaaaa"`},
 		{"a:string:/^(x|yz)+[^a]?$/", `"x"`},
 		{"a:string:..5:/^[a-z]+-[0-9]*$/", `"a-"`},
 		{"a:[]string:2:/^[0-9]+$/", `["0","0"]`},

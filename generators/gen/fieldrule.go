@@ -165,8 +165,9 @@ func (f Field) Allows(value any) bool {
 	return errors.Join(err, wrong) == nil && rules.Validate(object) == nil
 }
 
-// matching returns a text that a regular expression matches, unless it has assertions.
-func matching(re *syntax.Regexp) (text string) {
+// matching returns a text that a regular expression matches, unless it has assertions. Outer parts
+// that may be repeated are repeated count times.
+func matching(re *syntax.Regexp, count int) (text string) {
 	switch re.Op {
 	case syntax.OpLiteral:
 		return string(re.Rune)
@@ -177,10 +178,14 @@ func matching(re *syntax.Regexp) (text string) {
 			}
 		}
 	case syntax.OpAlternate:
-		return matching(re.Sub[0])
-	case syntax.OpCapture, syntax.OpConcat, syntax.OpPlus:
+		return matching(re.Sub[0], count)
+	case syntax.OpStar:
+		return strings.Repeat(matching(re.Sub[0], 0), count)
+	case syntax.OpPlus:
+		return strings.Repeat(matching(re.Sub[0], 0), max(1, count))
+	case syntax.OpCapture, syntax.OpConcat:
 		for _, sub := range re.Sub {
-			text += matching(sub)
+			text += matching(sub, count)
 		}
 	}
 	return text
@@ -194,38 +199,21 @@ var typeWords = map[string]string{
 	"array": "[]string", "list": "[]string", "map": "map[string]string", "enum": "enum(a,b)",
 }
 
-// DidYouMean returns the most similar of the known words as the end of an error about an unknown
-// one: `; did you mean "string"?` It is empty if none is similar.
+// DidYouMean returns the known word that shares the most pairs of letters with an unknown one, as
+// the end of an error: `; did you mean "string"?` It is empty if none shares half of them.
 func DidYouMean(word string, known []string) string {
-	const maxLength = 64
-	least, found := min(len(word), maxLength)/3+2, ""
+	word = Shorten(strings.ToLower(word))
+	most, found := max(1, (len(word)-1)/2), ""
 	for _, other := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(other)); len(word) <= maxLength && d < least {
-			least, found = d, other
-		}
-	}
-	if found == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", found)
-}
-
-// distance returns the number of letters to insert, remove or replace to make a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			changed := diagonal
-			if a[i] != b[j] {
-				changed++
+		shared := 0
+		for i := range len(word) - 1 {
+			if strings.Contains(strings.ToLower(other), word[i:i+2]) {
+				shared++
 			}
-			diagonal, row[j+1] = row[j+1], min(changed, row[j]+1, row[j+1]+1)
+		}
+		if shared > most || shared == most && found == "" {
+			most, found = shared, fmt.Sprintf("; did you mean %q?", other)
 		}
 	}
-	return row[len(b)]
+	return found
 }

@@ -146,7 +146,10 @@ func (f Field) Sample() any {
 			return *f.Default
 		}
 		parsed, _ := syntax.Parse(f.Pattern, syntax.Perl) // it is valid
-		return matching(parsed.Simplify())
+		if text := matching(parsed.Simplify(), 0); f.Allows(text) {
+			return text
+		}
+		return matching(parsed.Simplify(), f.size(0))
 	}
 	if samples := textSamples[f.Type.Kind]; samples[0] != "" {
 		return samples[0]
