@@ -100,8 +100,9 @@ type ServerExtension interface {
 	Extension
 
 	// SetOpen passes a function that opens the server with its components and extensions; end
-	// closes them. It is called before Commands.
-	SetOpen(open func(ctx context.Context, log *slog.Logger) (server *mcp.Server, end func() error, err error))
+	// closes them. logArguments adds the arguments of calls to the log. It is called before
+	// Commands.
+	SetOpen(open func(ctx context.Context, log *slog.Logger, logArguments bool) (server *mcp.Server, end func() error, err error))
 }
 
 // A HealthExtension is an extension that can become unable to serve, for example if its store
@@ -190,9 +191,7 @@ func (p *program) newRoot() *cobra.Command {
 	mcpcli.AddGroup(root, "Call the server:", p.newCalls()...)
 	for _, e := range p.extensions {
 		if e, ok := e.(ServerExtension); ok {
-			e.SetOpen(func(ctx context.Context, log *slog.Logger) (*mcp.Server, func() error, error) {
-				return p.open(ctx, log, false)
-			})
+			e.SetOpen(p.open)
 		}
 		for _, cmd := range e.Commands() {
 			mcpcli.AddGroup(root, cmp.Or(cmd.GroupID, "Other commands:"), cmd)

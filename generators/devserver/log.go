@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/plumbing/process"
@@ -26,7 +27,7 @@ type LogInput struct {
 	Action  LogAction                  `json:"action,omitempty"` // Default: show
 	Seq     int64                      `json:"seq,omitempty"`    // Without it, show lists
 	After   int64                      `json:"after,omitempty"`  // List later events
-	To      int64                      `json:"to,omitempty"`
+	Before  int64                      `json:"before,omitempty"`
 	Limit   int                        `json:"limit,omitempty"` // Default 20
 	Type    string                     `json:"type,omitempty"`  // Types, features, globs; map: new type
 	Actor   string                     `json:"actor,omitempty"` // Only this caller
@@ -68,10 +69,15 @@ func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {
 	if err != nil && in.Action != LogShow {
 		err = nameLogTool(err)
 	}
+	return textAnswer(ctx, in.output(out), err)
+}
+
+// textAnswer is [Answer] for a result that is text.
+func textAnswer(ctx context.Context, text string, err error) (*mcp.ToolResult, error) {
 	if err != nil {
 		return Answer(ctx, nil, err)
 	}
-	return mcp.TextResult(in.output(out)), nil
+	return mcp.TextResult(text), nil
 }
 
 // runServer builds the server of a project with features, and returns the output of one of its
@@ -107,8 +113,8 @@ func hasFeatures(root string) bool {
 
 // args returns the arguments of the server's command line, which checks them.
 func (in LogInput) args() ([]string, error) {
-	if in.Seq < 0 || in.After < 0 || in.To < 0 || in.Limit < 0 {
-		return nil, terminal.Usagef("log: seq, after, to and limit must not be negative")
+	if in.Seq < 0 || in.Limit < 0 {
+		return nil, terminal.Usagef("log: seq and limit must not be negative")
 	}
 	args := []string{"log", string(in.Action)}
 	switch {
@@ -121,13 +127,11 @@ func (in LogInput) args() ([]string, error) {
 		if in.After > 0 {
 			page = "--limit"
 		}
-		args = []string{"log", fmt.Sprintf("--after=%d", in.After), fmt.Sprintf("--to=%d", in.To), fmt.Sprintf("%s=%d", page, in.Limit+1)}
+		args = []string{"log", fmt.Sprintf("--after=%d", in.After), fmt.Sprintf("--before=%d", in.Before), fmt.Sprintf("%s=%d", page, in.Limit+1)}
 	default: // the command line would change all events of the type
 		return nil, terminal.Usagef("log: action %s requires seq", in.Action)
 	}
-	for _, flag := range [][2]string{
-		{"--type=", in.Type}, {"--actor=", in.Actor}, {"--cause=", in.Cause}, {"--text=", in.Text}, {"--since=", in.Since}, {"--until=", in.Until}, {"--reason=", in.Reason},
-	} {
+	for _, flag := range [][2]string{{"--type=", in.Type}, {"--actor=", in.Actor}, {"--cause=", in.Cause}, {"--text=", in.Text}, {"--since=", in.Since}, {"--until=", in.Until}, {"--reason=", in.Reason}} {
 		if flag[1] != "" {
 			args = append(args, flag[0]+flag[1])
 		}
@@ -176,9 +180,10 @@ func (in LogInput) output(out string) string {
 		}
 		return out
 	}
-	lines, size := strings.Split(out, "\n"), 0
+	lines, size, next, direction := strings.Split(out, "\n"), 0, "", "later events with after"
 	if in.After == 0 {
 		slices.Reverse(lines) // the newest are kept
+		direction = "earlier events with before"
 	}
 	var page []string
 	for i, line := range lines {
@@ -187,18 +192,11 @@ func (in LogInput) output(out string) string {
 			line = strictjson.Clip(line, maxLogLine)
 		}
 		if size += len(line); i == in.Limit || i > 0 && !in.Detail && size > maxLogOutput {
+			edge, _, _ := strings.Cut(page[i-1], " ")
+			next = fmt.Sprintf("\nNext: %s %s, a whole event with its seq.", direction, edge)
 			break
 		}
 		page = append(page, line)
-	}
-	next := ""
-	if len(page) < len(lines) {
-		edge, _, _ := strings.Cut(page[len(page)-1], " ")
-		next = "\nNext: later events with after " + edge
-		if seq, err := strconv.Atoi(edge); in.After == 0 && err == nil {
-			next = fmt.Sprintf("\nNext: earlier events with to %d", seq-1)
-		}
-		next += ", a whole event with its seq."
 	}
 	if in.After == 0 {
 		slices.Reverse(page)
@@ -210,4 +208,61 @@ func (in LogInput) output(out string) string {
 // the same over MCP.
 func nameLogTool(err error) error {
 	return fmt.Errorf("%w\nIf a stored event is the cause, use the tool log with seq, and action show, skip or map; force is an argument. If undo removed the code that reads the event, redo restores it", err)
+}
+
+// TryInput is the input of try. The command line of the server checks the steps.
+type TryInput struct {
+	Steps []map[string]json.RawMessage `json:"steps"` // Keys: advance (48h) or run (worker) or call (tool) with arguments, actor
+	Common
+}
+
+// Try runs steps on a copy of the data: calls, workers, time. Effects outside of it are real.
+func (t *Tools) Try(ctx context.Context, in TryInput) (*mcp.ToolResult, error) {
+	steps, err := strictjson.Marshal(in.Steps)
+	if err != nil {
+		return nil, err
+	}
+	out, err := t.runServer(ctx, in.Dir, steps, "try", "-", fmt.Sprintf("--all=%t", in.Detail))
+	if !in.Detail && len(out) > 2*maxAnswer {
+		out = strictjson.Clip(out, 2*maxAnswer) + "\nNext: pass fewer steps, or detail for everything."
+	}
+	return textAnswer(ctx, out, err)
+}
+
+// DataInput is the input of data.
+type DataInput struct {
+	Action string `json:"action,omitempty" schema:"enum=workers|retry|reset|backup|restore"` // Default: workers
+	Worker string `json:"worker,omitempty"`
+	Seq    int64  `json:"seq,omitempty"`  // retry: default all
+	File   string `json:"file,omitempty"` // Default: a new backup
+	Common
+}
+
+// backups is where backups are by default. Git ignores it.
+const backups = ".petrock/backup-"
+
+// Data lists workers, retries what they set aside, resets their fields; backs up or restores.
+func (t *Tools) Data(ctx context.Context, in DataInput) (*mcp.ToolResult, error) {
+	in.Action = cmp.Or(in.Action, "workers")
+	if in.File == "" && in.Action == "backup" {
+		in.File = backups + time.Now().UTC().Format("20060102-150405") + ".jsonl.gz"
+	}
+	args := map[string][]string{
+		"workers": {"workers", fmt.Sprintf("--all=%t", in.Detail)},
+		"retry":   {"workers", "retry", "--all", "--", in.Worker},
+		"reset":   {"workers", "reset", "--", in.Worker},
+		"backup":  {"backup", "./" + in.File},
+		"restore": {"restore", "--replace", "./" + in.File},
+	}[in.Action]
+	switch isFile := in.Action == "backup" || in.Action == "restore"; {
+	case isFile && !filepath.IsLocal(in.File):
+		return Answer(ctx, nil, terminal.Usagef("data: action %s requires file, a path in the project such as %sNAME.jsonl.gz", in.Action, backups))
+	case !isFile && in.Action != "workers" && in.Worker == "":
+		return Answer(ctx, nil, terminal.Usagef("data: action %s requires worker, such as posts/digest", in.Action))
+	case in.Action == "retry" && in.Seq != 0:
+		args = []string{"workers", "retry", "--", in.Worker, fmt.Sprint(in.Seq)}
+	}
+	out, err := t.runServer(ctx, in.Dir, nil, args...)
+	out, _, _ = strings.Cut(out, "\n\nNext:") // a command for a terminal
+	return textAnswer(ctx, cmp.Or(out, "no data yet"), err)
 }

@@ -78,14 +78,14 @@ func TestLog(t *testing.T) {
 		arguments, want, next string
 		isError               bool
 	}{
-		{`{}`, "x…\n40 2026-01-02 03:04:05 posts/create {\"title\":\"xxx", "Next: earlier events with to 33, a whole event", false},
-		{`{"limit":2}`, "39 2026", "Next: earlier events with to 38", false},
+		{`{}`, "x…\n40 2026-01-02 03:04:05 posts/create {\"title\":\"xxx", "Next: earlier events with before 34, a whole event", false},
+		{`{"limit":2}`, "39 2026", "Next: earlier events with before 39", false},
 		{`{"after":1}`, "1 2026-01-02 03:04:05 posts/create {\"title\":\"\"}\n2 ", "Next: later events with after ", false},
 		{`{"after":1,"limit":2}`, "xxx\"}\nNext: ", "later events with after 2", false},
-		{`{"cause":"posts/digest","text":"a b","since":"2h","until":"1h","to":9,"after":3,"actor":"x","type":"a,b*"}`,
-			"log|--after=3|--to=9|--limit=21|--type=a,b*|--actor=x|--cause=posts/digest|--text=a b|--since=2h|--until=1h", "", false},
+		{`{"cause":"posts/digest","text":"a b","since":"2h","until":"1h","before":9,"after":3,"actor":"x","type":"a,b*"}`,
+			"log|--after=3|--before=9|--limit=21|--type=a,b*|--actor=x|--cause=posts/digest|--text=a b|--since=2h|--until=1h", "", false},
 		{`{"type":"users"}`, "no events", "", false},
-		{`{"type":"posts","actor":"local:ada"}`, "log|--after=0|--to=0|--last=21|--type=posts|--actor=local:ada", "", false},
+		{`{"type":"posts","actor":"local:ada"}`, "log|--after=0|--before=0|--last=21|--type=posts|--actor=local:ada", "", false},
 		{`{"seq":7}`, `{"seq":7,"data":"ää`, "pass detail for the whole event", false},
 		{`{"action":"erase","seq":3,"reason":"x"}`, "log|erase|3|--reason=x|--yes", "", false},
 		{`{"action":"erase","actor":"ada"}`, "log: action erase requires seq", "", true},
@@ -137,18 +137,18 @@ func testData(t *testing.T, root string, client *mcptest.Client) {
 		{"data", `{"action":"reset","worker":"-x"}`, "workers|reset|--|-x", false},
 		{"data", `{"action":"reset"}`, "data: action reset requires worker, such as posts/digest", true},
 		{"data", `{"action":"restore","file":"a.gz"}`, "restore|--replace|./a.gz", false},
-		{"data", `{"action":"restore"}`, "data: action restore requires file, a path in the project such as .petrock/backups/NAME.jsonl.gz", true},
-		{"data", `{"action":"backup","file":"../a.gz"}`, "data: action backup requires file, a path in the project such as .petrock/backups/NAME.jsonl.gz", true},
+		{"data", `{"action":"restore"}`, "data: action restore requires file, a path in the project such as .petrock/backup-NAME.jsonl.gz", true},
+		{"data", `{"action":"backup","file":"../a.gz"}`, "data: action backup requires file, a path in the project such as .petrock/backup-NAME.jsonl.gz", true},
 	} {
 		result := client.CallTool(test.tool, json.RawMessage(test.arguments))
 		if text := result.Text(); result.IsError != test.isError || text != test.want {
 			t.Errorf("%s %s returned %q (error: %t), want %q", test.tool, test.arguments, text, result.IsError, test.want)
 		}
 	}
-	if text := client.CallTool("data", map[string]any{"action": "backup"}).Text(); !strings.HasPrefix(text, "backup|./.petrock/backups/2") {
-		t.Errorf("backup returned %q, want a file in .petrock/backups", text)
+	if text := client.CallTool("data", map[string]any{"action": "backup"}).Text(); !strings.HasPrefix(text, "backup|./.petrock/backup-2") {
+		t.Errorf("backup returned %q, want a file in .petrock", text)
 	}
-	if _, err := os.Stat(filepath.Join(root, ".petrock", "backups")); err != nil {
+	if _, err := os.Stat(filepath.Join(root, ".petrock")); err != nil {
 		t.Error(err)
 	}
 	steps := map[string]any{"steps": []any{map[string]any{"advance": "48h"}, map[string]any{"call": "posts_list", "arguments": map[string]any{"limit": 1}}}}

@@ -260,6 +260,9 @@ func TestDataAlone(t *testing.T) {
 		if _, err := c.CallTool(ctx, Prefix+"data", arguments{"action": "restore"}); err == nil {
 			t.Error("a call that was cancelled succeeds")
 		}
+		if err := os.Remove(filepath.Join(w.root, ".hold")); err != nil {
+			t.Fatal(err)
+		}
 		call(t, other, "one")
 	})
 }

@@ -286,16 +286,12 @@ func (s *Supervisor) restart() {
 // say logs a line, and sends it to all clients.
 func (s *Supervisor) say(level, text string) {
 	s.logf("%s", text)
-	for _, session := range s.all() {
+	s.mu.Lock()
+	sessions := slices.Collect(maps.Keys(s.sessions))
+	s.mu.Unlock()
+	for _, session := range sessions {
 		session.notice(level, text)
 	}
-}
-
-// all returns the sessions.
-func (s *Supervisor) all() []*session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Collect(maps.Keys(s.sessions))
 }
 
 func (s *Supervisor) logf(format string, args ...any) {
@@ -420,10 +416,10 @@ func (sl *slot) env(prog program) map[string]string {
 // dataOf returns the value of --data in the arguments of a server; empty without it.
 func dataOf(args []string) (data string) {
 	for i, arg := range args {
-		if value, ok := strings.CutPrefix(arg, "--data="); ok {
+		if i > 0 && args[i-1] == "--data" {
+			data = arg
+		} else if value, ok := strings.CutPrefix(arg, "--data="); ok {
 			data = value
-		} else if arg == "--data" && i+1 < len(args) {
-			data = args[i+1]
 		}
 	}
 	return data

@@ -195,7 +195,7 @@ func (c *session) request(m *jsonrpc.Message) {
 			c.forward(k, m)
 		}
 	case "tools/call", "prompts/get":
-		if needsData(m) {
+		if needsData(m) && !c.sup.o.NoPetrock {
 			go c.forwardAlone(m)
 			return
 		}
@@ -351,39 +351,40 @@ const stopTime = 10 * time.Second
 
 // forwardAlone forwards a call to the dev server while the project's servers of all sessions are
 // stopped. Other calls wait. If a server does not end in time, because it is busy, the call fails,
-// because that server has the data open.
+// because that server has the data open. The call cannot be cancelled.
 func (c *session) forwardAlone(m *jsonrpc.Message) {
 	ctx, cancel := context.WithTimeout(c.ctx, stopTime)
 	defer cancel()
 	c.sup.update(func() { c.sup.held++ })
-	for _, s := range c.sup.all() {
-		sl := s.slots[serverKind]
-		_ = c.sup.await(ctx, func() bool { return !sl.starting && sl.current.Load() == nil })
-		for _, p := range sl.all() {
-			select {
-			case <-p.done:
-			case <-ctx.Done():
-			}
-		}
-	}
-	c.forward(petrockKind, m)
-	for c.ctx.Err() == nil && c.inFlight(m.ID()) {
+	for ctx.Err() == nil && c.sup.hasServers() {
 		time.Sleep(20 * time.Millisecond)
+	}
+	var result json.RawMessage
+	p, err := c.slots[petrockKind].await(c.ctx)
+	if err == nil {
+		result, err = p.call(c.ctx, m.Method(), m.Params())
 	}
 	c.sup.update(func() { c.sup.held-- })
 	c.sup.restart()
+	if err != nil {
+		c.reply(m.ID(), failed(m, err))
+		return
+	}
+	c.drop(m.ID())
+	c.answered(p, &pending{Message: m}, parse(response(m.ID(), result)))
 }
 
-// inFlight reports whether a call waits for the dev server or for its answer.
-func (c *session) inFlight(id jsonrpc.ID) bool {
-	c.mu.Lock()
-	isWaiting := c.waiting[id] != nil
-	c.mu.Unlock()
-	return isWaiting || slices.ContainsFunc(c.slots[petrockKind].all(), func(p *peer) bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.calls[id] != nil
-	})
+// hasServers reports whether a server of the project runs or is being started, for any session.
+func (s *Supervisor) hasServers() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for session := range s.sessions {
+		sl := session.slots[serverKind]
+		if sl.starting || sl.current.Load() != nil || slices.ContainsFunc(sl.old, func(p *peer) bool { return !p.hasEnded() }) {
+			return true
+		}
+	}
+	return false
 }
 
 // forwardLater waits for a server and then forwards a message. Meanwhile it reports progress.

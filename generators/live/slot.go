@@ -35,7 +35,6 @@ func (sl *slot) run(ctx context.Context) {
 			sl.stop(b.err)
 		case want.program.path == "" && p != nil: // for a call that needs the data for itself
 			sl.swap(nil)
-			continue
 		case want.program.path == "": // it is stopped, or nothing is built yet
 		case p == nil && want != sl.tried, p != nil && p.launch != want:
 			sl.replace(ctx, want)

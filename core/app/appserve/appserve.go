@@ -38,7 +38,7 @@ type Data struct {
 	running  *app.App // set by Open
 	trial    *trial   // of the command try; nil for others
 
-	openServer func(context.Context, *slog.Logger) (*mcp.Server, func() error, error) // of the program; set by SetOpen
+	openServer func(context.Context, *slog.Logger, bool) (*mcp.Server, func() error, error) // of the program; set by SetOpen
 }
 
 // openPostgres opens the event log in a schema of a database. If the URL does not name the schema,

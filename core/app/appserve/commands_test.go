@@ -60,7 +60,7 @@ func TestUsage(t *testing.T) {
 		"log map 1 --type posts/create --reason x --input {": "not valid JSON",
 		"workers retry posts/digest x":                       "not the number of an event",
 		"log --limit 1 --last 1":                             "--limit shows the oldest events, and --last the newest",
-		"log --follow --to 3":                                "--follow cannot be combined with --to",
+		"log --follow --before 3":                            "--follow cannot be combined with --before",
 		"log --last -1":                                      "must not be negative",
 		"log --since yesterday":                              `--since "yesterday" is not a time; use`,
 		"log --type [":                                       "is not a valid pattern",
@@ -100,7 +100,7 @@ func TestLog(t *testing.T) {
 	for args, want := range map[string]string{
 		"": "1 2 3 4", "--after 1": "2 3 4", "--limit 2": "1 2", "--after 1 --limit 1": "2", "--type posts": "1 2 3", "--type posts/create --limit 2": "1 2",
 		"--type users/invite": "4", "--after 9": "", "--follow --limit 3": "1 2 3",
-		"--to 2": "1 2", "--after 1 --to 3": "2 3", "--last 2": "3 4", "--last 2 --to 3": "2 3", "--last 1 --type posts": "3", "--last 9": "1 2 3 4", "--last 1 --after 4": "",
+		"--before 3": "1 2", "--after 1 --before 4": "2 3", "--last 2": "3 4", "--last 2 --before 4": "2 3", "--last 1 --type posts": "3", "--last 9": "1 2 3 4", "--last 1 --after 4": "",
 		"--type users,*/create": "1 2 3 4", "--type */inv* --type users/x": "4", "--type post*": "", "--text B": "2", "--text É": "4", "--text title --last 1": "3",
 		"--since 1h": "1 2 3", "--until 1h": "4", "--since 2026-01-01 --until 0s": "1 2 3", "--until 2026-01-01T00:00:00+02:00": "4",
 		"--cause posts_create": "1 2 3", "--cause posts/digest": "",

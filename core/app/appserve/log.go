@@ -29,7 +29,7 @@ const pollEvery = 200 * time.Millisecond
 // A logView selects and formats events.
 type logView struct {
 	follow, json     bool
-	after, to        int64
+	after, before    int64 // exclusive; 0 for none
 	limit, newest    int64
 	types            []string // patterns
 	actor, cause     string
@@ -56,7 +56,7 @@ duration before now, such as 2h.
 Servers can keep running. If an event cannot be applied, amend it with log skip, log map or log
 restore. To remove the content of events for good, use log erase. To let an older build read them, use
 log downgrade.`,
-		Example: d.examples("log --last 20", "log --after 100 --to 120", "log --since 2h --type posts/create,'*/delete'", "log --cause posts/digest",
+		Example: d.examples("log --last 20", "log --after 100 --before 120", "log --since 2h --type posts/create,'*/delete'", "log --cause posts/digest",
 			"log --follow --actor local:ada", "log --json | jq .type", "log show 17", "log types"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := v.check(time.Now()); err != nil {
@@ -71,7 +71,7 @@ log downgrade.`,
 	flags.BoolVarP(&v.follow, "follow", "f", false, "show new events as they are appended, until interrupted")
 	flags.BoolVar(&v.json, "json", false, "print each complete event as a line of JSON")
 	flags.Int64Var(&v.after, "after", 0, "start after the event with this number")
-	flags.Int64Var(&v.to, "to", 0, "end with the event with this number (default the last one)")
+	flags.Int64Var(&v.before, "before", 0, "end before the event with this number (default the end)")
 	flags.Int64Var(&v.limit, "limit", 0, "maximum number of events (default all)")
 	flags.Int64Var(&v.newest, "last", 0, "show only the newest events, this many")
 	flags.StringVar(&v.since, "since", "", "show events from this `TIME` on")
@@ -87,12 +87,12 @@ log downgrade.`,
 // check returns an error for wrong flags, and reads the times.
 func (v *logView) check(now time.Time) (err error) {
 	switch {
-	case v.after < 0 || v.to < 0 || v.limit < 0 || v.newest < 0:
-		return terminal.Usagef("--after, --to, --limit and --last must not be negative")
+	case v.after < 0 || v.before < 0 || v.limit < 0 || v.newest < 0:
+		return terminal.Usagef("--after, --before, --limit and --last must not be negative")
 	case v.limit > 0 && v.newest > 0:
 		return terminal.Usagef("--limit shows the oldest events, and --last the newest; pass one of them")
-	case v.follow && (v.to > 0 || v.until != ""):
-		return terminal.Usagef("--follow cannot be combined with --to and --until")
+	case v.follow && (v.before > 0 || v.until != ""):
+		return terminal.Usagef("--follow cannot be combined with --before and --until")
 	}
 	for _, pattern := range v.types {
 		if _, err := path.Match(pattern, ""); err != nil {
@@ -133,8 +133,8 @@ func (v logView) print(ctx context.Context, store eventlog.Store, out, errOut io
 		if err != nil {
 			return v.ended(ctx, err)
 		}
-		if v.to > 0 {
-			last = min(last, v.to)
+		if v.before > 0 {
+			last = min(last, v.before-1)
 		}
 		after = max(after, last-v.newest)
 	}
@@ -148,7 +148,7 @@ func (v logView) print(ctx context.Context, store eventlog.Store, out, errOut io
 			if err != nil {
 				return v.ended(ctx, err)
 			}
-			if v.to > 0 && record.Seq > v.to {
+			if v.before > 0 && record.Seq >= v.before {
 				break
 			}
 			after = record.Seq

@@ -29,7 +29,7 @@ import (
 )
 
 // SetOpen implements serve.ServerExtension.
-func (d *Data) SetOpen(open func(context.Context, *slog.Logger) (*mcp.Server, func() error, error)) {
+func (d *Data) SetOpen(open func(context.Context, *slog.Logger, bool) (*mcp.Server, func() error, error)) {
 	d.openServer = open
 }
 
@@ -290,7 +290,7 @@ func (d *Data) try(ctx context.Context, cmd *cobra.Command, steps []tryStep, asJ
 	d.trial = &trial{}
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelError}))
 	slog.SetDefault(log) // for the project's own code
-	server, end, err := d.openServer(ctx, log)
+	server, end, err := d.openServer(ctx, log, false)
 	if err != nil {
 		return err
 	}

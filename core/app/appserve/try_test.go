@@ -109,7 +109,7 @@ func lending() appmcp.Feature {
 // newLending returns the data of a program with one more tool than the feature has.
 func newLending() *Data {
 	d := New("library", lending())
-	d.SetOpen(func(ctx context.Context, log *slog.Logger) (*mcp.Server, func() error, error) {
+	d.SetOpen(func(ctx context.Context, log *slog.Logger, _ bool) (*mcp.Server, func() error, error) {
 		server := mcp.NewServer(mcp.Implementation{Name: "library", Version: "1"}, mcp.Options{Logger: log})
 		err := mcp.AddTool(server, mcp.Tool{Name: "when"}, func(ctx context.Context, _ struct{}) (string, error) {
 			return app.Actor(ctx) + " at " + app.Now(ctx).Format(time.DateOnly), nil
@@ -269,7 +269,7 @@ func TestAs(t *testing.T) {
 	dir := t.TempDir()
 	d := newLending()
 	d.dir, d.as = dir, "local:bob"
-	server, end, err := d.openServer(t.Context(), slog.New(slog.DiscardHandler))
+	server, end, err := d.openServer(t.Context(), slog.New(slog.DiscardHandler), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestAs(t *testing.T) {
 		t.Errorf("the log is %s, want the actor local:bob", out)
 	}
 	d.as = "worker:desk/reminder"
-	if _, _, err := d.openServer(t.Context(), slog.New(slog.DiscardHandler)); terminal.ExitCode(err) != terminal.ExitUsage {
+	if _, _, err := d.openServer(t.Context(), slog.New(slog.DiscardHandler), false); terminal.ExitCode(err) != terminal.ExitUsage {
 		t.Errorf("--as worker:… returned %v, want a usage error", err)
 	}
 }
