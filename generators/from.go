@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/plumbing/inference"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -162,6 +163,9 @@ func (w *wrapper) setResults() error {
 			return f.Errorf("%s cannot be encoded as JSON: %v", f.Result(i), err)
 		}
 		structure, isPointer := structOf(v.Type())
+		if structure != nil && derive.IsObject(string(schema)) && len(inference.Properties(schema)) == 0 && structure.Underlying().(*types.Struct).NumFields() > 0 {
+			return f.Errorf("%s has no exported fields, so the tool would answer {}; if it has methods, declare a variable with the result of %s, and create tools from its methods", f.Result(i), f.Name())
+		}
 		_, isNamed := structure.(interface{ Obj() *types.TypeName })
 		isOutput := schema == nil || derive.IsObject(string(schema)) && (w.returnsError || !isPointer)
 		fallback := fmt.Sprintf("result%d", i+1)

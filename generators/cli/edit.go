@@ -131,9 +131,9 @@ func newTest(env Env) *cobra.Command {
 	var c projectFlags
 	var o engine.TestOptions
 	cmd := &cobra.Command{
-		Use:     "test [PACKAGE…]",
+		Use:     "test [PACKAGE|FILE|COMPONENT…]",
 		Short:   "Run the project's tests",
-		Example: examples(env, "test", "test tools features/...", "test tools --run 'TestAdd$'", "test --json"),
+		Example: examples(env, "test", "test tools features/...", "test tools --run 'TestAdd$'", "test add --coverage", "test tools --bench . --count 5", "test --json"),
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.NoExec {
@@ -147,7 +147,11 @@ func newTest(env Env) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&o.Run, "run", "", "run only tests whose names match this `PATTERN`")
-	cmd.Flags().DurationVar(&o.Timeout, "timeout", trial.DefaultTime, "time limit for the tests of each package")
+	cmd.Flags().BoolVar(&o.Coverage, "coverage", false, "print how many statements ran; of PACKAGEs, files or components also the lines that did not")
+	cmd.Flags().StringVar(&o.Bench, "bench", "", "run the benchmarks whose names match this `PATTERN`, and compare them with their last run; without --run, no tests")
+	cmd.Flags().BoolVar(&o.Race, "race", false, "detect data races; needs cgo")
+	cmd.Flags().IntVar(&o.Count, "count", 1, "run each test and benchmark `N` times; of benchmarks, print the medians")
+	cmd.Flags().DurationVar(&o.Timeout, "timeout", 0, fmt.Sprintf("time limit for the tests of each package, for each of --count (default %v, 6 times as long with --race, 30 times with --bench)", trial.DefaultTime))
 	return c.addFlags(cmd, false)
 }
 

@@ -87,7 +87,7 @@ func (f *finder) checkConstructor(decl *ast.FuncDecl) {
 			return
 		}
 	}
-	f.problem(decl.Name.Pos(), "the server calls New at startup, so it must be func New() (*%s, error), optionally with a context and a *mcp.Server, in this order; read other settings from the environment", f.place.receiver())
+	f.problem(decl.Name.Pos(), "the server calls New at startup, so its parameters must be (), (context.Context), (*mcp.Server) or (context.Context, *mcp.Server), and its results (*%s, error); read other settings from the environment, or rename the function", f.place.receiver())
 }
 
 // requireConstructor refuses methods if the package has no constructor of their receiver.

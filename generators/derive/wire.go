@@ -29,11 +29,16 @@ type File struct {
 func (p Project) Wire(view *typecheck.View, skipped []string) ([]File, error) {
 	var files []File
 	for _, dir := range p.programs(view) {
+		file := path.Join(dir, wireFile)
+		if old := view.File(file); old != nil && slices.ContainsFunc(Places(view), func(place Place) bool { return declarationsIn(view, place).isWrong }) {
+			files = append(files, File{file, old.Text}) // a new call of New would not compile either
+			continue
+		}
 		text, err := p.wire(view, dir, skipped)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, File{path.Join(dir, wireFile), text})
+		files = append(files, File{file, text})
 	}
 	return files, nil
 }
@@ -137,6 +142,7 @@ type declarations struct {
 	method    bool     // has a method Register
 	feature   bool     // has func Feature
 	arguments []string // of func New: ctx, s, both or none
+	isWrong   bool     // func New has other parameters, which is a problem of the package
 }
 
 func declarationsIn(view *typecheck.View, place Place) (d declarations) {
@@ -158,6 +164,8 @@ func declarationsIn(view *typecheck.View, place Place) (d declarations) {
 					argument := "ctx"
 					if _, isPointer := param.Type.(*ast.StarExpr); isPointer {
 						argument = "s"
+					} else if _, isSelector := param.Type.(*ast.SelectorExpr); !isSelector {
+						d.isWrong = true
 					}
 					d.arguments = append(d.arguments, argument)
 				}

@@ -12,6 +12,9 @@ import (
 // maxAnswer is the size of a result without detail: its text and its structured content, in bytes.
 const maxAnswer = 2000
 
+// maxTwice is how many errors a result without detail has both as text and as structured content.
+const maxTwice = 4
+
 // Common is the input that all tools share: the folder of the project, and whether to return
 // everything. The instructions explain it, so that tools/list need not.
 type Common struct {
@@ -46,8 +49,9 @@ func wantsDetail(ctx context.Context) bool {
 // Answer converts the result or error of an operation to a tool result. The structured content is
 // the JSON that the command line prints, and the text is a rendering of it. Clients show a model
 // one of the two, so both are complete. Without detail, they are the short form of an
-// [engine.Shortener], with as many entries of its lists as fit into maxAnswer. Lists and source are
-// too long to be sent twice: their short form is text only, which all clients show.
+// [engine.Shortener], with as many entries of its lists as fit into maxAnswer. Lists, source and
+// more than maxTwice errors are too long to be sent twice: their short form is text only, which all
+// clients show.
 //
 //petrock:ignore
 func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error) {
@@ -77,6 +81,9 @@ func render(result any, short bool) (answer *mcp.ToolResult, size int, err error
 	switch result := result.(type) {
 	case *engine.Fault:
 		answer = mcp.ErrorResult(result)
+		if r := result.Refusal; short && r != nil && len(r.Diagnostics)+len(r.Tests) > maxTwice {
+			structured = nil
+		}
 	case *engine.Result:
 		summary := result.String()
 		for _, f := range result.Files {

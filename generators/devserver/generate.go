@@ -327,9 +327,8 @@ func (t *Tools) Edit(ctx context.Context, in EditInput) (*mcp.ToolResult, error)
 
 // TestInput is the input of test.
 type TestInput struct {
-	Packages []string `json:"packages,omitempty"` // Folders; default all
-	Run      string   `json:"run,omitempty"`      // Pattern for test names
-	Timeout  int      `json:"timeout,omitempty"`  // Seconds a package; default 10
+	engine.TestOptions
+	Timeout int `json:"timeout,omitempty"` // Seconds a package
 	Common
 }
 
@@ -341,7 +340,8 @@ func (t *Tools) Test(ctx context.Context, in TestInput) (*mcp.ToolResult, error)
 		return Answer(ctx, nil, errors.New("test is disabled by --no-exec; start this server without it"))
 	}
 	return withProject(ctx, t, in.Common, func(p *openProject) (*engine.TestResult, error) {
-		return p.engine.Test(ctx, engine.TestOptions{Packages: in.Packages, Run: in.Run, Timeout: time.Duration(in.Timeout) * time.Second})
+		in.TestOptions.Timeout = time.Duration(in.Timeout) * time.Second
+		return p.engine.Test(ctx, in.TestOptions)
 	})
 }
 

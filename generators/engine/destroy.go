@@ -109,7 +109,7 @@ func (e *Engine) checkAlone(pkg *derive.Package, component derive.Component) err
 	}
 	return &Refusal{
 		Reason: fmt.Sprintf("%s also contains %s", component.File, strings.Join(others, ", ")),
-		Remedy: fmt.Sprintf("Remove %s from it by hand, then run %s.", component.Func, e.Call("sync")),
+		Remedy: fmt.Sprintf("Nothing was changed. Remove %s, with its methods, from the file with %s; derived files follow.", component.Func, e.Call("edit")),
 	}
 }
 

@@ -368,7 +368,14 @@ func findFunction(ref string, call []string, pkg *types.Package) (types.Object, 
 		return isSignature && !isType && object.Exported()
 	}
 	object := pkg.Scope().Lookup(call[0])
-	if _, isType := object.(*types.TypeName); object != nil && object.Exported() && !isType && len(call) == 2 {
+	_, isType := object.(*types.TypeName)
+	why := "neither an exported function nor a method of an exported variable"
+	if isType && len(call) == 2 {
+		why = fmt.Sprintf("a method of a type; declare a variable of it, such as var Default%s, or write a tool as a method of Tools, and create a %[1]s in its New", call[0])
+	} else if object != nil && !object.Exported() {
+		why = fmt.Sprintf("not exported; export %s, or write an exported function that uses it", call[0])
+	}
+	if object != nil && object.Exported() && !isType && len(call) == 2 {
 		_, addressable := object.(*types.Var)
 		object, _, _ = types.LookupFieldOrMethod(object.Type(), addressable, pkg, call[1])
 	}
@@ -377,11 +384,16 @@ func findFunction(ref string, call []string, pkg *types.Package) (types.Object, 
 	}
 	var functions []string
 	for _, name := range pkg.Scope().Names() {
-		if isFunction(pkg.Scope().Lookup(name)) {
+		known := pkg.Scope().Lookup(name)
+		if isFunction(known) {
 			functions = append(functions, name)
+		} else if variable, ok := known.(*types.Var); ok && known.Exported() {
+			for method := range types.NewMethodSet(types.NewPointer(variable.Type())).Methods() {
+				functions = append(functions, name+"."+method.Obj().Name())
+			}
 		}
 	}
-	return nil, fmt.Errorf("%q is neither an exported function nor a method of an exported variable; the functions of the package are %s", ref, cmp.Or(joinFew(functions), "none"))
+	return nil, fmt.Errorf("%q is %s; the functions of the package are %s", ref, why, cmp.Or(joinFew(functions), "none"))
 }
 
 // compilePackage type-checks the package in a folder, without tests. It refuses a package with

@@ -162,10 +162,12 @@ const (
 // declarations returns the declarations of a Go file. If they are long, they have no function
 // bodies.
 func declarations(name string, text []byte) string {
-	if all := outline(name, text, true); len(all) <= maxDeclarations {
+	parts, _ := outline(name, text, true)
+	if all := strings.Join(parts, "\n\n"); len(all) <= maxDeclarations {
 		return all
 	}
-	return cutText(outline(name, text, false), maxDeclarations) + "\n\n// Function bodies are left out: pass file, from and to, or detail: true."
+	parts, _ = outline(name, text, false)
+	return cutText(strings.Join(parts, "\n\n"), maxDeclarations) + "\n\n// Function bodies are left out: pass file, from and to, or detail: true."
 }
 
 // WithoutText returns the inspection without source.

@@ -244,13 +244,15 @@ func (p *plan) correctable(source string) string {
 	return fmt.Sprintf("the input of %s or its template in %s", p.generator, derive.OwnGenerators)
 }
 
-// declares returns the declarations of the file with the caller's body, without function bodies, to
-// show the names that the body can use. It is empty if no diagnostic is about that file.
-func (p *plan) declares(found []typecheck.Diagnostic) string {
-	if p.bodyFile == "" || !slices.ContainsFunc(found, func(d typecheck.Diagnostic) bool { return d.File == p.bodyFile }) {
-		return ""
+// declare adds to a refusal the declarations of the file with the caller's body, without function
+// bodies, to show the names that the body can use. It does nothing if no diagnostic is about that
+// file.
+func (p *plan) declare(r *Refusal) *Refusal {
+	if p.bodyFile != "" && slices.ContainsFunc(r.Diagnostics, func(d typecheck.Diagnostic) bool { return d.File == p.bodyFile }) {
+		parts, names := outline(p.bodyFile, p.texts[p.bodyFile], false)
+		r.Declares, r.declared = strings.Join(parts, "\n\n"), names
 	}
-	return outline(p.bodyFile, p.texts[p.bodyFile], false)
+	return r
 }
 
 // A verified is a plan that is checked. Verifying adds what it finds to the result.
@@ -298,15 +300,20 @@ func (e *Engine) savePlan(c *verified) error {
 	}
 	e.prunePlans()
 	id := planID(text)
-	if err = e.root.MkdirAll(plansDir, 0o755); err == nil {
-		err = e.root.WriteFile(planFile(id), text, 0o644)
-	}
-	if err != nil {
+	if err := e.save(planFile(id), text); err != nil {
 		return fmt.Errorf("save plan: %w", err)
 	}
 	c.result.Plan = id
 	c.result.Next = slices.Insert(c.result.Next, 0, fmt.Sprintf("Write it with %s.", e.Call("apply", "plan", id)))
 	return nil
+}
+
+// save writes a file that is not part of the project, in .petrock.
+func (e *Engine) save(file string, text []byte) error {
+	if err := e.root.MkdirAll(path.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return e.root.WriteFile(file, text, 0o644)
 }
 
 // prunePlans removes old plans.

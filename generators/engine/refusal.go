@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/core/plumbing/terminal"
@@ -54,7 +57,8 @@ type Refusal struct {
 	Omission
 	Remedy string `json:"remedy,omitempty"` // What to do
 
-	cause cause
+	cause    cause
+	declared []string // names of the declarations in Declares, for the short form
 }
 
 // A cause tells refusals apart.
@@ -103,12 +107,7 @@ func (r *Refusal) Error() string {
 	for _, conflict := range r.Conflicts {
 		add("  ", conflict)
 	}
-	const maxListed = 20
-	for i, d := range r.Diagnostics {
-		if i == maxListed {
-			add("  ", fmt.Sprintf("and %d more", len(r.Diagnostics)-maxListed))
-			break
-		}
+	for _, d := range r.Diagnostics {
 		add("  ", d.String())
 		add("    ", d.Lines)
 	}
@@ -127,7 +126,7 @@ func (r *Refusal) Error() string {
 	for _, f := range r.Tests {
 		place := ""
 		if f.File != "" {
-			place = fmt.Sprintf(" (%s:%d)", f.File, f.Line)
+			place = fmt.Sprintf(" (%s:%d%s)", f.File, f.Line, strings.TrimSuffix(": "+f.Source, ": "))
 		}
 		add("  ", strings.TrimSpace(f.Package+" "+f.Test)+place+":")
 		add("    ", f.Message)
@@ -147,21 +146,45 @@ func (r *Refusal) Error() string {
 	return out.String()
 }
 
-// withSource adds source lines to diagnostics in files of a view. It omits lines that the previous
-// diagnostic shows.
+// withSource adds the lines around the first diagnostic in a file of a view.
 func withSource(found []typecheck.Diagnostic, view *typecheck.View) []typecheck.Diagnostic {
 	found = slices.Clone(found)
-	shown, last := "", 0
 	for i, d := range found {
-		if d.File == shown && d.Line >= last && d.Line <= last+2 {
-			continue
-		}
 		if file := view.File(d.File); file != nil {
 			found[i].Lines = typecheck.LinesAround(string(file.Text), d.Line)
-			shown, last = d.File, d.Line
+			break
 		}
 	}
 	return found
+}
+
+// codePosition matches the position of code in a message or a stack, such as tools/add.go:12.
+var codePosition = regexp.MustCompile(`((?:[A-Za-z]:)?[\w./-]+\.go):(\d+)`)
+
+// withLines adds, after each line of an output that names a line of the user's code, the text of that
+// line.
+func (e *Engine) withLines(output string, view *typecheck.View) string {
+	var out strings.Builder
+	for line := range strings.Lines(output) {
+		out.WriteString(strings.TrimSuffix(line, "\n") + "\n")
+		if at := codePosition.FindStringSubmatch(line); at != nil {
+			name := e.pathInProject(at[1])
+			number, _ := strconv.Atoi(at[2])
+			if source := sourceLine(view, name, number); source != "" && !isPetrockPath(name) {
+				fmt.Fprintf(&out, "%s:%d: %s\n", name, number, source)
+			}
+		}
+	}
+	return out.String()
+}
+
+// sourceLine returns a line of a file of a view, or "" if it does not exist.
+func sourceLine(view *typecheck.View, name string, number int) string {
+	file := view.File(name)
+	if file == nil || number < 1 || number > bytes.Count(file.Text, []byte("\n")) {
+		return ""
+	}
+	return string(bytes.TrimSpace(bytes.Split(file.Text, []byte("\n"))[number-1]))
 }
 
 // withoutExisting removes from after the diagnostics that before has: same file, same message.
@@ -187,7 +210,11 @@ func (f *Fault) Short(limit int) any {
 	if f.Refusal == nil {
 		return s
 	}
-	s.Refusal = Shorten(f.Refusal, limit)
+	whole := *f.Refusal
+	if c := (&cutter{limit: limit}); len(whole.Declares) > c.maxText() {
+		whole.Declares = joinFew(whole.declared)
+	}
+	s.Refusal = Shorten(&whole, limit)
 	s.Refusal.Remedy = f.Refusal.Remedy // whole
 	if slices.ContainsFunc(f.Refusal.Files, func(f FileChange) bool { return f.Diff != "" }) {
 		s.Refusal.LeftOut = cmp.Or(s.Refusal.LeftOut, "Left out: diffs. Set detail to get everything.")

@@ -241,6 +241,8 @@ type TestResult struct {
 	Older       bool                   `json:"older,omitempty"`       // Whether all of these failures and errors existed before the change
 	NotRun      []string               `json:"notRun,omitempty"`      // Packages whose tests did not run, or not to their end
 	Why         string                 `json:"why,omitempty"`         // Why not
+	Coverage    *Coverage              `json:"coverage,omitempty"`    // Which statements ran
+	Benchmarks  []Benchmark            `json:"benchmarks,omitempty"`  // What benchmarks measured; of several runs, the medians
 	Omission
 }
 
@@ -262,6 +264,8 @@ func (r *TestResult) String() string {
 		text = "Tests were not run"
 	case r.Older:
 		text = "No new failures: " + text + ". These failed before, and still fail"
+	case len(r.Failures)+len(r.Diagnostics) == 0 && len(r.Benchmarks) > 0:
+		text += " and " + count(len(r.Benchmarks), "benchmark")
 	case len(r.Failures)+len(r.Diagnostics) == 0 && r.Packages == 0:
 		text = "There are no tests"
 	case len(r.Failures)+len(r.Diagnostics) == 0:
@@ -274,8 +278,13 @@ func (r *TestResult) String() string {
 	if len(r.NotRun) > 0 {
 		text += fmt.Sprintf(". Not run: %s, because %s", joinFew(r.NotRun), r.Why)
 	}
-	failed := &Refusal{Reason: text + ".", Diagnostics: r.Diagnostics, Tests: r.Failures, Remedy: r.LeftOut}
-	return failed.Error() + "\n"
+	var out strings.Builder
+	fmt.Fprintln(&out, &Refusal{Reason: text + ".", Diagnostics: r.Diagnostics, Tests: r.Failures})
+	if r.Coverage != nil {
+		fmt.Fprint(&out, r.Coverage)
+	}
+	writeLines(&out, "  ", r.Benchmarks)
+	return strings.TrimSuffix(out.String()+r.LeftOut, "\n") + "\n"
 }
 
 // A StoredEvents is the result of looking at the events that the project's server has stored.

@@ -214,10 +214,11 @@ import (
 func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 `, path.Base(dir), e.deriver.Core+"/app/apptest", e.checker.ImportPath(dir), test, gen.RawString(string(events)))
 	e.step("decoding stored events")
-	tested, report, err := e.runTests(ctx, c.after, planned, []string{dir}, trial.Selection{Run: "^" + test + "$", Examples: trial.Examples{Dir: dir, Test: test}}, e.Limits)
+	tested, summary, err := e.runTests(ctx, c.after, planned, []string{dir}, trial.Selection{Run: "^" + test + "$", Examples: trial.Examples{Dir: dir, Test: test}}, e.Limits)
 	if err != nil {
 		return nil, err
 	}
+	report := summary.Examples
 	if report == nil {
 		return nil, &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: tested.Diagnostics, Remedy: c.compileRemedy()}
 	}

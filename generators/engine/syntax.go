@@ -103,17 +103,16 @@ func receiverName(f *ast.FuncDecl) string {
 }
 
 // outline returns the declarations of a Go file except imports, with or without doc comments and
-// function bodies. It is empty if the file does not parse.
-func outline(name string, text []byte, whole bool) string {
+// function bodies, and their names. It returns none if the file does not parse.
+func outline(name string, text []byte, whole bool) (parts, names []string) {
 	fset, mode := token.NewFileSet(), parser.SkipObjectResolution
 	if whole {
 		mode |= parser.ParseComments
 	}
 	file, err := parser.ParseFile(fset, name, text, mode)
 	if err != nil {
-		return ""
+		return nil, nil
 	}
-	var parts []string
 	for _, decl := range file.Decls {
 		end, after := decl.End(), ""
 		if function, ok := decl.(*ast.FuncDecl); ok && function.Body != nil && !whole {
@@ -121,8 +120,8 @@ func outline(name string, text []byte, whole bool) string {
 		}
 		if group, ok := decl.(*ast.GenDecl); !ok || group.Tok != token.IMPORT {
 			source := text[fset.Position(startOf(decl)).Offset:fset.Position(end).Offset]
-			parts = append(parts, string(source)+after)
+			parts, names = append(parts, string(source)+after), append(names, declarationName(decl))
 		}
 	}
-	return strings.Join(parts, "\n\n")
+	return parts, names
 }

@@ -3,11 +3,19 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"go/ast"
+	"maps"
 	"path"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/tools/cover"
 
 	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/gen"
@@ -15,12 +23,17 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// TestOptions configure [Engine.Test].
+// TestOptions configure [Engine.Test]. Packages are folders or import paths, which may end in /...,
+// or files or components, whose packages are tested; the default is all except petrock's. Run and
+// Bench are regular expressions.
 type TestOptions struct {
-	Packages []string // folders or import paths, which may end in /...; default all except petrock's
-	Run      string   // a regular expression that selects tests by name
-
-	Timeout time.Duration // for each package; default the limit of examples
+	Packages []string      `json:"packages,omitempty"` // Folders, files, components; default all
+	Run      string        `json:"run,omitempty"`      // Pattern for test names
+	Coverage bool          `json:"coverage,omitempty"` // With packages: uncovered lines
+	Bench    string        `json:"bench,omitempty"`    // Pattern
+	Race     bool          `json:"race,omitempty"`
+	Count    int           `json:"count,omitempty"`
+	Timeout  time.Duration `json:"-"` // For each package; default the limit of examples, longer with Race, Bench and Count
 }
 
 // Test runs tests of the project as it is on disk. The tests are the user's own code: they are not
@@ -29,14 +42,32 @@ func (e *Engine) Test(ctx context.Context, o TestOptions) (*TestResult, error) {
 	if err := e.read(ctx, false); err != nil {
 		return nil, err
 	}
-	dirs, err := e.findPackages(o.Packages)
+	patterns := o.Packages
+	if o.Coverage && len(patterns) == 0 {
+		patterns = []string{"./..."} // packages without tests count
+	}
+	dirs, asked, err := e.findPackages(ctx, patterns)
 	if err != nil {
 		return nil, err
 	}
+	selected := trial.Selection{Run: o.Run, Cover: o.Coverage}
 	limits := e.Limits
-	limits.Time = cmp.Or(o.Timeout, limits.Time)
-	result, _, err := e.runTests(ctx, e.before, nil, dirs, trial.Selection{Run: o.Run}, limits)
+	if limits.Time, err = e.configure(&selected, o); err != nil {
+		return nil, err
+	}
+	result, summary, err := e.runTests(ctx, e.before, nil, dirs, selected, limits)
 	if err != nil {
+		return nil, err
+	}
+	for i, f := range result.Failures {
+		if f.TimedOut {
+			result.Failures[i].Message += "; set " + e.option("timeout") + " to allow more"
+		}
+	}
+	if o.Coverage {
+		result.Coverage = e.newCoverage(summary.Profiles, asked, len(o.Packages) > 0)
+	}
+	if result.Benchmarks, err = e.compareBenchmarks(summary.Benchmarks); err != nil {
 		return nil, err
 	}
 	vetted, _, err := e.checker.Vet(ctx, e.before, dirs) // in process, which is quicker than go test
@@ -45,19 +76,37 @@ func (e *Engine) Test(ctx context.Context, o TestOptions) (*TestResult, error) {
 	}
 	result.Diagnostics = append(result.Diagnostics, withSource(vetted, e.before)...)
 	result.OK = result.OK && len(vetted) == 0
-	if o.Run != "" && result.OK && result.Passed+result.Skipped == 0 {
-		return nil, terminal.Usagef("run %q matches no test in %s", o.Run, joinFew(dirs))
+	if pattern := o.Run + o.Bench; pattern != "" && result.OK && result.Passed+result.Skipped+len(result.Benchmarks) == 0 {
+		return nil, terminal.Usagef("%q matches no test or benchmark in %s", pattern, joinFew(dirs))
 	}
 	return result, nil
 }
 
-// findPackages returns the folders that patterns name. Without patterns, it returns the folders
-// with tests, except petrock's.
-func (e *Engine) findPackages(patterns []string) ([]string, error) {
-	if len(patterns) == 0 {
-		return slices.DeleteFunc(e.before.Dirs(), func(dir string) bool { return isPetrockPath(dir) || !hasTests(e.before, dir) }), nil
+// configure sets the flags of go test for options, and returns the time limit of each package.
+func (e *Engine) configure(s *trial.Selection, o TestOptions) (time.Duration, error) {
+	limit := cmp.Or(e.Limits.Time, trial.DefaultTime) * time.Duration(max(o.Count, 1))
+	switch {
+	case o.Bench != "" && (o.Race || o.Coverage):
+		return 0, terminal.Usagef("bench cannot be combined with race or coverage, which slow the code; run them one after the other")
+	case o.Race && !e.system.Context().CgoEnabled && runtime.GOOS != "darwin":
+		return 0, errors.New("test with race: the race detector needs cgo; install a C compiler such as gcc or clang and do not set CGO_ENABLED=0, or test without race")
+	case o.Race:
+		s.Flags, limit = append(s.Flags, "-race"), 6*limit
+	case o.Bench != "":
+		s.Flags, s.Run, limit = append(s.Flags, "-benchmem", "-bench="+o.Bench), cmp.Or(o.Run, "^$"), 30*limit
 	}
-	var dirs []string
+	if o.Count > 0 {
+		s.Flags = append(s.Flags, "-count="+strconv.Itoa(o.Count))
+	}
+	return cmp.Or(o.Timeout, limit), nil
+}
+
+// findPackages returns the folders that patterns name, and what they ask about: these folders, or a
+// named file, or the file of a named component. Without patterns, it returns the folders with tests, except petrock's.
+func (e *Engine) findPackages(ctx context.Context, patterns []string) (dirs, asked []string, err error) {
+	if len(patterns) == 0 {
+		return slices.DeleteFunc(e.before.Dirs(), func(dir string) bool { return isPetrockPath(dir) || !hasTests(e.before, dir) }), nil, nil
+	}
 	for _, pattern := range patterns {
 		name, below := strings.CutSuffix(strings.ReplaceAll(pattern, `\`, "/"), "...")
 		name = path.Clean(name)
@@ -68,14 +117,22 @@ func (e *Engine) findPackages(patterns []string) ([]string, error) {
 			isBelow := below && !(name == "." && isPetrockPath(dir)) && (name == "." || strings.HasPrefix(dir, name+"/"))
 			return dir != name && !isBelow
 		})
+		asked = append(asked, found...)
 		if len(found) == 0 {
-			tested, _ := e.findPackages(nil) // without patterns, it does not fail
-			return nil, terminal.Usagef("package %q does not exist; the folders with tests are %s", pattern, cmp.Or(joinFew(tested), "none"))
+			file := e.before.File(e.pathInProject(name))
+			if c, _, err := e.onDisk().lookUp(ctx, "", pattern); file == nil && err == nil {
+				file = e.before.File(c.File)
+			}
+			if file == nil {
+				tested, _, _ := e.findPackages(ctx, nil) // without patterns, it does not fail
+				return nil, nil, terminal.Usagef("package, file or component %q does not exist; the folders with tests are %s", pattern, cmp.Or(joinFew(tested), "none"))
+			}
+			found, asked = []string{file.Dir()}, append(asked, file.Path)
 		}
 		dirs = append(dirs, found...)
 	}
 	slices.Sort(dirs)
-	return slices.Compact(dirs), nil
+	return slices.Compact(dirs), asked, nil
 }
 
 func hasTests(view *typecheck.View, dir string) bool {
@@ -83,11 +140,11 @@ func hasTests(view *typecheck.View, dir string) bool {
 }
 
 // runTests runs the selected tests of packages with planned files, which are part of view. It also
-// returns the report of the examples.
-func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map[string][]byte, dirs []string, selected trial.Selection, limits trial.Limits) (*TestResult, *trial.Report, error) {
+// returns what the result leaves out.
+func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map[string][]byte, dirs []string, selected trial.Selection, limits trial.Limits) (*TestResult, *trial.Summary, error) {
 	result := &TestResult{OK: true, Failures: []trial.TestFailure{}}
 	if len(dirs) == 0 {
-		return result, nil, nil
+		return result, &trial.Summary{}, nil
 	}
 	selected.Dirs = map[string]string{}
 	for _, dir := range dirs {
@@ -106,10 +163,11 @@ func (e *Engine) runTests(ctx context.Context, view *typecheck.View, planned map
 			result.Failures[i].File, result.Failures[i].Line = "", 0
 			result.Failures[i].Message = fmt.Sprintf("%s:%d: %s", path.Base(f.File), f.Line, f.Message)
 		}
+		result.Failures[i].Source, result.Failures[i].Output = sourceLine(view, f.File, f.Line), e.withLines(f.Output, view)
 	}
 	result.Diagnostics = withSource(summary.Diagnostics, view)
 	result.OK = len(result.Failures)+len(result.Diagnostics)+len(result.NotRun) == 0
-	return result, summary.Examples, nil
+	return result, summary, nil
 }
 
 // laterTime limits the tests of a plan, all together, once the packages that are tested first have
@@ -137,11 +195,12 @@ func (e *Engine) runPlannedTests(ctx context.Context, c *verified) error {
 		}
 		return nil
 	}
-	after, examples, err := e.runTests(ctx, c.after, c.texts, dirs, selected, e.Limits)
+	after, summary, err := e.runTests(ctx, c.after, c.texts, dirs, selected, e.Limits)
 	if err != nil {
 		return err
 	}
-	if examples != nil {
+	if examples := summary.Examples; examples != nil {
+		examples.Printed = e.withLines(examples.Printed, c.after)
 		if !examples.Passed {
 			return c.trialRefusal(examples)
 		}
@@ -282,4 +341,133 @@ func (p *plan) example(c trial.Case) gen.Example {
 		}
 	}
 	return gen.Example{Name: c.Name}
+}
+
+// A Coverage is how many of the statements of packages, a package or a file ran in the tests of
+// their package. Derived files are not counted.
+type Coverage struct {
+	Name      string      `json:"name,omitempty"`      // Folder or file; empty for the total
+	Percent   float64     `json:"percent"`             // Rounded down to one decimal
+	Parts     []*Coverage `json:"parts,omitempty"`     // Of the total
+	Uncovered []string    `json:"uncovered,omitempty"` // Lines that did not run, with their function, if they were asked for
+
+	ran, all int
+}
+
+// String formats the coverage as text.
+func (c *Coverage) String() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s %.1f%%\n", cmp.Or(c.Name, "Coverage:"), c.Percent)
+	writeLines(&out, "  not covered: ", c.Uncovered)
+	for _, part := range c.Parts {
+		fmt.Fprint(&out, part)
+	}
+	return out.String()
+}
+
+func (c *Coverage) add(block cover.ProfileBlock) {
+	c.all += block.NumStmt
+	c.ran += block.NumStmt * min(block.Count, 1)
+	c.Percent = float64(1000*c.ran/max(c.all, 1)) / 10
+}
+
+// newCoverage returns the coverage of folders and files. If listed, it has the lines that did not
+// run.
+func (e *Engine) newCoverage(profiles []*cover.Profile, asked []string, listed bool) *Coverage {
+	total := &Coverage{}
+	for _, p := range profiles {
+		file := e.before.File(strings.TrimPrefix(p.FileName, e.checker.Module().Path+"/"))
+		if file == nil || file.IsDerived() || file.Dir() == ownPetrock {
+			continue
+		}
+		name := file.Dir()
+		if slices.Contains(asked, file.Path) {
+			name = file.Path
+		} else if !slices.Contains(asked, name) {
+			continue
+		}
+		at := slices.IndexFunc(total.Parts, func(c *Coverage) bool { return c.Name == name })
+		if at < 0 {
+			at, total.Parts = len(total.Parts), append(total.Parts, &Coverage{Name: name})
+		}
+		for _, block := range p.Blocks {
+			total.add(block)
+			total.Parts[at].add(block)
+		}
+		if listed {
+			total.Parts[at].Uncovered = append(total.Parts[at].Uncovered, uncovered(e.before, file, p.Blocks)...)
+		}
+	}
+	return total
+}
+
+// uncovered returns the lines of a file on which no statement ran, as tools/add.go:3-5 Add.
+func uncovered(view *typecheck.View, file *typecheck.File, blocks []cover.ProfileBlock) (all []string) {
+	text, isMissed := strings.Split(string(file.Text), "\n"), map[int]bool{}
+	for _, ran := range []bool{false, true} {
+		for _, b := range blocks {
+			for line := b.StartLine; line <= b.EndLine && line <= len(text) && ran == (b.Count > 0); line++ {
+				isMissed[line] = !ran && (line < b.EndLine || strings.Trim(text[line-1], "\t })") != "")
+			}
+		}
+	}
+	start := view.Fset().File(file.Syntax.FileStart).LineStart
+	for first := 1; first <= len(text); first++ {
+		if !isMissed[first] {
+			continue
+		}
+		function := typecheck.Enclosing[*ast.FuncDecl](file, start(first))
+		last, name := first, ""
+		for isMissed[last+1] && typecheck.Enclosing[*ast.FuncDecl](file, start(last+1)) == function {
+			last++
+		}
+		if function != nil {
+			name = " " + declarationName(function)
+		}
+		all = append(all, fmt.Sprintf("%s:%d-%d%s", file.Path, first, last, name))
+		first = last
+	}
+	return all
+}
+
+// benchFile has the last run of each benchmark, by name.
+const benchFile = ".petrock/bench.json"
+
+// A Benchmark is what a benchmark measured: of several runs, that with the median time.
+type Benchmark struct {
+	trial.Benchmark
+	Change float64          `json:"change,omitempty"` // Of the time since the last run, in percent
+	Last   *trial.Benchmark `json:"last,omitempty"`   // The last run, if there was one
+}
+
+// String formats the benchmark in one line.
+func (b Benchmark) String() string {
+	if b.Last == nil {
+		return b.Benchmark.String()
+	}
+	return fmt.Sprintf("%s (time %+.1f%%, last %s)", b.Benchmark, b.Change, strings.TrimPrefix(b.Last.String(), b.Name+": "))
+}
+
+// compareBenchmarks compares runs of benchmarks with their last ones, and saves them for the next.
+func (e *Engine) compareBenchmarks(runs []trial.Benchmark) (all []Benchmark, err error) {
+	saved, byName := map[string]trial.Benchmark{}, map[string][]trial.Benchmark{}
+	if text, err := e.root.ReadFile(benchFile); err == nil {
+		_ = json.Unmarshal(text, &saved) // without it, nothing is compared
+	}
+	for _, r := range runs {
+		byName[r.Name] = append(byName[r.Name], r)
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		slices.SortFunc(byName[name], func(a, b trial.Benchmark) int { return cmp.Compare(a.Time, b.Time) })
+		b := Benchmark{Benchmark: byName[name][len(byName[name])/2]}
+		if last, known := saved[name]; known {
+			b.Change, b.Last = 100*(b.Time/last.Time-1), &last
+		}
+		all, saved[name] = append(all, b), b.Benchmark
+	}
+	text, err := json.Marshal(saved)
+	if err == nil && len(all) > 0 {
+		err = e.save(benchFile, text)
+	}
+	return all, err
 }

@@ -1,13 +1,18 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/token"
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
+	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
@@ -32,6 +37,9 @@ func (e *Engine) transact(ctx context.Context, asked request, makePlan planner) 
 		return nil, notMade(ctx, err)
 	}
 	checked, err := e.verify(ctx, planned)
+	if err != nil {
+		checked, err = e.verifyCorrected(ctx, planned, err)
+	}
 	if err = notMade(ctx, err); err != nil { // the last moment to cancel
 		return nil, err
 	}
@@ -148,13 +156,70 @@ func (e *Engine) verifyTypes(ctx context.Context, c *verified) error {
 		return nil
 	}
 	c.explainMissing(verdict.New)
-	return &Refusal{
+	return c.declare(&Refusal{
 		Reason:      wouldNotCompile,
 		cause:       causeCompile,
 		Diagnostics: withSource(verdict.New, c.after),
-		Declares:    c.declares(verdict.New),
 		Remedy:      c.compileRemedy(),
+	})
+}
+
+// verifyCorrected verifies a plan again that does not compile, after correctCase. If it still does not
+// compile, verifyCorrected returns the first error.
+func (e *Engine) verifyCorrected(ctx context.Context, p plan, first error) (*verified, error) {
+	for err := first; ; {
+		refusal, ok := errors.AsType[*Refusal](err)
+		if !ok || refusal.cause != causeCompile {
+			return nil, err
+		}
+		if !e.correctCase(ctx, &p, refusal.Diagnostics) {
+			return nil, first
+		}
+		var c *verified
+		if c, err = e.verify(ctx, p); err == nil {
+			return c, nil
+		}
 	}
+}
+
+// correctCase corrects the case of undefined names, such as c.Isbn to c.ISBN, in Go that the caller
+// has sent, if the project's code has exactly one name that differs in nothing else. It adds a
+// warning for each, and reports whether there is one.
+func (e *Engine) correctCase(ctx context.Context, p *plan, found []typecheck.Diagnostic) (corrected bool) {
+	view := e.before.With(p.texts)
+	pass, err := e.checker.NewPass(ctx, view, p.dirs(), typecheck.PassOptions{})
+	if err != nil || !slices.Contains([]string{actionGenerate, actionChange, actionEdit}, p.action) {
+		return false
+	}
+	for _, d := range found {
+		file := view.File(d.File)
+		if file == nil || d.Column == 0 || !p.plans(d.File) || p.recomputed[d.File] {
+			continue
+		}
+		ident := typecheck.Enclosing[*ast.Ident](file, view.Fset().File(file.Syntax.FileStart).LineStart(d.Line)+token.Pos(d.Column-1))
+		isDefined := func(pkg *typecheck.InspectedPackage) bool { return pkg.Info.ObjectOf(ident) != nil }
+		if ident == nil || slices.ContainsFunc(pass.InspectTests(file.Dir()), isDefined) {
+			continue
+		}
+		names := map[string]bool{}
+		for _, other := range view.All() {
+			for known := range nodesOf[*ast.Ident](other.Syntax) {
+				isOther := known.Name != ident.Name && len(known.Name) == len(ident.Name) && known.IsExported() == ident.IsExported()
+				if isOther && strings.EqualFold(known.Name, ident.Name) && !isPetrockPath(other.Path) {
+					names[known.Name] = true
+				}
+			}
+		}
+		for name := range names {
+			if len(names) == 1 {
+				text := bytes.Clone(p.texts[d.File])
+				copy(text[view.Fset().PositionFor(ident.Pos(), false).Offset:], name)
+				p.texts[d.File], corrected = text, true
+				p.warnings = append(p.warnings, typecheck.Diagnostic{File: d.File, Line: d.Line, Column: d.Column, Message: fmt.Sprintf("corrected %s to %s", ident.Name, name)})
+			}
+		}
+	}
+	return corrected
 }
 
 // explainMissing replaces errors about undefined package names with the reason why no package was
@@ -235,10 +300,9 @@ func (e *Engine) verifyPure(ctx context.Context, c *verified) error {
 	refusal := &Refusal{
 		Reason:      "replaying the event log would be non-deterministic:",
 		Diagnostics: withSource(fresh, c.after),
-		Declares:    c.declares(fresh),
 		Remedy:      "Nothing was changed. If a function is deterministic, add //petrock:pure and a reason to its doc comment.",
 	}
-	return refusal.orNil()
+	return c.declare(refusal).orNil()
 }
 
 // checkPurity checks that replay of features is deterministic. If changed is not nil, it checks
@@ -286,6 +350,17 @@ func (e *Engine) report(ctx context.Context, c *verified) error {
 	if c.action == actionSync {
 		if err := e.reportPurity(ctx, result, c.after); err != nil {
 			return err
+		}
+	}
+	if c.action == actionChange && c.was.Contract != nil {
+		isSame := func(tool, schema string) bool {
+			return bytes.Equal(strictjson.Member(c.was.Tools[tool], schema), strictjson.Member(c.now.Tools[tool], schema))
+		}
+		shared := slices.DeleteFunc(slices.Sorted(maps.Keys(c.was.Tools)), func(tool string) bool {
+			return tool == c.name || c.now.Tools[tool] == nil || isSame(tool, "inputSchema") && isSame(tool, "outputSchema")
+		})
+		if len(shared) > 0 {
+			result.Warnings = append(result.Warnings, typecheck.Diagnostic{Message: fmt.Sprintf("other tools use the changed types; the schemas of these change too: %s", joinFew(shared))})
 		}
 	}
 	switch {

@@ -17,9 +17,13 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/tools/benchmark/parse"
+	"golang.org/x/tools/cover"
 
 	"github.com/petrock/petrock/core/plumbing/process"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -29,6 +33,8 @@ import (
 type Selection struct {
 	Dirs     map[string]string // slash-separated folders of packages by import path
 	Run      string            // selects tests by name, as go test -run does; empty means all
+	Flags    []string          // further flags for go test, such as -race
+	Cover    bool              // record which statements run
 	Examples Examples
 
 	// First are folders that are tested first. Once they are, the others have LaterTime all
@@ -50,6 +56,8 @@ type Summary struct {
 	Passed      int                    // tests that passed, without examples; a test with subtests counts as its subtests
 	Skipped     int                    // tests that were skipped
 	Failures    []TestFailure          // sorted by package
+	Profiles    []*cover.Profile       // with [Selection].Cover, which statements ran
+	Benchmarks  []Benchmark            // the runs of benchmarks
 	Diagnostics []typecheck.Diagnostic // errors of packages that do not build
 	Examples    *Report                // of the examples; nil if there are none, or their package does not build
 	NotRun      []string               // folders of packages whose tests have not ended because all were killed
@@ -62,10 +70,25 @@ type TestFailure struct {
 	Test    string `json:"test,omitempty"`   // Name of the test or subtest; empty if the package failed outside of a test
 	File    string `json:"file,omitempty"`   // File of the last message, or of the panic
 	Line    int    `json:"line,omitempty"`   // Line in that file
+	Source  string `json:"source,omitempty"` // Text of that line; the caller of [Packages] sets it
 	Message string `json:"message"`          // Messages of the test, or the reason that it ended
 	Output  string `json:"output,omitempty"` // Other output of the test
 
 	Exceeded bool `json:"-"` // whether the package exceeded a limit in this test
+	TimedOut bool `json:"-"` // whether that was the time limit
+}
+
+// A Benchmark is what an operation of a benchmark takes.
+type Benchmark struct {
+	Name   string  `json:"name"` // Folder of the package, a space, and the name with the number of CPUs
+	Time   float64 `json:"nsPerOp"`
+	Bytes  uint64  `json:"bytesPerOp"`
+	Allocs uint64  `json:"allocsPerOp"`
+}
+
+// String formats the benchmark as the testing package does.
+func (b Benchmark) String() string {
+	return fmt.Sprintf("%s: %s ns/op, %d B/op, %d allocs/op", b.Name, strconv.FormatFloat(b.Time, 'f', -1, 64), b.Bytes, b.Allocs)
 }
 
 // Packages runs go test, without vet, with the planned files. Apart from examples, the tests are
@@ -102,6 +125,11 @@ func Packages(ctx context.Context, o Options, selected Selection, l Limits) (*Su
 	if err != nil {
 		return nil, err
 	}
+	if selected.Cover {
+		if s.Profiles, err = cover.ParseProfiles(b.coverFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("read coverage: %w", err)
+		}
+	}
 	if s.Examples, err = b.readReport(); err == nil && s.Examples == nil && selected.Examples.Test != "" && len(s.Diagnostics) == 0 {
 		err = fmt.Errorf("package %s has no tests", selected.Examples.Dir)
 	}
@@ -130,6 +158,10 @@ func (b buildDir) testArgs(o Options, selected Selection, dirs []string, l Limit
 	if selected.Examples.Test != "" {
 		args = append(args, "-race=false", "-cover=false") // in GOFLAGS, they would need more memory, or print
 	}
+	if selected.Cover {
+		args = append(args, "-coverprofile="+b.coverFile())
+	}
+	args = append(args, selected.Flags...)
 	if selected.Run != "" {
 		args = append(args, "-run="+selected.Run)
 	}
@@ -195,6 +227,7 @@ type testEvents struct {
 	partial  []byte                    // a line that is not complete yet
 	packages map[string]*testedPackage // by folder
 	builds   map[string]string         // output of failed builds, by import path
+	measured []Benchmark
 }
 
 // A testedPackage is the events of one package. The test "" is the package itself.
@@ -243,6 +276,9 @@ func (t *testEvents) read(line []byte) {
 		if goTestLine.MatchString(event.Output) {
 			return
 		}
+		if m, err := parse.ParseLine(event.Output); err == nil && m.Measured&parse.NsPerOp != 0 {
+			t.measured = append(t.measured, Benchmark{dir + " " + m.Name, m.NsPerOp, m.AllocedBytesPerOp, m.AllocsPerOp})
+		}
 		pkg.add(test, []byte(event.Output))
 		if pkg.printed += len(event.Output); pkg.printed > capacityFactor*t.limits.Output {
 			t.stop(&limitError{dir, "printed more than " + formatSize(int64(capacityFactor*t.limits.Output))})
@@ -286,7 +322,7 @@ func (t *testEvents) summarize(exceeded *limitError) *Summary {
 	if t.later != nil {
 		t.later.Stop()
 	}
-	s := &Summary{}
+	s := &Summary{Benchmarks: t.measured}
 	options := t.options()
 	for _, name := range slices.Sorted(maps.Keys(t.builds)) {
 		s.Diagnostics = append(s.Diagnostics, options.Diagnose(t.builds[name])...)
@@ -371,7 +407,8 @@ func (r *record) failure(b buildDir, dir string, l Limits) TestFailure {
 		f.File = path.Join(dir, r.file)
 	}
 	if crash := crashLine(f.Output); crash != "" {
-		f.Exceeded = crashed(crash, l) == l.timeExceeded()
+		f.TimedOut = crashed(crash, l) == l.timeExceeded()
+		f.Exceeded = f.TimedOut
 		f.Message = strings.TrimSpace(f.Message + "\n" + crashed(crash, l))
 		if file, line := process.PanicPosition(b.root, f.Output); file != "" {
 			f.File, f.Line = file, line

@@ -166,6 +166,7 @@ func realPath(name string) (string, error) {
 }
 
 func (b buildDir) files() string       { return filepath.Join(b.dir, "files") }
+func (b buildDir) coverFile() string   { return filepath.Join(b.dir, "cover") }
 func (b buildDir) overlayFile() string { return filepath.Join(b.dir, "overlay.json") }
 
 // options returns the options of the go command. Diagnostics name planned files by their path in

@@ -280,18 +280,19 @@ func LinesAround(text string, line int) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// String formats the diagnostic as a compiler would.
+// String formats the diagnostic as a compiler would, in one line.
 func (d Diagnostic) String() string {
+	message := strings.ReplaceAll(d.Message, "\n\t", "; ")
 	text := cmp.Or(d.File, d.Package)
 	if text == "" {
-		return d.Message
+		return message
 	}
 	for _, n := range []int{d.Line, d.Column} {
 		if n > 0 {
 			text += ":" + strconv.Itoa(n)
 		}
 	}
-	return text + ": " + d.Message
+	return text + ": " + message
 }
 
 // SortDiagnostics sorts diagnostics by position, then by package and message, and removes
