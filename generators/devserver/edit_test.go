@@ -79,7 +79,7 @@ func TestEditAndTest(t *testing.T) {
 	}{
 		{false, "return 6", "return six", "sun/sun.go:4:26: undefined: six"},
 		{false, "return 7", "return 8", "old does not occur"},
-		{true, "return 6", "return 7", "sun TestRise (sun/sun_test.go:7):\n    it rises at 7"},
+		{true, "return 6", "return 7", "sun TestRise (sun/sun_test.go:7: t.Errorf(\"it rises at %d\", Rise())):\n    it rises at 7"},
 	} {
 		result := edit(c.test, c.old, c.new)
 		var fault engine.Fault

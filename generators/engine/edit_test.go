@@ -241,7 +241,7 @@ func TestEditRunsTests(t *testing.T) {
 	b.write("shop/shop_test.go", "package shop\n\nimport (\n\t\"testing\"\n\n\t\"hello/money\"\n)\n\nfunc TestPrice(t *testing.T) {\n\tif money.Cents() < 50 {\n\t\tt.Errorf(\"too cheap: %d\", money.Cents())\n\t}\n}\n")
 	before := b.snapshot()
 	_, err := b.edit(`[{"path":"money/money.go","replace":[{"old":"100","new":"10"}]}]`, engine.Options{Test: true})
-	b.checkError(err, "tests would fail:\n  shop TestPrice (shop/shop_test.go:11):\n    too cheap: 10\nNothing was changed.")
+	b.checkError(err, "tests would fail:\n  shop TestPrice (shop/shop_test.go:11: t.Errorf(\"too cheap: %d\", money.Cents())):\n    too cheap: 10\nNothing was changed.")
 	if names := differing(before, b.snapshot()); len(names) > 0 {
 		t.Errorf("the refused edit has changed %q, want nothing changed", names)
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/tools/go/types/typeutil"
+
 	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
@@ -387,10 +389,8 @@ func findFunction(ref string, call []string, pkg *types.Package) (types.Object, 
 		known := pkg.Scope().Lookup(name)
 		if isFunction(known) {
 			functions = append(functions, name)
-		} else if variable, ok := known.(*types.Var); ok && known.Exported() {
-			for method := range types.NewMethodSet(types.NewPointer(variable.Type())).Methods() {
-				functions = append(functions, name+"."+method.Obj().Name())
-			}
+		} else if _, isVar := known.(*types.Var); isVar && known.Exported() && len(typeutil.IntuitiveMethodSet(known.Type(), nil)) > 0 {
+			functions = append(functions, name+".METHOD")
 		}
 	}
 	return nil, fmt.Errorf("%q is %s; the functions of the package are %s", ref, why, cmp.Or(joinFew(functions), "none"))

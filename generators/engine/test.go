@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/tools/benchmark/parse"
 	"golang.org/x/tools/cover"
 
 	"github.com/petrock/petrock/core/plumbing/terminal"
@@ -102,7 +103,8 @@ func (e *Engine) configure(s *trial.Selection, o TestOptions) (time.Duration, er
 }
 
 // findPackages returns the folders that patterns name, and what they ask about: these folders, or a
-// named file, or the file of a named component. Without patterns, it returns the folders with tests, except petrock's.
+// named file, or the file of a named component. Without patterns, it returns the folders with tests,
+// except petrock's.
 func (e *Engine) findPackages(ctx context.Context, patterns []string) (dirs, asked []string, err error) {
 	if len(patterns) == 0 {
 		return slices.DeleteFunc(e.before.Dirs(), func(dir string) bool { return isPetrockPath(dir) || !hasTests(e.before, dir) }), nil, nil
@@ -407,7 +409,11 @@ func uncovered(view *typecheck.View, file *typecheck.File, blocks []cover.Profil
 	for _, ran := range []bool{false, true} {
 		for _, b := range blocks {
 			for line := b.StartLine; line <= b.EndLine && line <= len(text) && ran == (b.Count > 0); line++ {
-				isMissed[line] = !ran && (line < b.EndLine || strings.Trim(text[line-1], "\t })") != "")
+				code := text[line-1]
+				if line == b.StartLine {
+					code = code[min(b.StartCol-1, len(code)):]
+				}
+				isMissed[line] = !ran && (strings.Trim(code, "\t {})") != "" || line < b.EndLine && isMissed[line-1])
 			}
 		}
 	}
@@ -433,24 +439,29 @@ func uncovered(view *typecheck.View, file *typecheck.File, blocks []cover.Profil
 // benchFile has the last run of each benchmark, by name.
 const benchFile = ".petrock/bench.json"
 
-// A Benchmark is what a benchmark measured: of several runs, that with the median time.
+// A Benchmark is what an operation of a benchmark takes: of several runs, of that with the median
+// time.
 type Benchmark struct {
-	trial.Benchmark
-	Change float64          `json:"change,omitempty"` // Of the time since the last run, in percent
-	Last   *trial.Benchmark `json:"last,omitempty"`   // The last run, if there was one
+	Name   string     `json:"name"` // Folder of the package, a space, and the name with the number of CPUs
+	Time   float64    `json:"nsPerOp"`
+	Bytes  uint64     `json:"bytesPerOp"`
+	Allocs uint64     `json:"allocsPerOp"`
+	Change float64    `json:"change,omitempty"` // Of the time since the last run, in percent
+	Last   *Benchmark `json:"last,omitempty"`   // The last run, if there was one
 }
 
 // String formats the benchmark in one line.
 func (b Benchmark) String() string {
-	if b.Last == nil {
-		return b.Benchmark.String()
+	text := fmt.Sprintf("%s: %s ns/op, %d B/op, %d allocs/op", b.Name, strconv.FormatFloat(b.Time, 'f', -1, 64), b.Bytes, b.Allocs)
+	if b.Last != nil {
+		text += fmt.Sprintf(" (time %+.1f%%, last %s)", b.Change, strings.TrimPrefix(b.Last.String(), b.Name+": "))
 	}
-	return fmt.Sprintf("%s (time %+.1f%%, last %s)", b.Benchmark, b.Change, strings.TrimPrefix(b.Last.String(), b.Name+": "))
+	return text
 }
 
 // compareBenchmarks compares runs of benchmarks with their last ones, and saves them for the next.
-func (e *Engine) compareBenchmarks(runs []trial.Benchmark) (all []Benchmark, err error) {
-	saved, byName := map[string]trial.Benchmark{}, map[string][]trial.Benchmark{}
+func (e *Engine) compareBenchmarks(runs []*parse.Benchmark) (all []Benchmark, err error) {
+	saved, byName := map[string]Benchmark{}, map[string][]*parse.Benchmark{}
 	if text, err := e.root.ReadFile(benchFile); err == nil {
 		_ = json.Unmarshal(text, &saved) // without it, nothing is compared
 	}
@@ -458,12 +469,15 @@ func (e *Engine) compareBenchmarks(runs []trial.Benchmark) (all []Benchmark, err
 		byName[r.Name] = append(byName[r.Name], r)
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		slices.SortFunc(byName[name], func(a, b trial.Benchmark) int { return cmp.Compare(a.Time, b.Time) })
-		b := Benchmark{Benchmark: byName[name][len(byName[name])/2]}
-		if last, known := saved[name]; known {
+		slices.SortFunc(byName[name], func(a, b *parse.Benchmark) int { return cmp.Compare(a.NsPerOp, b.NsPerOp) })
+		median := byName[name][len(byName[name])/2]
+		b := Benchmark{Name: name, Time: median.NsPerOp, Bytes: median.AllocedBytesPerOp, Allocs: median.AllocsPerOp}
+		last, known := saved[name]
+		saved[name] = b
+		if known {
 			b.Change, b.Last = 100*(b.Time/last.Time-1), &last
 		}
-		all, saved[name] = append(all, b), b.Benchmark
+		all = append(all, b)
 	}
 	text, err := json.Marshal(saved)
 	if err == nil && len(all) > 0 {

@@ -95,7 +95,7 @@ func TestChangeOfSharedType(t *testing.T) {
 	before := b.snapshot()
 	change := engine.Change{Name: "checkout", RenameFields: []string{"output.loan.member=output.loan.member_id"}}
 	_, err := b.Change(t.Context(), change, engine.Options{})
-	b.checkError(err, "tests would fail:\n  shop TestText (shop/shop_test.go:15):\n    {\"loan\":{\"member_id\":\"m1\"}}\nNothing was changed. If these tests expect the old tool, change it and the tests in one operation (petrock edit).")
+	b.checkError(err, "tests would fail:\n  shop TestText (shop/shop_test.go:15: t.Error(string(text))):\n    {\"loan\":{\"member_id\":\"m1\"}}\nNothing was changed. If these tests expect the old tool, change it and the tests in one operation (petrock edit).")
 	if names := differing(before, b.snapshot()); len(names) > 0 {
 		t.Errorf("the refused change has changed %q, want nothing changed", names)
 	}
@@ -142,7 +142,7 @@ func TestGenerateAndDestroyRunTests(t *testing.T) {
 	}
 	before := b.snapshot()
 	_, err = generate(`{"Body": true}`, engine.Options{})
-	b.checkError(err, "tests would fail:\n  shop TestCoins (shop/shop_test.go:11):\n    [cent]\nNothing was changed. Correct the input of coin")
+	b.checkError(err, "tests would fail:\n  shop TestCoins (shop/shop_test.go:11: t.Error(money.Coins)):\n    [cent]\nNothing was changed. Correct the input of coin")
 	_, err = generate(`{"Test": "t.Log(1)"}`, engine.Options{})
 	b.checkError(err, "tests would fail:\n  shop TestCoins")
 	_, err = generate(`{"Test": "t.Error(1)"}`, engine.Options{})
@@ -166,5 +166,5 @@ func TestGenerateAndDestroyRunTests(t *testing.T) {
 	}
 	b.write("tools/tools_test.go", "package tools_test\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestFiles(t *testing.T) {\n\tif _, err := os.Stat(\"add.go\"); err != nil {\n\t\tt.Error(err)\n\t}\n}\n")
 	_, err = b.Destroy(t.Context(), "tool", "add", engine.Options{Force: true})
-	b.checkError(err, "tests would fail:\n  tools TestFiles (tools/tools_test.go:10):\n    stat add.go: no such file or directory\nNothing was changed. Remove from these tests what needs tool add (petrock edit), and retry.")
+	b.checkError(err, "tests would fail:\n  tools TestFiles (tools/tools_test.go:10: t.Error(err)):\n    stat add.go: no such file or directory\nNothing was changed. Remove from these tests what needs tool add (petrock edit), and retry.")
 }

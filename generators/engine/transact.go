@@ -182,9 +182,9 @@ func (e *Engine) verifyCorrected(ctx context.Context, p plan, first error) (*ver
 	}
 }
 
-// correctCase corrects the case of undefined names, such as c.Isbn to c.ISBN, in Go that the caller
-// has sent, if the project's code has exactly one name that differs in nothing else. It adds a
-// warning for each, and reports whether there is one.
+// correctCase corrects undefined names, such as c.Isbn to c.ISBN, in Go that the caller has sent, if
+// exactly one name that differs in nothing but case is defined there. It adds a warning for each, and
+// reports whether there is one.
 func (e *Engine) correctCase(ctx context.Context, p *plan, found []typecheck.Diagnostic) (corrected bool) {
 	view := e.before.With(p.texts)
 	pass, err := e.checker.NewPass(ctx, view, p.dirs(), typecheck.PassOptions{})
@@ -196,24 +196,27 @@ func (e *Engine) correctCase(ctx context.Context, p *plan, found []typecheck.Dia
 		if file == nil || d.Column == 0 || !p.plans(d.File) || p.recomputed[d.File] {
 			continue
 		}
-		ident := typecheck.Enclosing[*ast.Ident](file, view.Fset().File(file.Syntax.FileStart).LineStart(d.Line)+token.Pos(d.Column-1))
-		isDefined := func(pkg *typecheck.InspectedPackage) bool { return pkg.Info.ObjectOf(ident) != nil }
-		if ident == nil || slices.ContainsFunc(pass.InspectTests(file.Dir()), isDefined) {
-			continue
+		at := view.Fset().File(file.Syntax.FileStart).LineStart(d.Line) + token.Pos(d.Column-1)
+		ident, names := typecheck.Enclosing[*ast.Ident](file, at), map[string]bool{}
+		isOther := func(name string) bool {
+			return name != ident.Name && len(name) == len(ident.Name) && strings.EqualFold(name, ident.Name)
 		}
-		names := map[string]bool{}
-		for _, other := range view.All() {
-			for known := range nodesOf[*ast.Ident](other.Syntax) {
-				isOther := known.Name != ident.Name && len(known.Name) == len(ident.Name) && known.IsExported() == ident.IsExported()
-				if isOther && strings.EqualFold(known.Name, ident.Name) && !isPetrockPath(other.Path) {
-					names[known.Name] = true
+		for _, pkg := range pass.InspectTests(file.Dir()) {
+			if ident == nil || !slices.Contains(pkg.Files, file) {
+				continue
+			}
+			for _, known := range view.All() {
+				for other := range nodesOf[*ast.Ident](known.Syntax) {
+					if isOther(other.Name) && pkg.CanBe(file, ident, other.Name) {
+						names[other.Name] = true
+					}
 				}
 			}
 		}
 		for name := range names {
 			if len(names) == 1 {
 				text := bytes.Clone(p.texts[d.File])
-				copy(text[view.Fset().PositionFor(ident.Pos(), false).Offset:], name)
+				copy(text[view.Fset().PositionFor(at, false).Offset:], name)
 				p.texts[d.File], corrected = text, true
 				p.warnings = append(p.warnings, typecheck.Diagnostic{File: d.File, Line: d.Line, Column: d.Column, Message: fmt.Sprintf("corrected %s to %s", ident.Name, name)})
 			}

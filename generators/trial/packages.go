@@ -17,7 +17,6 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -57,7 +56,7 @@ type Summary struct {
 	Skipped     int                    // tests that were skipped
 	Failures    []TestFailure          // sorted by package
 	Profiles    []*cover.Profile       // with [Selection].Cover, which statements ran
-	Benchmarks  []Benchmark            // the runs of benchmarks
+	Benchmarks  []*parse.Benchmark     // runs; a name starts with the folder of the package and a space
 	Diagnostics []typecheck.Diagnostic // errors of packages that do not build
 	Examples    *Report                // of the examples; nil if there are none, or their package does not build
 	NotRun      []string               // folders of packages whose tests have not ended because all were killed
@@ -76,19 +75,6 @@ type TestFailure struct {
 
 	Exceeded bool `json:"-"` // whether the package exceeded a limit in this test
 	TimedOut bool `json:"-"` // whether that was the time limit
-}
-
-// A Benchmark is what an operation of a benchmark takes.
-type Benchmark struct {
-	Name   string  `json:"name"` // Folder of the package, a space, and the name with the number of CPUs
-	Time   float64 `json:"nsPerOp"`
-	Bytes  uint64  `json:"bytesPerOp"`
-	Allocs uint64  `json:"allocsPerOp"`
-}
-
-// String formats the benchmark as the testing package does.
-func (b Benchmark) String() string {
-	return fmt.Sprintf("%s: %s ns/op, %d B/op, %d allocs/op", b.Name, strconv.FormatFloat(b.Time, 'f', -1, 64), b.Bytes, b.Allocs)
 }
 
 // Packages runs go test, without vet, with the planned files. Apart from examples, the tests are
@@ -227,7 +213,6 @@ type testEvents struct {
 	partial  []byte                    // a line that is not complete yet
 	packages map[string]*testedPackage // by folder
 	builds   map[string]string         // output of failed builds, by import path
-	measured []Benchmark
 }
 
 // A testedPackage is the events of one package. The test "" is the package itself.
@@ -276,15 +261,14 @@ func (t *testEvents) read(line []byte) {
 		if goTestLine.MatchString(event.Output) {
 			return
 		}
-		if m, err := parse.ParseLine(event.Output); err == nil && m.Measured&parse.NsPerOp != 0 {
-			t.measured = append(t.measured, Benchmark{dir + " " + m.Name, m.NsPerOp, m.AllocedBytesPerOp, m.AllocsPerOp})
-		}
 		pkg.add(test, []byte(event.Output))
 		if pkg.printed += len(event.Output); pkg.printed > capacityFactor*t.limits.Output {
 			t.stop(&limitError{dir, "printed more than " + formatSize(int64(capacityFactor*t.limits.Output))})
 		}
 	case "pass", "fail", "skip":
-		test.result = event.Action
+		if test.result != "fail" { // in an earlier run of several
+			test.result = event.Action
+		}
 		if event.Test == "" {
 			pkg.failedBuild = event.FailedBuild != ""
 			t.endPackage(dir)
@@ -322,7 +306,7 @@ func (t *testEvents) summarize(exceeded *limitError) *Summary {
 	if t.later != nil {
 		t.later.Stop()
 	}
-	s := &Summary{Benchmarks: t.measured}
+	s := &Summary{}
 	options := t.options()
 	for _, name := range slices.Sorted(maps.Keys(t.builds)) {
 		s.Diagnostics = append(s.Diagnostics, options.Diagnose(t.builds[name])...)
@@ -344,6 +328,12 @@ func (t *testEvents) summarize(exceeded *limitError) *Summary {
 		for _, test := range pkg.records {
 			if test != itself {
 				t.count(s, dir, pkg, test)
+			}
+			for line := range strings.Lines(string(test.printed)) {
+				if b, err := parse.ParseLine(line); err == nil && b.Measured&parse.NsPerOp != 0 {
+					b.Name = dir + " " + b.Name
+					s.Benchmarks = append(s.Benchmarks, b)
+				}
 			}
 		}
 		switch {
