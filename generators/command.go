@@ -8,13 +8,14 @@ import (
 
 // CommandInput is the input of Command.
 type CommandInput struct {
-	Name        string   `json:"name"`                               // Such as posts/publish
-	Fields      []string `json:"fields,omitempty"`                   // Input fields, as for a tool
-	Output      []string `json:"output,omitempty"`                   // As for a tool. Default: none; the body still returns PublishOutput{}
-	Description string   `json:"description,omitempty"`              // Such as: Publishes a post.
-	Check       string   `json:"check,omitempty" schema:"format=go"` // Go statements that return an error if it is not possible now, else nil. In scope: ctx, c (the command), s (*State)
-	Body        string   `json:"body,omitempty" schema:"format=go"`  // Go statements that change s and return PublishOutput{…}. In scope: c, s and e (e.ID: new id, e.Time: now, e.Actor: caller). No clock, randomness or I/O: events are replayed
-	Examples    []Step   `json:"examples,omitempty"`                 // Test cases, run in order on one event log; tool calls another tool. New ids are id1, id2, …. Keys: tool, name, input, output, error, later
+	Name        string     `json:"name"`                               // Such as posts/publish
+	Fields      []string   `json:"fields,omitempty"`                   // Input fields, as for a tool
+	Output      []string   `json:"output,omitempty"`                   // As for a tool. Default: none; the body still returns PublishOutput{}
+	Description string     `json:"description,omitempty"`              // Such as: Publishes a post.
+	Check       string     `json:"check,omitempty" schema:"format=go"` // Go statements that return an error if it is not possible now, else nil. In scope: ctx, c (the command), s (*State)
+	Body        string     `json:"body,omitempty" schema:"format=go"`  // Go statements that change s and return PublishOutput{…}. In scope: c, s and e (e.ID: new id, e.Time: now, e.Actor: caller). No clock, randomness or I/O: events are replayed
+	Examples    []gen.Step `json:"examples,omitempty"`                 // Test cases, run in order on one event log; tool calls another tool. New ids are id1, id2, …. Keys: tool, name, input, output, error, later
+	gen.Directives
 }
 
 // Command creates a command: a tool that changes the state of a feature. It also creates the
@@ -31,6 +32,9 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 		if n.check, err = parseBody("check", in.Check); err != nil {
 			return gen.Draft{}, err
 		}
+	}
+	if err := n.addDirectives(in.Directives); err != nil {
+		return gen.Draft{}, err
 	}
 	file := n.toolFile()
 	n.writeCommandMethods(file, n.output.name)
@@ -64,12 +68,13 @@ func (c `+n.goName+`) Apply(s *State, e app.Event) `+output+` {
 
 // QueryInput is the input of Query.
 type QueryInput struct {
-	Name        string   `json:"name"`                              // Such as posts/count
-	Fields      []string `json:"fields,omitempty"`                  // Input fields, as for a tool
-	Output      []string `json:"output,omitempty"`                  // As for a tool. Default: result:string
-	Description string   `json:"description,omitempty"`             // Such as: Counts posts.
-	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that return CountOutput{…} and an error, and do not change s. In scope: ctx, q (the query), s (*State)
-	Examples    []Step   `json:"examples,omitempty"`                // As for a command
+	Name        string     `json:"name"`                              // Such as posts/count
+	Fields      []string   `json:"fields,omitempty"`                  // Input fields, as for a tool
+	Output      []string   `json:"output,omitempty"`                  // As for a tool. Default: result:string
+	Description string     `json:"description,omitempty"`             // Such as: Counts posts.
+	Body        string     `json:"body,omitempty" schema:"format=go"` // Go statements that return CountOutput{…} and an error, and do not change s. In scope: ctx, q (the query), s (*State)
+	Examples    []gen.Step `json:"examples,omitempty"`                // As for a command
+	gen.Directives
 }
 
 // Query creates a query: a tool that reads the state of a feature. It also creates the feature if
@@ -77,6 +82,9 @@ type QueryInput struct {
 func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
 	n, err := newComponent(p, "query", request{in.Name, in.Description, in.Fields, in.Output, Implementation{in.Body, in.Examples}})
 	if err != nil {
+		return gen.Draft{}, err
+	}
+	if err := n.addDirectives(in.Directives); err != nil {
 		return gen.Draft{}, err
 	}
 	file := n.toolFile()

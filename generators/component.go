@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -58,6 +59,9 @@ func newComponent(p gen.Project, kind string, in request) (component, error) {
 		if err := checkFeature(p, feature); err != nil {
 			return n, err
 		}
+		if close := terminal.Closest(feature, p.Features()); close != "" && close != feature && !p.HasPackage(featureDir(feature)) {
+			return n, fmt.Errorf("feature %s does not exist; did you mean %s/%s? If not, first run %s", feature, close, rest, p.Call("generate", "kind", "feature", "name", feature))
+		}
 		n.dir, n.feature, text = featureDir(feature), feature, rest
 	}
 	var err error
@@ -93,6 +97,21 @@ func newComponent(p gen.Project, kind string, in request) (component, error) {
 		return n, err
 	}
 	return n, n.setFields(in.fields, in.output)
+}
+
+// addDirectives adds the directives of a request. In a feature, they are in the doc comment of the
+// type.
+func (n *component) addDirectives(d gen.Directives) error {
+	all, err := d.List()
+	for _, directive := range all {
+		if directive.IsSet {
+			n.directives = append(n.directives, directive.String())
+		}
+	}
+	if n.feature != "" {
+		n.input.directives = n.directives
+	}
+	return err
 }
 
 // setFields sets the input and output types. In a feature, the input is the component's own type.
@@ -244,7 +263,7 @@ func (n component) draft(file, test gen.GoFile, err error) (gen.Draft, error) {
 	if n.goName == "Replay" {
 		return gen.Draft{}, fmt.Errorf("%s %q: a new feature already has a test named TestReplay; choose another name", n.kind, n.label())
 	}
-	files, err := plainFeature(n.project, n.feature)
+	files, err := plainFeature(n.project, n.feature, nil)
 	draft.Files = append(draft.Files, files...)
 	draft.Notices = append(draft.Notices, "The feature "+n.feature+" is new.")
 	draft.Next = append([]string{fmt.Sprintf("Declare the state of the feature %s in %s.", n.feature, path.Join(n.dir, "state.go"))}, draft.Next...)
@@ -265,14 +284,14 @@ func parseBody(field, text string) (*body, error) {
 
 // An Implementation is the code of a component with its examples, as the caller sends them.
 type Implementation struct {
-	Body     string `json:"body,omitempty" schema:"format=go"` // Go statements, such as: return SendMailOutput{Result: in.To}, nil. In scope: ctx, in. Optional fields are pointers. Imports are added
-	Examples []Step `json:"examples,omitempty"`                // Test cases. output must match exactly, error is a substring; without either, any success passes. If the body uses a feature: as for a command
+	Body     string     `json:"body,omitempty" schema:"format=go"` // Go statements, such as: return SendMailOutput{Result: in.To}, nil. In scope: ctx, in. Optional fields are pointers. Imports are added
+	Examples []gen.Step `json:"examples,omitempty"`                // Test cases. output must match exactly, error is a substring; without either, any success passes. If the body uses a feature: as for a command
 }
 
 // A TextImplementation is an Implementation of a component that returns text.
 type TextImplementation struct {
-	Body     string `json:"body,omitempty" schema:"format=go"` // Go statements that return (string, error); else as for a tool
-	Examples []Step `json:"examples,omitempty"`                // As for a tool
+	Body     string     `json:"body,omitempty" schema:"format=go"` // Go statements that return (string, error); else as for a tool
+	Examples []gen.Step `json:"examples,omitempty"`                // As for a tool
 }
 
 func (n component) isWritten() bool { return n.body != nil || n.wraps }

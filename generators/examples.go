@@ -6,27 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/gen"
 )
-
-// A Step is an example: a call of the component or, with Tool, of another tool, and the expected
-// result. Later advances the clock before the call, such as 336h. All steps of a test use one event
-// log.
-type Step struct {
-	Tool   string                     `json:"tool,omitempty"`
-	Name   string                     `json:"name,omitempty"`
-	Input  map[string]json.RawMessage `json:"input,omitempty"`
-	Output json.RawMessage            `json:"output,omitempty"`
-	Error  string                     `json:"error,omitempty"`
-	Later  string                     `json:"later,omitempty"`
-}
 
 // A step is a call in the test of a component, with the expected result.
 type step struct {
@@ -82,31 +68,16 @@ func (n component) ownTool() string {
 
 // parseStep checks an example. Outside of features, tests only serve the features that the body
 // uses.
-func (n component) parseStep(i int, given Step) (s step, err error) {
-	s.Example = gen.Example{Name: cmp.Or(given.Name, "example "+strconv.Itoa(i+1)), Output: given.Output, Error: given.Error}
+func (n component) parseStep(i int, given gen.Step) (s step, err error) {
+	if s.Example, s.later, err = given.Parse(i + 1); err != nil {
+		return s, err
+	}
 	fail := func(format string, args ...any) (step, error) {
 		return s, fmt.Errorf("example %q: %s", s.Name, fmt.Sprintf(format, args...))
-	}
-	if _, err := gen.ParseDescription(s.Name); err != nil || strings.ContainsAny(s.Name, "/#\\") {
-		return fail("invalid name; use a few plain words")
-	}
-	if s.Output != nil && s.Error != "" {
-		return fail("an output and an error; send only one of them")
-	}
-	if given.Input == nil {
-		given.Input = map[string]json.RawMessage{}
-	}
-	if s.Input, err = strictjson.Marshal(given.Input); err != nil {
-		return s, err
 	}
 	s.tool = cmp.Or(given.Tool, n.ownTool())
 	if _, err := gen.ParseName(s.tool); err != nil && (given.Tool != "" || n.kind == "worker") {
 		return fail("invalid tool name %q; use the name that clients use, such as posts_create", s.tool)
-	}
-	if given.Later != "" {
-		if s.later, err = time.ParseDuration(given.Later); err != nil || s.later <= 0 {
-			return fail("later %q is not a duration; write 30m or 336h", given.Later)
-		}
 	}
 	used := n.body.features(n.project, n.dir)
 	if n.body == nil { // it calls a function of the project, which may use any feature

@@ -18,7 +18,7 @@ import (
 // FeatureInput is the input of Feature.
 type FeatureInput struct {
 	Name   string   `json:"name"`             // One word, such as posts
-	Fields []string `json:"fields,omitempty"` // With crud: fields of an item, besides id, seq, created_at and updated_at
+	Fields []string `json:"fields,omitempty"` // With crud: of an item, besides id, seq, created_at and updated_at; else of the state
 	CRUD   bool     `json:"crud,omitempty"`   // Add the commands create, update, delete and the queries get, list
 	Item   string   `json:"item,omitempty"`   // With crud: name of one item
 }
@@ -39,32 +39,45 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 		return gen.Draft{}, err
 	case in.CRUD:
 		return crudFeature(p, draft, in, fields)
-	case len(fields) > 0 || in.Item != "":
-		return gen.Draft{}, errors.New("fields and item need crud (--crud); set it, or omit them")
+	case in.Item != "":
+		return gen.Draft{}, errors.New("item needs crud (--crud); set it, or omit item")
 	}
-	if draft.Files, err = plainFeature(p, in.Name); err != nil {
+	if draft.Files, err = plainFeature(p, in.Name, fields); err != nil {
 		return gen.Draft{}, err
 	}
-	draft.Next = []string{
-		fmt.Sprintf("Declare the state in %s.", path.Join(featureDir(in.Name), "state.go")),
-		fmt.Sprintf("Add commands and queries: run %s and %s.",
-			p.Call("generate", "kind", "command", "name", in.Name+"/create"), p.Call("generate", "kind", "query", "name", in.Name+"/get")),
+	if len(fields) == 0 {
+		draft.Next = []string{fmt.Sprintf("Declare the state in %s.", path.Join(featureDir(in.Name), "state.go"))}
 	}
+	for _, name := range namedTypes(fields) {
+		draft.Next = append(draft.Next, fmt.Sprintf("Add the fields of %s: run %s.", name, p.Call("change", "kind", "type", "name", in.Name+"/"+name, "fields", []string{"title:string"})))
+	}
+	draft.Next = append(draft.Next, fmt.Sprintf("Add commands and queries: run %s and %s.",
+		p.Call("generate", "kind", "command", "name", in.Name+"/create"), p.Call("generate", "kind", "query", "name", in.Name+"/get")))
 	return draft, nil
 }
 
-// plainFeature returns the files of a feature with an empty state.
-func plainFeature(p gen.Project, feature string) ([]gen.File, error) {
+// plainFeature returns the files of a feature with the fields of its state. Types that the fields
+// name get a file each, without fields.
+func plainFeature(p gen.Project, feature string, fields []gen.Field) ([]gen.File, error) {
 	dir := featureDir(feature)
 	file := newFile(p, dir)
 	file.PackageComment("// Package " + feature + " is a feature: commands change its state, and queries read it.")
-	file.Text(`// State is the state of ` + feature + `, rebuilt from the event log. Only commands change it. Export its
-// fields: snapshots are JSON.
-type State struct{}
-
-// NewState returns the state before the first command.
+	state := structure{StructCode: gen.StructCode{Prefix: "State", Logged: true}, name: "State", fields: slices.Clone(fields),
+		about: "State is the state of " + feature + ", rebuilt from the event log. Only commands change it. Export its fields: snapshots are JSON."}
+	initial := ""
+	for i, f := range state.fields {
+		state.fields[i].Min, state.fields[i].Max = "", "" // snapshots do not check them
+		if f.Type.Kind == gen.KindMap {
+			initial += f.Go + ": " + state.Type(f) + "{},\n"
+		}
+	}
+	if initial != "" {
+		initial = "\n" + initial
+	}
+	state.write(file)
+	file.Text(`// NewState returns the state before the first command.
 func NewState() *State {
-	return &State{}
+	return &State{` + initial + `}
 }`)
 	test := featureTest(p, feature)
 	test.Text(`// At the end of each test, apptest replays its event log twice from the start and once from a
@@ -73,7 +86,29 @@ func NewState() *State {
 func TestReplay(t *testing.T) {
 	`+serveFeatures(p, test, feature)+`
 }`, "testing")
-	return renderFiles(dir, source{"state.go", file}, source{"state_test.go", test})
+	sources := []source{{"state.go", file}, {"state_test.go", test}}
+	for _, typ := range namedTypes(fields) {
+		name, err := gen.ParseName(typ)
+		if err != nil || (derive.Place{Kind: derive.Feature}).IsReserved(typ) {
+			return nil, fmt.Errorf("the type name %s is reserved in a feature; choose another name", typ)
+		}
+		file := newFile(p, dir)
+		structure{name: typ, about: typ + " is part of State."}.write(file)
+		sources = append(sources, source{name.File("type"), file})
+	}
+	return renderFiles(dir, sources...)
+}
+
+// namedTypes returns the names of the types of the package that fields have, sorted.
+func namedTypes(fields []gen.Field) (names []string) {
+	for _, f := range fields {
+		t, _ := f.Type.Enum()
+		if t.Kind == gen.KindGo && !strings.Contains(t.Name, ".") && !slices.Contains(names, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func featureTest(p gen.Project, feature string) gen.GoFile {

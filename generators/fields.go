@@ -28,6 +28,8 @@ type structure struct {
 	name   string // of the type
 	about  string // doc comment; may be empty
 	fields []gen.Field
+
+	directives []string // in the doc comment
 }
 
 func (s structure) write(file gen.GoFile) {
@@ -35,7 +37,7 @@ func (s structure) write(file gen.GoFile) {
 	if members != "" {
 		members = "\n" + members
 	}
-	writeDoc(file, s.about, nil)
+	writeDoc(file, s.about, s.directives)
 	file.Text("type " + s.name + " struct {" + members + "}")
 	file.Text(s.enums())
 }

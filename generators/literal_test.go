@@ -234,7 +234,7 @@ func TestExamplesCallOtherComponents(t *testing.T) {
 		}}
 		return &gen.Feature{Name: name, Dir: "features/" + name, Strings: map[string][]string{"Mood": nil}, Commands: []gen.FeatureTool{create}}
 	}
-	draft, err := Command(p, CommandInput{Name: "posts/publish", Fields: []string{"id"}, Body: "return PublishOutput{}", Examples: []Step{
+	draft, err := Command(p, CommandInput{Name: "posts/publish", Fields: []string{"id"}, Body: "return PublishOutput{}", Examples: []gen.Step{
 		{Tool: "posts_create", Input: map[string]json.RawMessage{"title": json.RawMessage(`"a"`)}},
 		{Tool: "client_create", Input: map[string]json.RawMessage{"title": json.RawMessage(`"b"`), "mood": json.RawMessage(`"good"`)}},
 		{Tool: "posts_create", Input: map[string]json.RawMessage{"title": json.RawMessage(`7`)}, Error: "invalid arguments"},

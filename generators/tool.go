@@ -14,6 +14,7 @@ type ToolInput struct {
 	Description string   `json:"description,omitempty"` // Such as: Sends a mail.
 	From        string   `json:"from,omitempty"`        // Instead of fields, output and body: ./store.Find or ./store.Variable.Method
 	Implementation
+	gen.Directives
 }
 
 // Tool creates a tool: a function with input and output types, and a test. With a body and examples
@@ -27,6 +28,9 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	}
 	n, err := newComponent(p, "tool", request{in.Name, in.Description, in.Fields, in.Output, in.Implementation})
 	if err != nil {
+		return gen.Draft{}, err
+	}
+	if err := n.addDirectives(in.Directives); err != nil {
 		return gen.Draft{}, err
 	}
 	file := n.toolFile()

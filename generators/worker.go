@@ -11,13 +11,13 @@ import (
 
 // WorkerInput is the input of Worker.
 type WorkerInput struct {
-	Name        string   `json:"name"`                              // Such as posts/digest
-	Fields      []string `json:"fields,omitempty"`                  // Fields of its saved state w, as for a tool
-	On          []string `json:"on,omitempty"`                      // Commands, such as posts/create
-	Every       string   `json:"every,omitempty"`                   // Interval, such as 5m
-	Description string   `json:"description,omitempty"`             // Such as: Mails new posts.
-	Body        string   `json:"body,omitempty" schema:"format=go"` // Go statements that return nil, or an error to retry later. In scope: ctx, w; with on also c (the command) and e (its event). app.Do(ctx, Publish{…}) executes a command
-	Examples    []Step   `json:"examples,omitempty"`                // As for a command; the worker runs after setup and each call; later advances the clock first, such as 336h
+	Name        string     `json:"name"`                              // Such as posts/digest
+	Fields      []string   `json:"fields,omitempty"`                  // Fields of its saved state w, as for a tool
+	On          []string   `json:"on,omitempty"`                      // Commands, such as posts/create
+	Every       string     `json:"every,omitempty"`                   // Interval, such as 5m
+	Description string     `json:"description,omitempty"`             // Such as: Mails new posts.
+	Body        string     `json:"body,omitempty" schema:"format=go"` // Go statements that return nil, or an error to retry later. In scope: ctx, w; with on also c (the command) and e (its event). app.Do(ctx, Publish{…}) executes a command
+	Examples    []gen.Step `json:"examples,omitempty"`                // As for a command; the worker runs after setup and each call; later advances the clock first, such as 336h
 }
 
 // A trigger is a command or an interval that runs a worker.

@@ -181,7 +181,7 @@ func printListing(env Env, l *engine.Listing) error {
 	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
 	for _, c := range l.Components {
 		about, _, _ := strings.Cut(c.Description, "\n")
-		fmt.Fprintf(table, "%s\t%s\t%s:%d\t%s\n", c.Kind, c.Name, c.File, c.Line, about)
+		fmt.Fprintf(table, "%s\t%s\t%s:%d\t%s\n", c.Kind, c.Label(), c.File, c.Line, about)
 	}
 	if err := table.Flush(); err != nil {
 		return err

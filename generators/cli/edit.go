@@ -16,6 +16,7 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/trial"
 )
 
@@ -158,6 +159,9 @@ func newTest(env Env) *cobra.Command {
 func newChange(env Env) *cobra.Command {
 	var c projectFlags
 	var in engine.Change
+	var title string
+	var hints, scopes, examplesOf []string
+	var internal bool
 	cmd := &cobra.Command{
 		Use:   "change KIND NAME",
 		Short: "Rename or edit a component in place",
@@ -167,12 +171,14 @@ func newChange(env Env) *cobra.Command {
 			"change tool search --field 'limit:int:1..50 \"Maximum number of hits\"' --remove-field order",
 			"change command posts/create --rename-field body=text",
 			"change command posts/create --field 'status:enum(draft,live)' --default status=live",
-			"change command posts/create --field 'source:string?' --read-first"),
+			"change command posts/create --field 'source:string?' --read-first",
+			"change command posts/purge --internal --hint destructive",
+			"change type desk/Loan --rename-field due=until"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := mcpcli.ExactArgs("tool", "add")(cmd, args); err != nil || slices.Contains(engine.Kinds(), args[0]) {
 				return err
 			}
-			return fmt.Errorf("unknown kind %q; the kinds are %s", args[0], strings.Join(engine.Kinds(), ", "))
+			return fmt.Errorf("unknown kind %q; %s", args[0], terminal.DidYouMean(args[0], engine.Kinds(), "the kinds are "+strings.Join(engine.Kinds(), ", ")))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Kind, in.Name = args[0], args[1]
@@ -181,6 +187,31 @@ func newChange(env Env) *cobra.Command {
 				if *text, err = readText(cmd, flag, *text); err != nil {
 					return err
 				}
+			}
+			flags := cmd.Flags()
+			for flag, set := range map[string]func(){
+				"title":    func() { in.Title = &title },
+				"hint":     func() { in.Hints = new(strings.Join(hints, " ")) },
+				"scope":    func() { in.Scopes = new(strings.Join(scopes, " ")) },
+				"internal": func() { in.Internal = &internal },
+			} {
+				if flags.Changed(flag) {
+					set()
+				}
+			}
+			for _, text := range examplesOf {
+				text, err := readText(cmd, "example", text)
+				if err != nil {
+					return err
+				}
+				if strictjson.First([]byte(text)) != '[' {
+					text = "[" + text + "]"
+				}
+				var list []gen.Step
+				if err := strictjson.Unmarshal([]byte(text), &list); err != nil {
+					return terminal.Usagef("--example: %w", err)
+				}
+				in.Examples = append(in.Examples, list...)
 			}
 			return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
 				return e.Change(ctx, in, c.Options)
@@ -202,6 +233,12 @@ func newChange(env Env) *cobra.Command {
 	flags.StringVar(&in.Downgrade, "downgrade", "", "with --read-first: `GO` statements that convert the command, c, to the old version")
 	flags.StringVar(&in.Check, "check", "", "new body of Check of a command, as `GO` statements")
 	flags.StringVar(&in.Body, "body", "", "new body of the function, as `GO` statements, or @FILE")
+	flags.StringSliceVar(&in.Values, "values", nil, "all `VALUES` of an enum type, such as eur,usd")
+	flags.StringVar(&title, "title", "", "new title for users; empty to remove it")
+	flags.StringArrayVar(&hints, "hint", nil, "`HINT` for clients, such as read-only; replaces the others; may be repeated")
+	flags.StringArrayVar(&scopes, "scope", nil, "OAuth `SCOPE` that callers need; replaces the others; may be repeated")
+	flags.BoolVar(&internal, "internal", false, "make a command or query callable only from Go; --internal=false makes it a tool")
+	flags.StringArrayVar(&examplesOf, "example", nil, "JSON `object`, list or @FILE: example for the test; replaces one with its name; may be repeated")
 	flags.BoolVar(&c.noNet, "no-net", false, noNetUsage)
 	return c.addFlags(cmd, true)
 }

@@ -62,7 +62,8 @@ func unknownGenerator(cmd *cobra.Command, name string, env Env) error {
 	if noExec, _ := cmd.Flags().GetBool("no-exec"); noExec {
 		why = " (--no-exec leaves out the project's own)"
 	}
-	return terminal.Usagef("generator %q does not exist; the generators are %s%s", name, strings.Join(gen.Names(env.generators()), ", "), why)
+	known := gen.Names(env.generators())
+	return terminal.Usagef("generator %q does not exist; %s%s", name, terminal.DidYouMean(name, known, "the generators are "+strings.Join(known, ", ")), why)
 }
 
 // newGenerator returns the command of one generator. Its arguments and flags are the properties of
@@ -140,6 +141,7 @@ func generatorExamples(kind string, f *form) []string {
 		"feature":  {`feature posts --crud 'title:string:1..200' 'body:string?'`, `feature accounts`},
 		"command":  {`command posts/publish id --check 'return s.checkID(c.ID)' --body 's.Posts[c.ID].UpdatedAt = e.Time; return PublishOutput{}'`},
 		"query":    {`query posts/count --output 'count:int' --body 'return CountOutput{Count: len(s.Posts)}, nil'`},
+		"type":     {`type desk/Loan item:string due:time`, `type money/Currency --values eur,usd`},
 		"worker":   {`worker posts/digest --on posts/create`, `worker posts/sweep --every 5m`},
 		"version":  {`version posts/create --rename body=text`},
 		"generator": {
@@ -233,6 +235,13 @@ func flagName(p *mcpcli.Property) string {
 
 func (f *form) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	var lists []string
+	flags.SetNormalizeFunc(renamed(flags.GetNormalizeFunc(), func(name string) string { // --field is --fields
+		if slices.Contains(lists, name+"s") {
+			name += "s"
+		}
+		return name
+	}))
 	flags.String("input", "", "`file` with the input as a JSON object, or - for standard input; arguments and flags take precedence")
 	for _, p := range f.flags {
 		name, usage := flagName(p), p.Description
@@ -246,6 +255,9 @@ func (f *form) addFlags(cmd *cobra.Command) {
 		case p.IsList():
 			usage += " (may be repeated)"
 		}
+		if strings.HasSuffix(name, "s") {
+			lists = append(lists, name)
+		}
 		switch {
 		case flags.Lookup(name) != nil: // of another property; only --input can set this one
 		case p.IsList():
@@ -256,6 +268,11 @@ func (f *form) addFlags(cmd *cobra.Command) {
 			flags.String(name, "", usage)
 		}
 	}
+}
+
+// renamed returns a function that normalizes the name of a flag after rename.
+func renamed[Set, Name any](normalize func(Set, string) Name, rename func(string) string) func(Set, string) Name {
+	return func(flags Set, name string) Name { return normalize(flags, rename(name)) }
 }
 
 // input returns the input of the generator. It does not check types; the engine does.

@@ -18,7 +18,7 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A Component is a tool, resource, prompt, generator, feature, command, query or worker.
+// A Component is a tool, resource, prompt, generator, feature, command, query, worker or type.
 type Component struct {
 	Kind        Kind            `json:"kind"`                   // Kind of component
 	Name        string          `json:"name"`                   // Name that clients use
@@ -64,6 +64,29 @@ func (c Component) WithAliases() []Component {
 	return all
 }
 
+// ListName returns the name of the component in lists. That of a command or query that is not a
+// tool is posts/purge.
+func (c Component) ListName() string {
+	if c.isHidden() && c.Feature != "" {
+		return c.Feature + "/" + c.localName()
+	}
+	return c.Name
+}
+
+// Label returns the name in lists, with the URI of a resource, and why a command or query is not a
+// tool.
+func (c Component) Label() string {
+	switch {
+	case c.URI != "":
+		return c.Name + " (" + c.URI + ")"
+	case c.Retired:
+		return c.ListName() + " (retired)"
+	case c.Internal:
+		return c.ListName() + " (internal)"
+	}
+	return c.Name
+}
+
 // IsTool reports whether clients see the component as a tool.
 func (c Component) IsTool() bool { return c.Kind.IsTool() && !c.isHidden() }
 
@@ -72,8 +95,11 @@ func (c Component) isHidden() bool { return c.Internal || c.Retired }
 
 // Matches reports whether name is a name of the component: for clients, in Go, or in the event log.
 func (c Component) Matches(name string) bool {
-	if c.Kind == Feature {
+	switch c.Kind {
+	case Feature:
 		return c.Name == name
+	case Type:
+		return c.Name == name || path.Dir(c.File)+"/"+c.Func == name
 	}
 	return c.Name == name || c.Func == name || slices.Contains(c.Aliases, name) || c.Name == strings.ReplaceAll(name, "-", "_") || strings.HasSuffix(c.Func, "."+name) ||
 		c.Feature != "" && (name == c.Feature+"/"+c.localName() || name == c.Feature+"/"+gen.WireName(c.Func))

@@ -23,30 +23,35 @@ var featureName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 
 // CheckFeatureName returns an error if a feature cannot have a name, which is also the name of its
 // folder and package.
-func CheckFeatureName(name string) error {
+func CheckFeatureName(name string) error { return checkPackageName("feature", name) }
+
+func checkPackageName(what, name string) error {
 	cannotBeImported := token.IsKeyword(name) || slices.Contains([]string{"init", "internal", "main", "vendor"}, name)
 	if cannotBeImported || !featureName.MatchString(name) {
-		return fmt.Errorf("invalid feature name %q: use lower-case letters and digits, as in blogposts, and no name that is reserved by Go", gen.Shorten(name))
+		return fmt.Errorf("invalid %s name %q: use lower-case letters and digits, as in blogposts, and no name that is reserved by Go", what, gen.Shorten(name))
 	}
 	return nil
 }
 
 // CheckNewFeatureName is [CheckFeatureName] for a feature that a generator creates. Its name cannot
 // be one that generated code uses for something else.
-func CheckNewFeatureName(name string) error {
+func CheckNewFeatureName(name string) error { return CheckNewPackageName("feature", name) }
+
+// CheckNewPackageName is [CheckNewFeatureName] for a package; what is the word for it in errors.
+func CheckNewPackageName(what, name string) error {
 	const maxLength = 30
 	isUsed := len(name) == 1 || types.Universe.Lookup(name) != nil || project.IsDevice(name) || slices.Contains([]string{
 		"app", "appmcp", "appserve", "apptest", "cmd", "context", "core", "errors", "features", "generators", "json", "mcp",
 		"mcptest", "oauth", "os", "postgres", "prompts", "register", "resources", "serve", "strings", "testdata", "testing",
 		"time", "tools", "wire",
 	}, name)
-	switch err := CheckFeatureName(name); {
+	switch err := checkPackageName(what, name); {
 	case err != nil:
 		return err
 	case len(name) > maxLength:
-		return fmt.Errorf("invalid feature name %q: %d characters, at most %d are allowed; choose a shorter one", gen.Shorten(name), len(name), maxLength)
+		return fmt.Errorf("invalid %s name %q: %d characters, at most %d are allowed; choose a shorter one", what, gen.Shorten(name), len(name), maxLength)
 	case isUsed:
-		return fmt.Errorf("invalid feature name %q: reserved by Go, Windows or generated code; try my%[1]s", name)
+		return fmt.Errorf("invalid %s name %q: reserved by Go, Windows or generated code; try my%[2]s", what, name)
 	}
 	return nil
 }

@@ -22,6 +22,8 @@ const (
 	Command   Kind = "command"
 	Query     Kind = "query"
 	Worker    Kind = "worker"
+
+	Type Kind = "type" // a struct or enum that components share
 )
 
 // IsTool reports whether clients see components of the kind as tools, unless they are internal.
@@ -89,6 +91,38 @@ func findPlace(matches func(Place) bool) (Place, bool) {
 		return fixedPlaces[at], true
 	}
 	return Place{}, false
+}
+
+// TypeDir returns the folder of the package in the name of a type: desk in desk/Loan. It is that of
+// a feature, a folder that exists or, by default, one below internal. A package with a slash is its
+// own folder.
+func TypeDir(pkg string, exists func(dir string) bool) string {
+	_, isPlace := PlaceAt(pkg)
+	switch feature := path.Join(Features, pkg); {
+	case exists(feature):
+		return feature
+	case exists(pkg) || isPlace || strings.Contains(pkg, "/"):
+		return path.Clean(pkg)
+	}
+	return path.Join("internal", pkg)
+}
+
+// TypeName returns the name of a type in a folder, with the shortest package for which [TypeDir]
+// returns that folder: desk/Loan.
+func TypeName(dir, name string, exists func(dir string) bool) string {
+	for _, above := range []string{Features, "internal"} {
+		if pkg, ok := strings.CutPrefix(dir, above+"/"); ok && TypeDir(pkg, exists) == dir {
+			return pkg + "/" + name
+		}
+	}
+	return dir + "/" + name
+}
+
+// IsLogged reports whether values of the types in a folder may be stored in the event log: unless
+// it is that of tools, resources, prompts or generators.
+func IsLogged(dir string) bool {
+	place, ok := PlaceAt(dir)
+	return !ok || place.Kind == Feature
 }
 
 func (p Place) derivedFile() string { return path.Join(p.Dir, path.Base(p.Dir)+"_gen.go") }

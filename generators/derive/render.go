@@ -81,17 +81,7 @@ func (f *finder) renderCalls(file gen.GoFile, signature string, all []Component)
 //
 //	mcp.AddTool(d, mcp.Tool{Name: "add", …}, Add),
 func (c Component) registration() string {
-	function, method := c.method()
-	switch {
-	case method:
-		function = "t." + function
-	case c.Kind == Command && c.writes != 0:
-		function = "appmcp.DoOlder[" + function + ", " + c.writtenFunc() + "](a)"
-	case c.Kind == Command:
-		function = "appmcp.Do[" + function + "](a)"
-	case c.Kind == Query:
-		function = "appmcp.Query[" + function + "](a)"
-	}
+	function := c.handler()
 	kind, adder, uriField, complete := "Tool", "AddTool", "", ""
 	switch {
 	case c.Kind == Prompt:
@@ -142,6 +132,22 @@ func (c Component) registration() string {
 	return out.String()
 }
 
+// handler returns the function that handles calls, as an expression.
+func (c Component) handler() string {
+	function, method := c.method()
+	switch {
+	case method:
+		return "t." + function
+	case c.Kind == Command && c.writes != 0:
+		return "appmcp.DoOlder[" + function + ", " + c.writtenFunc() + "](a)"
+	case c.Kind == Command:
+		return "appmcp.Do[" + function + "](a)"
+	case c.Kind == Query:
+		return "appmcp.Query[" + function + "](a)"
+	}
+	return function
+}
+
 // registrar returns the variable that the component is registered with: d requires that its schemas
 // match the Go types exactly, and s does not.
 func (c Component) registrar() string {
@@ -157,12 +163,16 @@ func (f *finder) renderFeature(file gen.GoFile) {
 	name := f.place.featureName()
 	lists := map[Kind]string{}
 	var tools []Component
+	internal := ""
 	reason := "the feature has no commands or queries"
 	for _, c := range f.found.Components {
 		if c.Kind != Feature {
 			lists[c.Kind] += f.featureItem(file, c) + ",\n"
 		}
 		switch {
+		case c.Internal:
+			reason = "all commands and queries are internal or retired"
+			internal += fmt.Sprintf("mcp.AddTool(s, mcp.Tool{Name: %q}, %s),\n", c.Name, c.handler())
 		case c.isHidden():
 			reason = "all commands and queries are internal or retired"
 		case c.Kind.IsTool():
@@ -197,12 +207,18 @@ func (f *finder) renderFeature(file gen.GoFile) {
 	if used != "" {
 		fields += "Uses: []app.Feature{\n" + used + "},\n"
 	}
+	if internal != "" {
+		file.Import("errors")
+		file.Import(mcp)
+		internal = "Internal: func(s *mcp.Server, a *app.App) error {\nreturn errors.Join(\n" + internal + ")\n},"
+	}
 	file.Text(`// Feature returns the state, commands, queries, workers and tools of `+name+`.
 func Feature() appmcp.Feature {
 	return appmcp.Feature{
 		Feature: app.Feature{
 			`+fields+`},
 		Register: register,
+		`+internal+`
 	}
 }`, app, appmcp)
 	if len(tools) == 0 {

@@ -348,7 +348,8 @@ func (t *Tools) Test(ctx context.Context, in TestInput) (*mcp.ToolResult, error)
 // ChangeInput is the input of change.
 type ChangeInput struct {
 	engine.Change
-	Edits []json.RawMessage `json:"edits,omitempty"` // Of other code, as for edit, after the change
+	Examples []json.RawMessage `json:"examples,omitempty"` // For its test; one of the same name is replaced
+	Edits    []json.RawMessage `json:"edits,omitempty"`    // Of other code, as for edit, after the change
 	DataOption
 	Common
 }
@@ -363,6 +364,13 @@ func (t *Tools) Change(ctx context.Context, in ChangeInput) (*mcp.ToolResult, er
 			return Answer(ctx, nil, terminal.Usagef("edits: %w", err))
 		}
 		in.Change.Edits = append(in.Change.Edits, edit)
+	}
+	for _, text := range in.Examples {
+		var example gen.Step
+		if err := strictjson.Unmarshal(text, &example); err != nil {
+			return Answer(ctx, nil, terminal.Usagef("examples: %w", err))
+		}
+		in.Change.Examples = append(in.Change.Examples, example)
 	}
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
 		result, err := p.engine.Change(ctx, in.Change, engine.Options{NoData: in.NoData, NoExec: t.options.NoExec})

@@ -26,7 +26,7 @@ import (
 // version of the command.
 func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, error) {
 	if in.Kind != "" && !slices.Contains(Kinds(), in.Kind) {
-		return nil, terminal.Usagef("%q is not a kind of component; the kinds are %s", in.Kind, strings.Join(Kinds(), ", "))
+		return nil, unknownKind(in.Kind, Kinds())
 	}
 	remedy := fmt.Sprintf("Nothing was changed. Set %s too; if other code uses the fields, edit it and the fields in one operation.", e.option("body"))
 	result, err := e.transact(ctx, request{Options: o, action: actionChange}, func(j *journal.Journal, p *plan) error {
@@ -39,7 +39,10 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 		if err := ch.run(ctx); err != nil || len(p.conflicts) > 0 {
 			return err
 		}
-		if ch.c.Kind == derive.Command {
+		switch ch.c.Kind {
+		case derive.Type:
+			remedy = "Nothing was changed. Edit the code that uses the type and the type in one operation."
+		case derive.Command:
 			remedy = fmt.Sprintf("Nothing was changed. Set %s too; if other code uses the fields, edit it and the fields by hand, then run %s.", e.option("body"), e.versionCall(ch.c.EventType, ""))
 		}
 		if err := e.planEdits(ctx, j, p, in.Edits); err != nil {
@@ -56,12 +59,11 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 // run plans all edits.
 func (ch *changer) run(ctx context.Context) error {
 	parseFields := func() error { return ch.parseFields(ctx) }
-	for _, step := range []func() error{parseFields, ch.check, ch.planRename, ch.planFields, ch.planBodies} {
+	for _, step := range []func() error{parseFields, ch.check, ch.planRename, ch.planFields, ch.planValues, ch.planBodies, ch.planDoc, ch.planExamples} {
 		if err := step(); err != nil {
 			return generatorError(fmt.Sprintf("change %s %s", ch.c.Kind, ch.c.Name), err)
 		}
 	}
-	ch.planDoc()
 	ch.renameUses()
 	ch.renameTexts()
 	if err := ch.finish(ctx); err != nil {
@@ -78,9 +80,10 @@ func (ch *changer) check() error {
 		return err
 	}
 	hasFields, hasOutput := !ch.inputEdit.isEmpty(), !ch.outputEdit.isEmpty()
-	isCommand := ch.c.Kind == derive.Command
+	isCommand, isType := ch.c.Kind == derive.Command, ch.c.Kind == derive.Type
+	isEmpty := in.Description == "" && in.Body == "" && in.Check == "" && in.Directives == (gen.Directives{}) && len(in.Values)+len(in.Examples) == 0
 	switch {
-	case !hasFields && !hasOutput && in.Rename == "" && in.Description == "" && in.Body == "" && in.Check == "":
+	case !hasFields && !hasOutput && in.Rename == "" && isEmpty:
 		return fmt.Errorf("nothing to change; set %s, %s, %s or another argument of change", ch.engine.option("rename"), ch.engine.option("fields"), ch.engine.option("body"))
 	case ch.c.Kind == derive.Feature && in.Rename != "":
 		return fmt.Errorf("events and positions of workers are stored under the name of their feature; rename its commands and queries one by one, or change what clients see with //petrock:name and //petrock:title")
@@ -90,12 +93,20 @@ func (ch *changer) check() error {
 		return fmt.Errorf("alias needs rename, and a tool, command or query that clients can call")
 	case ch.c.Kind == derive.Resource && hasFields:
 		return fmt.Errorf("the fields of a resource are the variables of its URI, %s; edit both in %s", ch.c.URI, ch.c.File)
+	case isType && (hasOutput || in.Body != "" || in.Directives != (gen.Directives{}) || len(in.Examples) > 0):
+		return fmt.Errorf("a type has a name, a description, and fields or values; remove the other arguments, or edit %s", ch.c.File)
+	case isType && in.ReadFirst:
+		return fmt.Errorf("read_first needs a command; change the field in a command that contains the type, such as loan.due of desk/lend")
+	case isType && hasFields && ch.input == nil:
+		return fmt.Errorf("%s is not a struct; set %s", ch.c.Name, ch.engine.option("values"))
+	case len(in.Values) > 0 && (!isType || ch.input != nil):
+		return fmt.Errorf("only an enum type has values; set %s, such as status:enum(open,done)", ch.engine.option("fields"))
 	case hasFields && ch.input == nil:
 		return fmt.Errorf("%s has no input struct in the project; edit its signature in %s", ch.c.Func, ch.c.File)
 	case hasOutput && ch.output == nil:
 		return fmt.Errorf("%s does not return a struct of the project; edit its signature in %s", ch.c.Func, ch.c.File)
-	case len(in.Default) > 0 && !isCommand:
-		return fmt.Errorf("default sets values in stored events, which only commands have; remove it")
+	case len(in.Default) > 0 && !isCommand && !isType:
+		return fmt.Errorf("default sets values in stored events, which only commands have, and types in them; remove it")
 	case in.ReadFirst && (!isCommand || !hasFields):
 		return fmt.Errorf("read_first needs a command and a change of its fields")
 	case in.Downgrade != "" && !in.ReadFirst:
@@ -172,7 +183,7 @@ func (ch *changer) finish(ctx context.Context) error {
 	for old, name := range ch.newNames {
 		p.oldNames[name] = old
 	}
-	if ch.c.Kind == derive.Command && !ch.inputEdit.isEmpty() {
+	if (ch.c.Kind == derive.Command || ch.c.Kind == derive.Type) && !ch.inputEdit.isEmpty() {
 		if err := ch.addVersion(ctx); err != nil {
 			return err
 		}
@@ -211,34 +222,43 @@ func (ch *changer) advise() {
 	p.name = ch.newWire
 }
 
-// addVersion adds a new version of a command if its stored events would no longer be readable.
+// addVersion adds a new version of a command, or of a command with the changed type, if its stored
+// events would no longer be readable. Other commands with the type get one too.
 func (ch *changer) addVersion(ctx context.Context) error {
 	record, err := ch.engine.readContract(nil)
 	if err != nil {
 		return err
 	}
-	recorded, known := record.Commands[ch.c.EventType]
 	edited := ch.engine.onDisk().with(ch.plan.texts)
-	now, _, err := edited.lookUp(ctx, derive.Command, ch.c.EventType)
+	packages, err := ch.engine.deriver.Packages(ctx, edited.view, edited.existingPlaces())
 	if err != nil {
 		return err
 	}
 	isNeeded := func(c contract.Change) bool { return needsVersion(c, ch.in.ReadFirst) }
-	switch {
-	case !known || !slices.ContainsFunc(recorded.Versions[recorded.Version].Changes(now.Stored()), isNeeded):
-		if ch.in.ReadFirst {
-			return terminal.Usagef("change command %s: older builds can read the new events, so read_first has no effect; remove it", ch.c.Name)
+	for _, h := range ch.holders(packages) {
+		recorded, known := record.Commands[h.EventType]
+		switch {
+		case !known || !slices.ContainsFunc(recorded.Versions[recorded.Version].Changes(h.Stored()), isNeeded):
+			continue
+		case h.Version() > recorded.Version:
+			return nil // the user is writing a new version
 		}
-		if len(ch.in.Default) > 0 {
-			return terminal.Usagef("change command %s: stored events stay readable, so default has no effect; remove it", ch.c.Name)
-		}
-		return nil
-	case now.Version() > recorded.Version:
-		return nil // the user is writing a new version
+		return ch.writeVersion(ctx, edited, h)
 	}
+	if ch.in.ReadFirst {
+		return terminal.Usagef("change %s %s: older builds can read the new events, so read_first has no effect; remove it", ch.c.Kind, ch.c.Name)
+	}
+	if len(ch.in.Default) > 0 {
+		return terminal.Usagef("change %s %s: stored events stay readable, so default has no effect; remove it", ch.c.Kind, ch.c.Name)
+	}
+	return nil
+}
+
+// writeVersion writes a new version of a command that contains the changed struct.
+func (ch *changer) writeVersion(ctx context.Context, edited snapshot, h holder) error {
 	input, err := strictjson.Marshal(map[string]any{
-		"name": ch.c.EventType, "rename": ch.inputEdit.renames, "drop": ch.inputEdit.remove,
-		"default": ch.in.Default, "body": ch.in.Upgrade, "read_first": ch.in.ReadFirst,
+		"name": h.EventType, "rename": h.below(ch.inputEdit.renames, true), "drop": h.below(ch.inputEdit.remove, true),
+		"default": h.below(ch.in.Default, false), "body": ch.in.Upgrade, "read_first": ch.in.ReadFirst,
 	})
 	if err != nil {
 		return err
@@ -253,7 +273,7 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	}
 	draft, err := edited.run(ctx, call)
 	if err != nil {
-		return generatorError("change command "+ch.c.Name, err)
+		return generatorError(fmt.Sprintf("change %s %s", ch.c.Kind, ch.c.Name), err)
 	}
 	if err := ch.engine.planDraft(ctx, ch.plan, draft); err != nil {
 		return err

@@ -33,7 +33,7 @@ func (ch *changer) parseFields(ctx context.Context) (err error) {
 // planFields plans the changes to fields of the input and the output.
 func (ch *changer) planFields() error {
 	for _, edit := range ch.fieldEdits() {
-		edit.code = gen.StructCode{Prefix: ch.newGo, Logged: ch.c.Feature != ""}
+		edit.code = gen.StructCode{Prefix: ch.newGo, Logged: derive.IsLogged(path.Dir(ch.c.File))}
 		if edit == ch.outputEdit {
 			edit.code.Prefix += "Output"
 		}
@@ -286,7 +286,8 @@ func (ch *changer) typeText(edit *fieldEdit, in *types.Named, f gen.Field, old *
 	home := in.Obj().Pkg()
 	if kept := ch.enumOf(old); kept != nil {
 		if name = ch.nameOf(kept); kept.Pkg().Path() != home.Path() {
-			return "", fmt.Errorf("field %s: its enum %s is declared in package %s; edit it there", f.Name, name, kept.Pkg().Name())
+			return "", fmt.Errorf("field %s: its enum %s is declared in package %s; change it there (%s)", f.Name, name, kept.Pkg().Name(),
+				ch.engine.Call("change", "kind", "type", "name", derive.TypeName(ch.view.FileAt(kept.Pos()).Dir(), name, ch.engine.onDisk().hasPackage), "values", []string{"…"}))
 		}
 		if err := ch.setValues(kept, enum.Values); err != nil {
 			return "", err
@@ -327,6 +328,18 @@ func (ch *changer) sharedEnum(pkg *types.Package, f gen.Field, values []gen.Enum
 		}
 	}
 	return ""
+}
+
+// planValues plans the values of an enum type.
+func (ch *changer) planValues() error {
+	if len(ch.in.Values) == 0 {
+		return nil
+	}
+	values, err := gen.ParseValues(ch.in.Values, ch.initialisms...)
+	if err != nil {
+		return err
+	}
+	return ch.setValues(ch.object.(*types.TypeName), values)
 }
 
 // setValues plans the constants of an enum: it adds and removes values.

@@ -24,11 +24,16 @@ func (ch *changer) planRename() error {
 		return nil
 	}
 	text := ch.in.Rename
-	if feature, rest, ok := strings.Cut(text, "/"); ok && ch.c.Feature != "" {
+	if feature, rest, ok := strings.Cut(text, "/"); ok && ch.c.Feature != "" && ch.c.Kind != derive.Type {
 		if feature != ch.c.Feature {
 			return fmt.Errorf("rename %s: cannot move it to another feature; generate it there", text)
 		}
 		text = rest
+	} else if ch.c.Kind == derive.Type && ok {
+		pkg := path.Dir(ch.c.Name)
+		if text, ok = strings.CutPrefix(text, pkg+"/"); !ok {
+			return fmt.Errorf("rename %s: cannot move it to another package; generate it there, and edit the code that uses it", ch.in.Rename)
+		}
 	}
 	name, err := gen.ParseName(text, ch.initialisms...)
 	if err != nil {
@@ -40,6 +45,8 @@ func (ch *changer) planRename() error {
 		ch.newWire = ch.c.Feature + "_" + name.Wire()
 	case derive.Tool, derive.Prompt, derive.Resource, derive.Generator:
 		ch.newWire = name.Wire()
+	case derive.Type:
+		ch.newWire = path.Dir(ch.c.Name) + "/" + ch.newGo
 	}
 	if ch.c.Kind.IsTool() || ch.c.Kind == derive.Prompt {
 		if err := gen.CheckWireName(ch.newWire, ch.engine.project.Name); err != nil {
@@ -165,9 +172,10 @@ func (ch *changer) moveFiles(name gen.Name) {
 }
 
 // planDoc plans the doc comment of the component: its description and its directives.
-func (ch *changer) planDoc() {
-	if ch.in.Description == "" && ch.in.Rename == "" {
-		return
+func (ch *changer) planDoc() error {
+	set, err := ch.in.Directives.List()
+	if err != nil || ch.in.Description == "" && ch.in.Rename == "" && len(set) == 0 {
+		return err
 	}
 	ch.editDoc(ch.object.Pos(), func(text, directives []string) ([]string, []string) {
 		switch {
@@ -180,11 +188,15 @@ func (ch *changer) planDoc() {
 		default:
 			text = []string{"// " + gen.DocSentence(ch.newGo, ch.in.Description)}
 		}
-		if ch.in.Rename != "" {
+		if ch.in.Rename != "" && ch.c.Kind != derive.Type {
 			directives = ch.renamedDirectives(directives)
+		}
+		for _, d := range set {
+			directives = setDirective(directives, d.Name, d.Value, d.IsSet)
 		}
 		return text, directives
 	})
+	return nil
 }
 
 // renamedDirectives returns directives after a rename: the name that clients see, aliases, and the
@@ -194,7 +206,7 @@ func (ch *changer) renamedDirectives(directives []string) []string {
 		if value == standard {
 			value = ""
 		}
-		directives = setDirective(directives, name, value)
+		directives = setDirective(directives, name, value, value != "")
 	}
 	prefix, wire := ch.c.Feature+"/", gen.WireName(ch.newGo)
 	switch ch.c.Kind {

@@ -32,6 +32,11 @@ type Change struct {
 	Check        string   `json:"check,omitempty" schema:"format=go"`     // Body of Check
 	Body         string   `json:"body,omitempty" schema:"format=go"`      // Body of the function, Apply or Answer
 
+	Values []string `json:"values,omitempty"` // Of an enum type: all values
+	gen.Directives
+
+	Examples []gen.Step `json:"-"` // For the test; one with the name of another replaces it
+
 	Edits []FileEdit `json:"-"` // Of other code that uses the fields, after the change
 }
 

@@ -18,7 +18,7 @@ import (
 
 // Kinds returns petrock's kinds of components. Own generators add others.
 func Kinds() []string {
-	return []string{"command", "feature", "generator", "prompt", "query", "resource", "tool", "worker"}
+	return []string{"command", "feature", "generator", "prompt", "query", "resource", "tool", "type", "worker"}
 }
 
 // lookUp finds a component by its client name or Go name, and its package. An empty kind means any.
@@ -35,9 +35,9 @@ func (s snapshot) lookUp(ctx context.Context, kind derive.Kind, name string) (c 
 		return c, nil, err
 	}
 	var found []derive.Component
-	var names []string
+	var names, words []string
 	var broken *derive.Package
-	for _, pkg := range append(packages, made...) {
+	for _, pkg := range slices.Concat(packages, made, s.typePackages()) {
 		if len(pkg.Problems) > 0 && kind != "" {
 			broken = pkg
 			continue
@@ -46,7 +46,10 @@ func (s snapshot) lookUp(ctx context.Context, kind derive.Kind, name string) (c 
 			if kind != "" && c.Kind != kind {
 				continue
 			}
-			names = append(names, strings.TrimPrefix(string(c.Kind)+" "+c.Name, string(kind)+" "))
+			if !isUnlisted(c) || kind != "" {
+				names = append(names, strings.TrimPrefix(string(c.Kind)+" "+c.Name, string(kind)+" "))
+			}
+			words = append(words, c.Name)
 			if c.Matches(name) {
 				found, home = append(found, c), pkg
 			}
@@ -56,7 +59,7 @@ func (s snapshot) lookUp(ctx context.Context, kind derive.Kind, name string) (c 
 	case len(found) == 0 && broken != nil:
 		return c, nil, deriveRefusal(broken, s.view)
 	case len(found) == 0:
-		return c, nil, terminal.Usagef("%s %q does not exist; the project has %s", cmp.Or(string(kind), "component"), name, joinOrNone(names))
+		return c, nil, terminal.Usagef("%s %q does not exist; %s", cmp.Or(string(kind), "component"), name, terminal.DidYouMean(name, words, "the project has "+joinOrNone(names)))
 	case len(found) == 1:
 		return found[0], home, nil
 	case found[0].Kind == found[1].Kind:
@@ -185,9 +188,13 @@ func (e *Engine) checkKind(ctx context.Context, kind string) error {
 		kinds = append(kinds, string(pkg.Kind))
 	}
 	if !slices.Contains(kinds, kind) {
-		return terminal.Usagef("%q is not a kind of component; the kinds are %s", kind, strings.Join(kinds, ", "))
+		return unknownKind(kind, kinds)
 	}
 	return nil
+}
+
+func unknownKind(kind string, kinds []string) error {
+	return terminal.Usagef("%q is not a kind of component; %s", kind, terminal.DidYouMean(kind, kinds, "the kinds are "+strings.Join(kinds, ", ")))
 }
 
 func (s snapshot) existingPlaces() []derive.Place {

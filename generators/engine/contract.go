@@ -373,7 +373,8 @@ func (u *commandUpdate) checkAccepted() error {
 		_, recorded := u.before.Commands[command]
 		switch {
 		case !exists && !recorded:
-			return terminal.Usagef("%q is not a command; the commands are %s", command, joinOrNone(slices.Sorted(maps.Keys(u.now.Commands))))
+			known := slices.Sorted(maps.Keys(u.now.Commands))
+			return terminal.Usagef("%q is not a command; %s", command, terminal.DidYouMean(command, known, "the commands are "+joinOrNone(known)))
 		case exists && slices.Contains(u.skips, command):
 			return terminal.Usagef("skip %s: the source still has the command; destroy it, or remove its type first", command)
 		}

@@ -70,7 +70,7 @@ func (e *Engine) planDestroy(ctx context.Context, j *journal.Journal, p *plan, k
 		return err
 	}
 	places := e.touched(p)
-	if slices.Contains(Kinds(), kind) && !slices.Contains(places, place) {
+	if slices.Contains(Kinds(), kind) && place.Kind != derive.Type && !slices.Contains(places, place) {
 		places = append(places, place)
 	}
 	if err := e.derive(ctx, p, places, true); err != nil {

@@ -31,7 +31,8 @@ func (e *Engine) generator(kind string) (gen.Generator, error) {
 			return g, nil
 		}
 	}
-	return gen.Generator{}, terminal.Usagef("generator %q does not exist; the generators are %s", kind, strings.Join(gen.Names(e.generators), ", "))
+	return gen.Generator{}, terminal.Usagef("generator %q does not exist; %s", kind,
+		terminal.DidYouMean(kind, gen.Names(e.generators), "the generators are "+strings.Join(gen.Names(e.generators), ", ")))
 }
 
 // A generatorCall is a call of a generator.

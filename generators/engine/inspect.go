@@ -52,10 +52,10 @@ func (e *Engine) List(ctx context.Context) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, pkg := range slices.Concat(packages, e.unreadPackages(), made) {
+	for _, pkg := range slices.Concat(packages, e.unreadPackages(), made, e.onDisk().typePackages()) {
 		listing.Refused = append(listing.Refused, pkg.Problems...)
 		if len(pkg.Problems) == 0 {
-			listing.Components = append(listing.Components, pkg.Components...)
+			listing.Components = append(listing.Components, slices.DeleteFunc(pkg.Components, isUnlisted)...)
 		}
 	}
 	slices.SortStableFunc(listing.Components, func(a, b derive.Component) int {
@@ -89,7 +89,7 @@ func (l *Listing) Short(limit int) any {
 	s.Parts = nil
 	for i, c := range s.Components {
 		about, _, _ := strings.Cut(c.Description, "\n")
-		s.Components[i] = derive.Component{Kind: c.Kind, Name: c.Name, Description: about, File: c.File, Line: c.Line, URI: c.URI}
+		s.Components[i] = derive.Component{Kind: c.Kind, Name: c.ListName(), Description: about, File: c.File, Line: c.Line, URI: c.URI, Internal: c.Internal, Retired: c.Retired}
 	}
 	return s
 }
@@ -98,11 +98,7 @@ func (l *Listing) Short(limit int) any {
 func (l *Listing) String() string {
 	var out strings.Builder
 	for _, c := range l.Components {
-		name := c.Name
-		if c.URI != "" {
-			name += " (" + c.URI + ")"
-		}
-		fmt.Fprintf(&out, "%s %s, %s:%d: %s\n", c.Kind, name, c.File, c.Line, c.Description)
+		fmt.Fprintf(&out, "%s %s, %s:%d: %s\n", c.Kind, c.Label(), c.File, c.Line, c.Description)
 	}
 	writePage(&out, len(l.Components), l.Offset, l.Total, "component")
 	writeLines(&out, "error: ", l.Refused)
@@ -189,11 +185,7 @@ func (i *Inspection) Short(int) any {
 func (i *Inspection) String() string {
 	var out strings.Builder
 	c := i.Component
-	fmt.Fprintf(&out, "%s %s", c.Kind, c.Name)
-	if c.URI != "" {
-		fmt.Fprintf(&out, " (%s)", c.URI)
-	}
-	fmt.Fprintf(&out, ", Go name %s, in %s:%d", c.Func, c.File, c.Line)
+	fmt.Fprintf(&out, "%s %s, Go name %s, in %s:%d", c.Kind, c.Label(), c.Func, c.File, c.Line)
 	if i.TestFile != "" {
 		fmt.Fprintf(&out, ", test in %s", i.TestFile)
 	}

@@ -289,9 +289,9 @@ func (m *migration) setVersion(v *gen.Version) {
 	pkg, _ := m.pass.Package(v.Dir)
 	pos := pkg.Scope().Lookup(v.Type).Pos()
 	m.editDoc(pos, func(text, directives []string) ([]string, []string) {
-		directives = setDirective(directives, "version", strconv.Itoa(v.Number+1))
+		directives = setDirective(directives, "version", strconv.Itoa(v.Number+1), true)
 		if v.Writes {
-			directives = setDirective(directives, "writes", strconv.Itoa(v.Number))
+			directives = setDirective(directives, "writes", strconv.Itoa(v.Number), true)
 		}
 		return text, directives
 	})

@@ -254,18 +254,18 @@ func (r *rewrite) editDoc(pos token.Pos, edit func(text, directives []string) ([
 	r.replace(file, start, end, strings.Join(slices.Concat(text, directives), "\n")+after)
 }
 
-// setDirective replaces or adds a directive of petrock. An empty value removes it.
-func setDirective(directives []string, name, value string) []string {
+// setDirective replaces or adds a directive of petrock, or removes it if isSet is false.
+func setDirective(directives []string, name, value string, isSet bool) []string {
 	isOld := func(d string) bool { return strings.HasPrefix(d+" ", "//petrock:"+name+" ") }
 	at := slices.IndexFunc(directives, isOld)
 	directives = slices.DeleteFunc(directives, isOld)
-	if value == "" {
+	if !isSet {
 		return directives
 	}
 	if at < 0 {
 		at = len(directives)
 	}
-	return slices.Insert(directives, at, "//petrock:"+name+" "+value)
+	return slices.Insert(directives, at, strings.TrimSpace("//petrock:"+name+" "+value))
 }
 
 // origin returns the generic declaration of an instantiated field or method.

@@ -77,7 +77,7 @@ func (e *Engine) RemovePart(ctx context.Context, name string, o Options) (*Resul
 func (e *Engine) changeParts(ctx context.Context, name string, asked request) (*Result, error) {
 	part, ok := parts.Find(name)
 	if !ok {
-		return nil, terminal.Usagef("part %q does not exist; the parts are %s", name, strings.Join(parts.Names(), ", "))
+		return nil, terminal.Usagef("part %q does not exist; %s", name, terminal.DidYouMean(name, parts.Names(), "the parts are "+strings.Join(parts.Names(), ", ")))
 	}
 	return e.transact(ctx, asked, func(_ *journal.Journal, p *plan) error {
 		p.title, p.name, p.kind = asked.action+" "+name, name, "part"

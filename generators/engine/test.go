@@ -127,7 +127,7 @@ func (e *Engine) findPackages(ctx context.Context, patterns []string) (dirs, ask
 			}
 			if file == nil {
 				tested, _, _ := e.findPackages(ctx, nil) // without patterns, it does not fail
-				return nil, nil, terminal.Usagef("package, file or component %q does not exist; the folders with tests are %s", pattern, cmp.Or(joinFew(tested), "none"))
+				return nil, nil, terminal.Usagef("package, file or component %q does not exist; %s", pattern, terminal.DidYouMean(pattern, tested, "the folders with tests are "+cmp.Or(joinFew(tested), "none")))
 			}
 			found, asked = []string{file.Dir()}, append(asked, file.Path)
 		}

@@ -380,8 +380,14 @@ func (f Field) EnumCode(typ string) string {
 	if !ok {
 		return ""
 	}
-	text := fmt.Sprintf("\n// %s is one of the values of %s.\ntype %[1]s string\n\n// The values of %[2]s.\nconst (\n", typ, f.Name)
-	for _, value := range enum.Values {
+	return fmt.Sprintf("\n// %s is one of the values of %s.\n", typ, f.Name) + enum.Declare(typ, f.Name)
+}
+
+// Declare declares an enum, named typ, without its doc comment, and its constants. of is what has
+// the values.
+func (t FieldType) Declare(typ, of string) string {
+	text := fmt.Sprintf("type %s string\n\n// The values of %s.\nconst (\n", typ, of)
+	for _, value := range t.Values {
 		text += fmt.Sprintf("%s%s %[1]s = %[3]q\n", typ, value.Go, value.Text)
 	}
 	return text + ")\n"

@@ -59,6 +59,11 @@ func parseValues(text string, initialisms []string) ([]EnumValue, error) {
 	return values, nil
 }
 
+// ParseValues parses the values of an enum. A text may have several, separated by commas.
+func ParseValues(texts []string, initialisms ...string) ([]EnumValue, error) {
+	return parseValues(strings.Join(texts, ",")+")", initialisms)
+}
+
 // Largest length limits that are accepted.
 const (
 	maxMinLength = 1_000         // generated tests contain a value of this length

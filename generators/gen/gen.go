@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/contract"
@@ -86,6 +87,20 @@ func (p Project) Package(dir string) string {
 	return cmp.Or(p.Packages[dir], path.Base(dir))
 }
 
+// HasPackage reports whether a folder of the project has a package.
+func (p Project) HasPackage(dir string) bool { return p.Packages[dir] != "" }
+
+// Features returns the names of the features, sorted.
+func (p Project) Features() (names []string) {
+	for dir := range p.Packages {
+		if path.Dir(dir) == "features" {
+			names = append(names, path.Base(dir))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // A Draft is the result of a generator.
 type Draft struct {
 	Kind  string   // of the component
@@ -122,6 +137,43 @@ type Example struct {
 	Input  json.RawMessage `json:"input,omitempty"`  // Input of the component
 	Output json.RawMessage `json:"output,omitempty"` // Expected output
 	Error  string          `json:"error,omitempty"`  // Substring of the expected error
+}
+
+// A Step is an example: a call of the component or, with Tool, of another tool, and the expected
+// result. Later advances the clock before the call, such as 336h. All steps of a test use one event
+// log.
+type Step struct {
+	Tool   string                     `json:"tool,omitempty"`
+	Name   string                     `json:"name,omitempty"`
+	Input  map[string]json.RawMessage `json:"input,omitempty"`
+	Output json.RawMessage            `json:"output,omitempty"`
+	Error  string                     `json:"error,omitempty"`
+	Later  string                     `json:"later,omitempty"`
+}
+
+// Parse returns a step as an example, and the advance of the clock. number names an example without
+// a name.
+func (s Step) Parse(number int) (e Example, later time.Duration, err error) {
+	e = Example{Name: cmp.Or(s.Name, "example "+strconv.Itoa(number)), Output: s.Output, Error: s.Error}
+	fail := func(format string, args ...any) (Example, time.Duration, error) {
+		return e, 0, fmt.Errorf("example %q: %s", e.Name, fmt.Sprintf(format, args...))
+	}
+	if _, err := ParseDescription(e.Name); err != nil || strings.ContainsAny(e.Name, "/#\\") {
+		return fail("invalid name; use a few plain words")
+	}
+	if s.Output != nil && s.Error != "" {
+		return fail("an output and an error; send only one of them")
+	}
+	if s.Later != "" {
+		if later, err = time.ParseDuration(s.Later); err != nil || later <= 0 {
+			return fail("later %q is not a duration; write 30m or 336h", s.Later)
+		}
+	}
+	if s.Input == nil {
+		s.Input = map[string]json.RawMessage{}
+	}
+	e.Input, err = strictjson.Marshal(s.Input)
+	return e, later, err
 }
 
 // A File is a file of a draft.

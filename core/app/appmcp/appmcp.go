@@ -28,6 +28,10 @@ import (
 type Feature struct {
 	app.Feature
 	Register func(*mcp.Server, *app.App) error
+
+	// Internal registers the commands and queries that are not tools. Only tests use it. It may be
+	// nil.
+	Internal func(*mcp.Server, *app.App) error
 }
 
 // Options configure [Register]. The zero value has good defaults.

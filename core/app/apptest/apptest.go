@@ -16,6 +16,7 @@ package apptest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -41,6 +42,8 @@ type Client struct {
 
 	t        testing.TB
 	server   *mcp.Server
+	served   []appmcp.Feature
+	internal *mcptest.Client // of a server with the commands and queries that are not tools; nil until it is used
 	features []app.Feature
 	options  app.Options
 	advanced atomic.Int64 // duration that the clock was advanced by
@@ -58,7 +61,7 @@ type Client struct {
 func Serve(t testing.TB, features ...appmcp.Feature) *Client {
 	t.Helper()
 	store := eventlog.NewMemory()
-	c := &Client{Store: store, t: t}
+	c := &Client{Store: store, t: t, served: features}
 	c.options = c.newOptions()
 	for _, f := range features {
 		c.features = append(c.features, f.Feature)
@@ -155,19 +158,40 @@ func Time(seq int64) time.Time {
 	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seq-1) * time.Second)
 }
 
-// CallTool is [mcptest.Client.CallTool]. A command that writes an older version is sent as its
-// Downgrade.
+// CallTool is [mcptest.Client.CallTool]. It also calls commands and queries with
+// //petrock:internal. A command that writes an older version is sent as its Downgrade.
 func (c *Client) CallTool(name string, arguments any) *mcp.ToolResult {
 	c.t.Helper()
-	return c.Client.CallTool(name, c.input(arguments))
+	return c.clientOf(name).CallTool(name, c.input(arguments))
 }
 
-// CheckTool is [mcptest.Client.CheckTool]. A command that writes an older version is sent as its
-// Downgrade.
+// CheckTool is [mcptest.Client.CheckTool]. It also calls commands and queries with
+// //petrock:internal. A command that writes an older version is sent as its Downgrade.
 func (c *Client) CheckTool(t testing.TB, name string, e mcptest.Example) {
 	t.Helper()
 	e.Input = c.input(e.Input)
-	c.Client.CheckTool(t, name, e)
+	c.clientOf(name).CheckTool(t, name, e)
+}
+
+// clientOf returns the client that calls a tool: that of the server, unless only the other server
+// has the tool.
+func (c *Client) clientOf(name string) *mcptest.Client {
+	c.t.Helper()
+	isInternal := func(f appmcp.Feature) bool { return f.Internal != nil && strings.HasPrefix(name, f.Name+"_") }
+	if _, ok := c.server.ToolScopes()[name]; ok || !slices.ContainsFunc(c.served, isInternal) {
+		return c.Client
+	}
+	if c.internal == nil {
+		c.internal = mcptest.Serve(c.t, func(s *mcp.Server) (err error) {
+			for _, f := range c.served {
+				if f.Internal != nil {
+					err = errors.Join(err, f.Internal(s, c.App))
+				}
+			}
+			return err
+		})
+	}
+	return c.internal
 }
 
 func (c *Client) input(arguments any) any {

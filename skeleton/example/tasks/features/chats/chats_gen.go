@@ -40,6 +40,11 @@ func Feature() appmcp.Feature {
 			},
 		},
 		Register: register,
+		Internal: func(s *mcp.Server, a *app.App) error {
+			return errors.Join(
+				mcp.AddTool(s, mcp.Tool{Name: "chats_record"}, appmcp.Do[Record](a)),
+			)
+		},
 	}
 }
 

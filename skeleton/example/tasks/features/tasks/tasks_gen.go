@@ -49,6 +49,13 @@ func Feature() appmcp.Feature {
 			},
 		},
 		Register: register,
+		Internal: func(s *mcp.Server, a *app.App) error {
+			return errors.Join(
+				mcp.AddTool(s, mcp.Tool{Name: "tasks_expired"}, appmcp.Query[Expired](a)),
+				mcp.AddTool(s, mcp.Tool{Name: "tasks_return"}, appmcp.Do[Return](a)),
+				mcp.AddTool(s, mcp.Tool{Name: "tasks_take"}, appmcp.Do[Take](a)),
+			)
+		},
 	}
 }
 
