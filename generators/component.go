@@ -102,12 +102,11 @@ func newComponent(p gen.Project, kind string, in request) (component, error) {
 // addDirectives adds the directives of a request. In a feature, they are in the doc comment of the
 // type.
 func (n *component) addDirectives(d gen.Directives) error {
-	all, err := d.List()
-	for _, directive := range all {
-		if directive.IsSet {
-			n.directives = append(n.directives, directive.String())
+	err := d.Each(func(name, value string, isSet bool) {
+		if isSet {
+			n.directives = append(n.directives, strings.TrimSpace(name+" "+value))
 		}
-	}
+	})
 	if n.feature != "" {
 		n.input.directives = n.directives
 	}

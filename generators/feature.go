@@ -102,13 +102,12 @@ func TestReplay(t *testing.T) {
 // namedTypes returns the names of the types of the package that fields have, sorted.
 func namedTypes(fields []gen.Field) (names []string) {
 	for _, f := range fields {
-		t, _ := f.Type.Enum()
-		if t.Kind == gen.KindGo && !strings.Contains(t.Name, ".") && !slices.Contains(names, t.Name) {
+		if t, _ := f.Type.Enum(); t.Kind == gen.KindGo && !strings.Contains(t.Name, ".") {
 			names = append(names, t.Name)
 		}
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 func featureTest(p gen.Project, feature string) gen.GoFile {

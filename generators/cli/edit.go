@@ -3,10 +3,12 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +18,6 @@ import (
 	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
-	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/trial"
 )
 
@@ -159,9 +160,8 @@ func newTest(env Env) *cobra.Command {
 func newChange(env Env) *cobra.Command {
 	var c projectFlags
 	var in engine.Change
-	var title string
-	var hints, scopes, examplesOf []string
-	var internal bool
+	var examplesOf []string
+	exampleSchema := json.RawMessage(`{"properties":{"example":{"type":"array","items":{"type":"object"}}}}`)
 	cmd := &cobra.Command{
 		Use:   "change KIND NAME",
 		Short: "Rename or edit a component in place",
@@ -188,30 +188,12 @@ func newChange(env Env) *cobra.Command {
 					return err
 				}
 			}
-			flags := cmd.Flags()
-			for flag, set := range map[string]func(){
-				"title":    func() { in.Title = &title },
-				"hint":     func() { in.Hints = new(strings.Join(hints, " ")) },
-				"scope":    func() { in.Scopes = new(strings.Join(scopes, " ")) },
-				"internal": func() { in.Internal = &internal },
-			} {
-				if flags.Changed(flag) {
-					set()
-				}
+			list, err := readValue(cmd, mcpcli.ReadProperties(exampleSchema)[0], examplesOf)
+			if err == nil && len(examplesOf) > 0 {
+				err = strictjson.Unmarshal(list, &in.Examples)
 			}
-			for _, text := range examplesOf {
-				text, err := readText(cmd, "example", text)
-				if err != nil {
-					return err
-				}
-				if strictjson.First([]byte(text)) != '[' {
-					text = "[" + text + "]"
-				}
-				var list []gen.Step
-				if err := strictjson.Unmarshal([]byte(text), &list); err != nil {
-					return terminal.Usagef("--example: %w", err)
-				}
-				in.Examples = append(in.Examples, list...)
+			if err != nil {
+				return terminal.Usagef("--example: %w", err)
 			}
 			return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
 				return e.Change(ctx, in, c.Options)
@@ -233,11 +215,15 @@ func newChange(env Env) *cobra.Command {
 	flags.StringVar(&in.Downgrade, "downgrade", "", "with --read-first: `GO` statements that convert the command, c, to the old version")
 	flags.StringVar(&in.Check, "check", "", "new body of Check of a command, as `GO` statements")
 	flags.StringVar(&in.Body, "body", "", "new body of the function, as `GO` statements, or @FILE")
-	flags.StringSliceVar(&in.Values, "values", nil, "all `VALUES` of an enum type, such as eur,usd")
-	flags.StringVar(&title, "title", "", "new title for users; empty to remove it")
-	flags.StringArrayVar(&hints, "hint", nil, "`HINT` for clients, such as read-only; replaces the others; may be repeated")
-	flags.StringArrayVar(&scopes, "scope", nil, "OAuth `SCOPE` that callers need; replaces the others; may be repeated")
-	flags.BoolVar(&internal, "internal", false, "make a command or query callable only from Go; --internal=false makes it a tool")
+	flags.StringArrayVar(&in.Values, "value", nil, "all `VALUES` of an enum type, such as eur,usd; may be repeated")
+	flags.Func("title", "new `TITLE` for users; empty to remove it", func(text string) error { in.Title = &text; return nil })
+	flags.Func("hint", "`HINTS` for clients, such as read-only; they replace the old ones", func(text string) error { in.Hints = &text; return nil })
+	flags.Func("scope", "OAuth `SCOPES` that callers need; they replace the old ones", func(text string) error { in.Scopes = &text; return nil })
+	flags.BoolFunc("internal", "make a command or query callable only from Go; --internal=false makes it a tool", func(text string) (err error) {
+		internal, err := strconv.ParseBool(text)
+		in.Internal = &internal
+		return err
+	})
 	flags.StringArrayVar(&examplesOf, "example", nil, "JSON `object`, list or @FILE: example for the test; replaces one with its name; may be repeated")
 	flags.BoolVar(&c.noNet, "no-net", false, noNetUsage)
 	return c.addFlags(cmd, true)

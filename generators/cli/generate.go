@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -233,18 +234,23 @@ func flagName(p *mcpcli.Property) string {
 	return name
 }
 
+// directiveUsage is the usage of [gen.Directives], whose schemas have no descriptions to keep the
+// dev server's lists short.
+var directiveUsage = map[string]string{
+	"title": "for users", "hints": "for clients, such as read-only", "scopes": "that callers need, separated by spaces",
+	"internal": "callable only from Go, not a tool",
+}
+
 func (f *form) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	var lists []string
-	flags.SetNormalizeFunc(renamed(flags.GetNormalizeFunc(), func(name string) string { // --field is --fields
-		if slices.Contains(lists, name+"s") {
-			name += "s"
-		}
-		return name
-	}))
+	var names []string
+	for _, p := range f.flags {
+		names = append(names, flagName(p))
+	}
+	flags.SetNormalizeFunc(plural(flags.GetNormalizeFunc(), names))
 	flags.String("input", "", "`file` with the input as a JSON object, or - for standard input; arguments and flags take precedence")
 	for _, p := range f.flags {
-		name, usage := flagName(p), p.Description
+		name, usage := flagName(p), cmp.Or(p.Description, directiveUsage[p.Name])
 		switch {
 		case readsFile(p) && p.IsList():
 			usage = "JSON `object`, which may be repeated, or list, or @FILE: " + usage
@@ -254,9 +260,6 @@ func (f *form) addFlags(cmd *cobra.Command) {
 			usage = "`text`, @FILE, or @- for standard input: " + usage
 		case p.IsList():
 			usage += " (may be repeated)"
-		}
-		if strings.HasSuffix(name, "s") {
-			lists = append(lists, name)
 		}
 		switch {
 		case flags.Lookup(name) != nil: // of another property; only --input can set this one
@@ -270,9 +273,15 @@ func (f *form) addFlags(cmd *cobra.Command) {
 	}
 }
 
-// renamed returns a function that normalizes the name of a flag after rename.
-func renamed[Set, Name any](normalize func(Set, string) Name, rename func(string) string) func(Set, string) Name {
-	return func(flags Set, name string) Name { return normalize(flags, rename(name)) }
+// plural returns a function that normalizes the names of flags: --field means --fields, if that is
+// among the names.
+func plural[Set, Name any](normalize func(Set, string) Name, names []string) func(Set, string) Name {
+	return func(flags Set, name string) Name {
+		if slices.Contains(names, name+"s") && !slices.Contains(names, name) {
+			name += "s"
+		}
+		return normalize(flags, name)
+	}
 }
 
 // input returns the input of the generator. It does not check types; the engine does.

@@ -64,25 +64,17 @@ func (c Component) WithAliases() []Component {
 	return all
 }
 
-// ListName returns the name of the component in lists. That of a command or query that is not a
-// tool is posts/purge.
-func (c Component) ListName() string {
-	if c.isHidden() && c.Feature != "" {
-		return c.Feature + "/" + c.localName()
-	}
-	return c.Name
-}
-
-// Label returns the name in lists, with the URI of a resource, and why a command or query is not a
-// tool.
+// Label returns the name of the component in lists: with the URI of a resource, and posts/purge
+// (internal) for a command or query that is not a tool.
 func (c Component) Label() string {
+	hidden := strings.Replace(c.Name, "_", "/", 1) // the feature has no _
 	switch {
 	case c.URI != "":
 		return c.Name + " (" + c.URI + ")"
 	case c.Retired:
-		return c.ListName() + " (retired)"
+		return hidden + " (retired)"
 	case c.Internal:
-		return c.ListName() + " (internal)"
+		return hidden + " (internal)"
 	}
 	return c.Name
 }

@@ -107,15 +107,9 @@ func TypeDir(pkg string, exists func(dir string) bool) string {
 	return path.Join("internal", pkg)
 }
 
-// TypeName returns the name of a type in a folder, with the shortest package for which [TypeDir]
-// returns that folder: desk/Loan.
-func TypeName(dir, name string, exists func(dir string) bool) string {
-	for _, above := range []string{Features, "internal"} {
-		if pkg, ok := strings.CutPrefix(dir, above+"/"); ok && TypeDir(pkg, exists) == dir {
-			return pkg + "/" + name
-		}
-	}
-	return dir + "/" + name
+// TypeName returns the name of a type in a folder, such as desk/Loan.
+func TypeName(dir, name string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(dir, Features+"/"), "internal/") + "/" + name
 }
 
 // IsLogged reports whether values of the types in a folder may be stored in the event log: unless

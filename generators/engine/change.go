@@ -213,7 +213,7 @@ func (ch *changer) advise() {
 	for _, edit := range ch.fieldEdits() {
 		added = append(added, edit.added...)
 	}
-	if len(added) > 0 && ch.in.Body == "" {
+	if len(added) > 0 && ch.in.Body == "" && ch.c.Kind != derive.Type {
 		p.next = append(p.next, fmt.Sprintf("Use %s in %s.", strings.Join(added, ", "), cmp.Or(ch.moves[ch.c.File], ch.c.File)))
 	}
 	if ch.c.Kind == derive.Worker && !ch.inputEdit.isEmpty() {
@@ -235,15 +235,22 @@ func (ch *changer) addVersion(ctx context.Context) error {
 		return err
 	}
 	isNeeded := func(c contract.Change) bool { return needsVersion(c, ch.in.ReadFirst) }
-	for _, h := range ch.holders(packages) {
-		recorded, known := record.Commands[h.EventType]
-		switch {
-		case !known || !slices.ContainsFunc(recorded.Versions[recorded.Version].Changes(h.Stored()), isNeeded):
-			continue
-		case h.Version() > recorded.Version:
-			return nil // the user is writing a new version
+	for _, home := range packages {
+		for _, c := range home.Components {
+			recorded, known := record.Commands[c.EventType]
+			if !known || c.Kind != derive.Command || ch.c.Kind == derive.Command && c.EventType != ch.c.EventType {
+				continue
+			}
+			switch changes := recorded.Versions[recorded.Version].Changes(c.Stored()); {
+			case !slices.ContainsFunc(changes, isNeeded):
+			case c.Version() > recorded.Version:
+				return nil // the user is writing a new version
+			case ch.c.Kind == derive.Command:
+				return ch.writeVersion(ctx, edited, c.EventType, "")
+			default:
+				return ch.writeVersion(ctx, edited, c.EventType, ch.inputEdit.pathIn(changes))
+			}
 		}
-		return ch.writeVersion(ctx, edited, h)
 	}
 	if ch.in.ReadFirst {
 		return terminal.Usagef("change %s %s: older builds can read the new events, so read_first has no effect; remove it", ch.c.Kind, ch.c.Name)
@@ -254,11 +261,11 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	return nil
 }
 
-// writeVersion writes a new version of a command that contains the changed struct.
-func (ch *changer) writeVersion(ctx context.Context, edited snapshot, h holder) error {
+// writeVersion writes a new version of a command that contains the changed struct at a JSON path.
+func (ch *changer) writeVersion(ctx context.Context, edited snapshot, command, at string) error {
 	input, err := strictjson.Marshal(map[string]any{
-		"name": h.EventType, "rename": h.below(ch.inputEdit.renames, true), "drop": h.below(ch.inputEdit.remove, true),
-		"default": h.below(ch.in.Default, false), "body": ch.in.Upgrade, "read_first": ch.in.ReadFirst,
+		"name": command, "rename": below(at, ch.inputEdit.renames, true), "drop": below(at, ch.inputEdit.remove, false),
+		"default": below(at, ch.in.Default, false), "body": ch.in.Upgrade, "read_first": ch.in.ReadFirst,
 	})
 	if err != nil {
 		return err

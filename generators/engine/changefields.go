@@ -32,15 +32,19 @@ func (ch *changer) parseFields(ctx context.Context) (err error) {
 
 // planFields plans the changes to fields of the input and the output.
 func (ch *changer) planFields() error {
+	if ch.c.Kind == derive.Type {
+		ch.outputEdit = ch.inputEdit // results have it too
+	}
 	for _, edit := range ch.fieldEdits() {
 		edit.code = gen.StructCode{Prefix: ch.newGo, Logged: derive.IsLogged(path.Dir(ch.c.File))}
-		if edit == ch.outputEdit {
+		isOutput := edit != ch.inputEdit
+		if isOutput {
 			edit.code.Prefix += "Output"
 		}
 		if err := ch.planStruct(edit); err != nil {
 			return err
 		}
-		if edit == ch.outputEdit {
+		if isOutput {
 			edit.required, edit.retyped = nil, nil // the code sets its values
 		}
 		ch.editLiterals(edit)
@@ -287,7 +291,7 @@ func (ch *changer) typeText(edit *fieldEdit, in *types.Named, f gen.Field, old *
 	if kept := ch.enumOf(old); kept != nil {
 		if name = ch.nameOf(kept); kept.Pkg().Path() != home.Path() {
 			return "", fmt.Errorf("field %s: its enum %s is declared in package %s; change it there (%s)", f.Name, name, kept.Pkg().Name(),
-				ch.engine.Call("change", "kind", "type", "name", derive.TypeName(ch.view.FileAt(kept.Pos()).Dir(), name, ch.engine.onDisk().hasPackage), "values", []string{"…"}))
+				ch.engine.Call("change", "kind", "type", "name", derive.TypeName(ch.view.FileAt(kept.Pos()).Dir(), name), "values", []string{"…"}))
 		}
 		if err := ch.setValues(kept, enum.Values); err != nil {
 			return "", err
@@ -332,11 +336,8 @@ func (ch *changer) sharedEnum(pkg *types.Package, f gen.Field, values []gen.Enum
 
 // planValues plans the values of an enum type.
 func (ch *changer) planValues() error {
-	if len(ch.in.Values) == 0 {
-		return nil
-	}
 	values, err := gen.ParseValues(ch.in.Values, ch.initialisms...)
-	if err != nil {
+	if len(values) == 0 {
 		return err
 	}
 	return ch.setValues(ch.object.(*types.TypeName), values)

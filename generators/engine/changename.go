@@ -24,7 +24,7 @@ func (ch *changer) planRename() error {
 		return nil
 	}
 	text := ch.in.Rename
-	if feature, rest, ok := strings.Cut(text, "/"); ok && ch.c.Feature != "" && ch.c.Kind != derive.Type {
+	if feature, rest, ok := strings.Cut(text, "/"); ok && ch.c.Feature != "" {
 		if feature != ch.c.Feature {
 			return fmt.Errorf("rename %s: cannot move it to another feature; generate it there", text)
 		}
@@ -173,10 +173,10 @@ func (ch *changer) moveFiles(name gen.Name) {
 
 // planDoc plans the doc comment of the component: its description and its directives.
 func (ch *changer) planDoc() error {
-	set, err := ch.in.Directives.List()
-	if err != nil || ch.in.Description == "" && ch.in.Rename == "" && len(set) == 0 {
-		return err
+	if ch.in.Description == "" && ch.in.Rename == "" && ch.in.Directives == (gen.Directives{}) {
+		return nil
 	}
+	var err error
 	ch.editDoc(ch.object.Pos(), func(text, directives []string) ([]string, []string) {
 		switch {
 		case ch.in.Description == "":
@@ -191,12 +191,12 @@ func (ch *changer) planDoc() error {
 		if ch.in.Rename != "" && ch.c.Kind != derive.Type {
 			directives = ch.renamedDirectives(directives)
 		}
-		for _, d := range set {
-			directives = setDirective(directives, d.Name, d.Value, d.IsSet)
-		}
+		err = ch.in.Directives.Each(func(name, value string, isSet bool) {
+			directives = setDirective(directives, name, value, isSet)
+		})
 		return text, directives
 	})
-	return nil
+	return err
 }
 
 // renamedDirectives returns directives after a rename: the name that clients see, aliases, and the

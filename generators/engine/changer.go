@@ -32,7 +32,7 @@ type Change struct {
 	Check        string   `json:"check,omitempty" schema:"format=go"`     // Body of Check
 	Body         string   `json:"body,omitempty" schema:"format=go"`      // Body of the function, Apply or Answer
 
-	Values []string `json:"values,omitempty"` // Of an enum type: all values
+	Values []string `json:"values,omitempty"` // Of an enum
 	gen.Directives
 
 	Examples []gen.Step `json:"-"` // For the test; one with the name of another replaces it
@@ -102,9 +102,10 @@ type typedField struct {
 
 func (edit *fieldEdit) isEmpty() bool { return len(edit.set)+len(edit.rename)+len(edit.remove) == 0 }
 
-// fieldEdits returns the changes to the fields of the input and the output.
+// fieldEdits returns the changes to the fields of the input and the output. Those of a type are
+// both.
 func (ch *changer) fieldEdits() []*fieldEdit {
-	return slices.DeleteFunc([]*fieldEdit{ch.inputEdit, ch.outputEdit}, (*fieldEdit).isEmpty)
+	return slices.Compact(slices.DeleteFunc([]*fieldEdit{ch.inputEdit, ch.outputEdit}, (*fieldEdit).isEmpty))
 }
 
 func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, error) {

@@ -46,7 +46,7 @@ func (s snapshot) lookUp(ctx context.Context, kind derive.Kind, name string) (c 
 			if kind != "" && c.Kind != kind {
 				continue
 			}
-			if !isUnlisted(c) || kind != "" {
+			if !isUnlisted(c) {
 				names = append(names, strings.TrimPrefix(string(c.Kind)+" "+c.Name, string(kind)+" "))
 			}
 			words = append(words, c.Name)

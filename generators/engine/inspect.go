@@ -89,7 +89,7 @@ func (l *Listing) Short(limit int) any {
 	s.Parts = nil
 	for i, c := range s.Components {
 		about, _, _ := strings.Cut(c.Description, "\n")
-		s.Components[i] = derive.Component{Kind: c.Kind, Name: c.ListName(), Description: about, File: c.File, Line: c.Line, URI: c.URI, Internal: c.Internal, Retired: c.Retired}
+		s.Components[i] = derive.Component{Kind: c.Kind, Name: c.Name, Description: about, File: c.File, Line: c.Line, URI: c.URI, Internal: c.Internal, Retired: c.Retired}
 	}
 	return s
 }

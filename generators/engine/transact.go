@@ -369,7 +369,7 @@ func (e *Engine) report(ctx context.Context, c *verified) error {
 	switch {
 	case c.DryRun:
 		result.Next = []string{}
-	case (c.action == actionGenerate || c.action == actionChange) && c.dir != "" && (result.Tests == nil || !result.Tests.OK):
+	case (c.action == actionGenerate || c.action == actionChange) && c.dir != "" && c.kind != string(derive.Type) && (result.Tests == nil || !result.Tests.OK):
 		result.Next = append(result.Next, fmt.Sprintf("Run the tests with %s.", e.Call("test", "packages", []string{asFolder(c.dir)})))
 	}
 	result.Next = slices.Concat(result.Next, e.workerAdvice(c), e.partsAdvice(c))

@@ -61,6 +61,9 @@ func parseValues(text string, initialisms []string) ([]EnumValue, error) {
 
 // ParseValues parses the values of an enum. A text may have several, separated by commas.
 func ParseValues(texts []string, initialisms ...string) ([]EnumValue, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
 	return parseValues(strings.Join(texts, ",")+")", initialisms)
 }
 

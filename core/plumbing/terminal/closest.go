@@ -37,14 +37,12 @@ func distance(a, b []rune) int {
 			switch {
 			case i == 0 || j == 0:
 				row[j] = i + j
-				continue
 			case a[i-1] == b[j-1]:
 				row[j] = last[j-1]
-				continue
-			}
-			row[j] = min(last[j], row[j-1], last[j-1]) + 1
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
+			case i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1]:
+				row[j] = min(last[j], row[j-1], last[j-1], before[j-2]) + 1
+			default:
+				row[j] = min(last[j], row[j-1], last[j-1]) + 1
 			}
 		}
 		before, last = last, row
