@@ -348,8 +348,8 @@ func (t *Tools) Test(ctx context.Context, in TestInput) (*mcp.ToolResult, error)
 // ChangeInput is the input of change.
 type ChangeInput struct {
 	engine.Change
-	Examples []json.RawMessage `json:"examples,omitempty"` // For its test
-	Edits    []json.RawMessage `json:"edits,omitempty"`    // Of other code, as for edit, after the change
+	Examples []json.RawMessage `json:"examples,omitempty"`
+	Edits    []json.RawMessage `json:"edits,omitempty"` // Of other code, as for edit, after the change
 	DataOption
 	Common
 }

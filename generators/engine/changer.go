@@ -32,7 +32,7 @@ type Change struct {
 	Check        string   `json:"check,omitempty" schema:"format=go"`     // Body of Check
 	Body         string   `json:"body,omitempty" schema:"format=go"`      // Body of the function, Apply or Answer
 
-	Values []string `json:"values,omitempty"` // Of an enum
+	Values []string `json:"values,omitempty"`
 	gen.Directives
 
 	Examples []gen.Step `json:"-"` // For the test; one with the name of another replaces it
@@ -126,7 +126,9 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 		newWire: c.Name, newNames: map[string]string{}, moves: map[string]string{}, appends: map[string]string{},
 	}
 	ch.pkg, _ = ch.pass.Package(home.Dir)
-	ch.others = slices.DeleteFunc(slices.Clone(home.Components), func(other derive.Component) bool { return other.Kind == c.Kind && other.Name == c.Name })
+	ch.others = slices.DeleteFunc(slices.Clone(home.Components), func(other derive.Component) bool {
+		return other.Kind == c.Kind && other.Name == c.Name || isUnlisted(other)
+	})
 	if ch.object, ch.method = declared(ch.pkg, c); ch.object == nil {
 		return nil, fmt.Errorf("%s does not declare %s", home.Dir, c.Func)
 	}

@@ -100,9 +100,12 @@ func (e *Engine) findToDestroy(ctx context.Context, kind derive.Kind, name strin
 func (e *Engine) checkAlone(pkg *derive.Package, component derive.Component) error {
 	var others []string
 	for _, c := range pkg.Components {
-		if c.File == component.File && c.Name != component.Name {
+		if c.File == component.File && c.Name != component.Name && !isUnlisted(c) {
 			others = append(others, string(c.Kind)+" "+c.Name)
 		}
+	}
+	if isUnlisted(component) {
+		others = append(others, "other declarations")
 	}
 	if len(others) == 0 {
 		return nil
