@@ -17,7 +17,7 @@ func TestNewFeatureIsTold(t *testing.T) {
 		packages map[string]string
 		says     string
 	}{
-		{"post", some, "The feature post is new."},
+		{"blog", some, "The feature blog is new."},
 		{"orders", some, "The feature orders is new."},
 		{"orders", nil, "The feature orders is new."},
 		{"posts", some, ""},

@@ -14,6 +14,7 @@ import (
 	"github.com/petrock/petrock/core/app/apptest"
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/mcptest"
 )
 
 type state struct {
@@ -275,3 +276,22 @@ func TestActors(t *testing.T) {
 
 // The example passes.
 func TestExample(t *testing.T) { testSign(t) }
+
+// Tests can call commands and queries that are not tools.
+func TestInternal(t *testing.T) {
+	feature := sums()
+	feature.Internal = func(s *mcp.Server, a *app.App) error {
+		return mcp.AddTool(s, mcp.Tool{Name: "sums_increase"}, appmcp.Do[add](a))
+	}
+	client := apptest.Serve(t, feature)
+	client.Given("sums_increase", add{N: 3})
+	client.CheckTool(t, "sums_increase", mcptest.Example{Input: `{"n":4}`, Output: mcptest.AnyOutput{}})
+	if got, want := client.CallTool("sums_sum", nil).Text(), "7 and 0"; got != want {
+		t.Errorf("the sums are %s, want %q", got, want)
+	}
+	for _, tool := range client.Tools() {
+		if tool.Name == "sums_increase" {
+			t.Error("the server has the tool sums_increase, want it for tests only")
+		}
+	}
+}
