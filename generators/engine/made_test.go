@@ -71,7 +71,7 @@ func TestComponentsOfOwnGenerators(t *testing.T) {
 		t.Errorf(`inspect: %+v, %v; want no error and Source "a"`, shown, err)
 	}
 	for _, test := range []struct{ kind, name, want string }{
-		{"nothing", "a", `"nothing" is not a kind of component; the kinds are command, feature, generator, prompt, query, resource, tool, worker, check, note`},
+		{"nothing", "a", `"nothing" is not a kind of component; the kinds are command, feature, generator, prompt, query, resource, tool, type, worker, check, note`},
 		{"page", "a", `"page" is not a kind of component`},
 		{"note", "c", `note "c" does not exist; the project has a, b`},
 		{"check", "disk", "you have edited files of check disk"},
