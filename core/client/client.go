@@ -56,7 +56,7 @@ type Options struct {
 	Sample      func(context.Context, *mcp.Sampling) error
 	SampleTools bool
 	// Elicit answers elicitation/create with a form by setting Action and Content. The client adds
-	// the defaults of the form to Content.
+	// the defaults of the form to Content. Key is empty if the server does not send it.
 	Elicit func(context.Context, *mcp.Elicitation) error
 	// OpenURL answers elicitation/create with a URL by setting Action.
 	OpenURL func(context.Context, *mcp.URLElicitation) error

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/petrock/petrock/core/internal/form"
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -15,8 +17,8 @@ import (
 )
 
 // answer answers a request from the server or, in stateless revisions, an input request in a
-// result.
-func (c *Client) answer(ctx context.Context, method string, params json.RawMessage) (any, error) {
+// result. key is that of an input request.
+func (c *Client) answer(ctx context.Context, key, method string, params json.RawMessage) (any, error) {
 	if params == nil {
 		params = json.RawMessage(`{}`)
 	}
@@ -24,7 +26,7 @@ func (c *Client) answer(ctx context.Context, method string, params json.RawMessa
 	case method == "sampling/createMessage" && c.o.Sample != nil:
 		return c.sample(ctx, params)
 	case method == "elicitation/create" && (c.o.Elicit != nil || c.o.OpenURL != nil):
-		return c.elicit(ctx, params)
+		return c.elicit(ctx, key, params)
 	case method == "roots/list" && c.o.Roots != nil:
 		roots, err := c.o.Roots(ctx)
 		if roots == nil {
@@ -60,7 +62,7 @@ func (c *Client) sample(ctx context.Context, params json.RawMessage) (any, error
 	return s.Answer, nil
 }
 
-func (c *Client) elicit(ctx context.Context, params json.RawMessage) (any, error) {
+func (c *Client) elicit(ctx context.Context, key string, params json.RawMessage) (any, error) {
 	var p struct {
 		Mode            string          `json:"mode"`
 		Message         string          `json:"message"`
@@ -70,19 +72,22 @@ func (c *Client) elicit(ctx context.Context, params json.RawMessage) (any, error
 	if err := strictjson.Unmarshal(params, &p); err != nil {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "invalid params of elicitation/create: %v", err)
 	}
+	if key == "" {
+		key, _ = strictjson.Unquote(strictjson.Member(strictjson.Member(params, "_meta"), mcp.MetaKey))
+	}
 	var result struct {
 		Action  mcp.Action      `json:"action"`
 		Content json.RawMessage `json:"content,omitempty"`
 	}
 	switch {
 	case p.Mode == "url" && c.o.OpenURL != nil:
-		e := &mcp.URLElicitation{Message: p.Message, URL: p.URL}
+		e := &mcp.URLElicitation{Key: key, Message: p.Message, URL: p.URL}
 		if err := c.o.OpenURL(ctx, e); err != nil {
 			return nil, err
 		}
 		result.Action = e.Action
 	case (p.Mode == "" || p.Mode == "form") && c.o.Elicit != nil:
-		e := &mcp.Elicitation{Message: p.Message, Schema: p.RequestedSchema}
+		e := &mcp.Elicitation{Key: key, Message: p.Message, Schema: p.RequestedSchema}
 		if err := c.o.Elicit(ctx, e); err != nil {
 			return nil, err
 		}
@@ -117,16 +122,21 @@ func (c *Client) answerAll(ctx context.Context, r *request, raw json.RawMessage)
 		return nil
 	}
 	answers := map[string]json.RawMessage{}
-	for key, q := range result.Requests {
-		answer, err := c.answer(ctx, q.Method, q.Params)
+	var errs []error // all questions are asked, so that the user learns about each of them
+	for _, key := range slices.Sorted(maps.Keys(result.Requests)) {
+		q := result.Requests[key]
+		answer, err := c.answer(ctx, key, q.Method, q.Params)
 		if err != nil {
-			return fmt.Errorf("answer %s for %s: %w", short(q.Method), r.method, handlerError{err})
+			err = fmt.Errorf("answer %s for %s: %w", short(q.Method), r.method, handlerError{err})
+		} else if answers[key], err = strictjson.Marshal(answer); err != nil {
+			err = fmt.Errorf("encode the answer to %s: %w", q.Method, err)
 		}
-		if answers[key], err = strictjson.Marshal(answer); err != nil {
-			return fmt.Errorf("encode the answer to %s: %w", q.Method, err)
-		}
+		errs = append(errs, err)
 	}
-	var err error
+	err := errors.Join(errs...)
+	if err != nil {
+		return err
+	}
 	r.inputResponses, err = strictjson.Marshal(answers)
 	return err
 }
@@ -167,7 +177,7 @@ func (c *Client) handle(ctx context.Context, req *peer.Request) (any, error) {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "%v", err)
 	}
 	req.Release()
-	return c.answer(ctx, req.Method(), req.Params())
+	return c.answer(ctx, "", req.Method(), req.Params())
 }
 
 func (c *Client) handleNotification(ctx context.Context, req *peer.Request) error {

@@ -64,11 +64,13 @@ func (c *Call) checkCanAsk(questions []Question) error {
 		return jsonrpc.Errorf(jsonrpc.InternalError, "%s cannot ask the client in revision %s", c.Method, c.Revision)
 	}
 	missing := make(map[string]map[string]struct{}) // parts by capability
+	var since Revision
 	for _, q := range questions {
 		n := q.needs()
 		if n.isMet(c.Revision, c.ClientCapabilities()) {
 			continue
 		}
+		since = max(since, n.since)
 		if missing[n.capability] == nil {
 			missing[n.capability] = make(map[string]struct{})
 		}
@@ -83,7 +85,7 @@ func (c *Call) checkCanAsk(questions []Question) error {
 	for name, parts := range missing {
 		required[name], _ = strictjson.Marshal(parts) // strings cannot fail
 	}
-	return &CannotAskError{required, c.Revision.stateless()}
+	return &CannotAskError{required, c.Revision, since}
 }
 
 // A preparedQuestion is a question with its key and the request that the client gets.

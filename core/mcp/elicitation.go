@@ -44,13 +44,22 @@ type Elicitation struct {
 	Content json.RawMessage // the form with its defaults, if Action is ActionAccept
 }
 
-// Decode decodes the form into v, a pointer. It returns an error if the user did not accept, so
-// check Action first if that is not a failure.
+// Errors of a question that the user did not answer.
+var (
+	ErrDeclined  = errors.New("the user declined")
+	ErrCancelled = errors.New("the user cancelled")
+)
+
+// Decode decodes the form into v, a pointer. If the user did not accept, the error is [ErrDeclined]
+// or [ErrCancelled], wrapped.
 func (e *Elicitation) Decode(v any) error {
-	if e.Action != ActionAccept {
-		return fmt.Errorf("the user did not accept (%s): %s", e.Action, e.Message)
+	switch e.Action {
+	case ActionAccept:
+		return strictjson.Unmarshal(e.Content, v)
+	case ActionDecline:
+		return fmt.Errorf("%w: %s", ErrDeclined, e.Message)
 	}
-	return strictjson.Unmarshal(e.Content, v)
+	return fmt.Errorf("%w: %s", ErrCancelled, e.Message)
 }
 
 func (e *Elicitation) name() string { return e.Key }
@@ -66,11 +75,26 @@ type elicitParams struct {
 	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"`
 	URL             string          `json:"url,omitempty"`
 	ElicitationID   string          `json:"elicitationId,omitempty"`
+	Meta            Meta            `json:"_meta,omitempty"`
+}
+
+// MetaKey is the member of _meta with the key of a question, in revisions with sessions. In others,
+// the protocol has a place for it.
+const MetaKey = "petrock/key"
+
+// newElicitParams returns params for clients of revision r. key may be empty.
+func newElicitParams(r Revision, key, mode, message string) elicitParams {
+	p := elicitParams{Mode: mode, Message: message}
+	if key != "" && !r.stateless() {
+		p.Meta = Meta{MetaKey: key}
+	}
+	return p
 }
 
 // request checks the form and converts it for clients of the revision.
 func (e *Elicitation) request(r Revision) (string, any, error) {
-	p := elicitParams{Mode: "form", Message: e.Message, RequestedSchema: e.Schema}
+	p := newElicitParams(r, e.Key, "form", e.Message)
+	p.RequestedSchema = e.Schema
 	err := form.Check(e.Schema)
 	if err == nil && r < Revision20251125 {
 		p.Mode = ""
@@ -155,7 +179,8 @@ func (e *URLElicitation) request(r Revision) (string, any, error) {
 	case u.Scheme == "http" && !slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname()):
 		return "", nil, errors.New("URL must begin with https://, except on localhost")
 	}
-	p := elicitParams{Mode: "url", Message: e.Message, URL: e.URL}
+	p := newElicitParams(r, e.Key, "url", e.Message)
+	p.URL = e.URL
 	if !r.stateless() {
 		p.ElicitationID = rand.Text()
 	}

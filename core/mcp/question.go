@@ -58,8 +58,9 @@ func (n need) isMet(r Revision, c Capabilities) bool {
 // A CannotAskError means that the client has not declared the capabilities that a question needs.
 // If a handler returns it, a client of revision 2026-07-28 gets the error code [MissingCapability].
 type CannotAskError struct {
-	Required  Capabilities // the missing capabilities
-	stateless bool
+	Required Capabilities // the missing capabilities
+	revision Revision     // of the client
+	since    Revision     // the first revision that has all of them
 }
 
 func (e *CannotAskError) Error() string {
@@ -67,12 +68,16 @@ func (e *CannotAskError) Error() string {
 	for _, name := range slices.Sorted(maps.Keys(e.Required)) {
 		names = append(names, name+" "+string(e.Required[name]))
 	}
-	return "this needs a client that declares the capability " + strings.Join(names, " and ")
+	text := "this needs a client that declares the capability " + strings.Join(names, " and ")
+	if e.revision < e.since {
+		text += fmt.Sprintf(", which revision %s does not have; connect with %s or newer", e.revision, e.since)
+	}
+	return text
 }
 
 // Unwrap returns the error response in revisions that have a code for it, else nil.
 func (e *CannotAskError) Unwrap() error {
-	if !e.stateless {
+	if !e.revision.stateless() {
 		return nil
 	}
 	// checkCanAsk has made Required, so it always encodes.

@@ -82,6 +82,7 @@ type Server struct {
 	ordered    map[string]bool // methods that are served before the next message is read
 	states     *stateKeeper
 	provided   atomic.Pointer[context.Context] // the values of [Server.Provide]
+	forms      sync.Map                        // of json.RawMessage, by reflect.Type; see [AskFor]
 
 	requestPrefix string // random, so that the ids of requests differ between servers
 	requests      atomic.Uint64

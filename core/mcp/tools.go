@@ -63,7 +63,7 @@ func isProtocolError(err error) bool {
 	_, hasCode := errors.AsType[jsonrpc.Code](err)
 	_, lacksScope := errors.AsType[*ScopeError](err)
 	cannotAsk, ok := errors.AsType[*CannotAskError](err)
-	return isResponse || hasCode || lacksScope || ok && cannotAsk.stateless
+	return isResponse || hasCode || lacksScope || ok && cannotAsk.revision.stateless()
 }
 
 // checkOutput returns an error if a result does not match the output schema.

@@ -53,6 +53,7 @@ type Client struct {
 	Instructions string
 
 	t      testing.TB
+	ctx    context.Context // of the connection
 	server *mcp.Server
 	client *client.Client
 
@@ -115,7 +116,7 @@ func connect(ctx context.Context, t testing.TB, s *mcp.Server, o Options) *Clien
 	if o.Info.Name == "" {
 		o.Info = mcp.Implementation{Name: "mcptest", Version: "1"}
 	}
-	c := &Client{t: t, server: s, arrived: make(chan struct{})}
+	c := &Client{t: t, ctx: ctx, server: s, arrived: make(chan struct{})}
 	forward := o.Notification
 	o.Notification = func(ctx context.Context, method string, params json.RawMessage) {
 		c.mu.Lock()
@@ -285,6 +286,12 @@ type Example struct {
 	Output any
 
 	Error string // a part of the expected error; "" expects success
+
+	// Answers are the user's answers to the questions of a tool, by key: a form as a Go value or
+	// JSON text, [mcp.ActionDecline] or [mcp.ActionCancel]. The key for [mcp.AskFor] is the name of
+	// its type, unless the tool sets another. If it is empty, the client answers as its [Options]
+	// say.
+	Answers map[string]any
 }
 
 // AnyOutput is the Output of an [Example] whose call must succeed, with any result.
@@ -295,12 +302,31 @@ type AnyOutput struct{}
 func (c *Client) CheckTool(t testing.TB, name string, e Example) {
 	t.Helper()
 	var result mcp.ToolResult
+	if len(e.Answers) > 0 {
+		c = connect(c.ctx, t, c.server, Options{Revision: c.Revision, Elicit: e.answer})
+	}
 	err := c.Call("tools/call", callParams(name, e.Input), &result)
 	if err == nil && result.IsError {
 		err = fmt.Errorf("%s", result.Text())
 	}
 	got := cmp.Or(string(result.StructuredContent), result.Text())
 	e.check(t, e.call(name), got, err, sameJSON)
+}
+
+// answer answers a question of the server.
+func (e Example) answer(_ context.Context, question *mcp.Elicitation) (err error) {
+	question.Action = mcp.ActionAccept
+	switch answer := e.Answers[question.Key].(type) {
+	case nil:
+		return fmt.Errorf("the example has no answer with the key %q", question.Key)
+	case mcp.Action:
+		question.Action = answer
+	case string:
+		question.Content = json.RawMessage(answer)
+	default:
+		question.Content, err = strictjson.Marshal(answer)
+	}
+	return err
 }
 
 // CheckPrompt gets a prompt with the input of an example. It fails t if the result differs.

@@ -35,6 +35,7 @@
 //   - pattern and format: of a string, or of the strings in a list or map
 //   - unique: the elements of a list must be unique
 //   - enum: the allowed values of a string or number
+//   - title: the name of the field for people, such as in a form
 //   - description: what the field is for; by default derived code takes the comment of the field
 //   - default: the value of an argument that the caller omits
 //   - header: the HTTP header that repeats the argument, without the prefix Mcp-Param-

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/strictjson"
@@ -26,10 +27,71 @@ func Check(form json.RawMessage) error {
 	}
 	for _, p := range s.Properties() {
 		if err := check(p, strictjson.Member(fields, p.Name)); err != nil {
-			return fmt.Errorf("properties.%s: %w", p.Name, err)
+			return &FieldError{p.Name, err}
 		}
 	}
 	return nil
+}
+
+// A FieldError means that a form cannot have a field.
+type FieldError struct {
+	Name string // its JSON key
+	Err  error
+}
+
+func (e *FieldError) Error() string { return fmt.Sprintf("properties.%s: %v", e.Name, e.Err) }
+
+// Unwrap returns the cause.
+func (e *FieldError) Unwrap() error { return e.Err }
+
+// Of returns the form for an object schema, as inferred from a struct. It has only the keywords
+// that the protocol defines for forms; a field that needs others is an error.
+func Of(document json.RawMessage) (json.RawMessage, error) {
+	properties := strictjson.Member(document, "properties")
+	for _, p := range jsonschema.ReadProperties(document) {
+		if err := checkKeywords(p, strictjson.Member(properties, p.Name)); err != nil {
+			return nil, &FieldError{p.Name, err}
+		}
+	}
+	if properties == nil {
+		properties = []byte(`{}`)
+	}
+	form := strictjson.AppendMember(strictjson.AppendMember([]byte{'{'}, "type", []byte(`"object"`)), "properties", properties)
+	if required := strictjson.Member(document, "required"); required != nil {
+		form = strictjson.AppendMember(form, "required", required)
+	}
+	form = append(form, '}')
+	return form, Check(form)
+}
+
+// checkKeywords returns an error if a field has a keyword or a format that the protocol does not
+// define for its type.
+func checkKeywords(p *jsonschema.Property, raw json.RawMessage) error {
+	if len(p.Kinds) > 1 && slices.Contains(p.Kinds, "null") {
+		return errors.New("may be null, which a form cannot express; add omitempty to its json tag")
+	}
+	formats := []string{"", "email", "uri", "date", "date-time"}
+	if !slices.Contains(formats, p.Format) {
+		return fmt.Errorf("format %q is not supported in a form; use %s", p.Format, strings.Join(formats[1:], ", "))
+	}
+	supported := []string{"type", "title", "description", "default"}
+	switch strings.Join(p.Kinds, "") {
+	case "string":
+		supported = append(supported, "minLength", "maxLength", "format", "enum")
+	case "number", "integer":
+		supported = append(supported, "minimum", "maximum")
+	case "array":
+		supported = append(supported, "minItems", "maxItems", "items")
+	case "boolean":
+	default:
+		return nil // Check refuses the type
+	}
+	return strictjson.Members(raw, func(key, _ []byte) error {
+		if !slices.Contains(supported, string(key)) {
+			return fmt.Errorf("%s is not supported for type %s in a form; check it in the function", key, p.Kinds[0])
+		}
+		return nil
+	})
 }
 
 func check(p *jsonschema.Property, raw json.RawMessage) error {

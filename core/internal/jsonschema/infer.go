@@ -411,6 +411,9 @@ func (in *inference) fieldSchema(f Field) (keywords draft, optional bool) {
 	if tag.Header != "" && in.direction == Input {
 		keywords = keywords.with("x-mcp-header", quote(tag.Header))
 	}
+	if tag.Title != "" {
+		keywords = keywords.with("title", quote(tag.Title))
+	}
 	if text := describe(f, tag); text != "" {
 		keywords = keywords.with("description", quote(text))
 	}

@@ -28,6 +28,7 @@ type Tag struct {
 	Format      string   // of a string
 	Unique      bool     // elements of a list must be unique
 	Enum        []string // allowed values of a string or number
+	Title       string   // name that people see
 	Description string
 	Default     *string // value of an argument that the caller omits
 	Header      string  // HTTP header that repeats the argument, without the prefix Mcp-Param-
@@ -97,6 +98,8 @@ func (t *Tag) set(name, value string) error {
 		t.Unique = true
 	case "enum":
 		t.Enum = strings.Split(value, "|")
+	case "title":
+		t.Title = value
 	case "description":
 		t.Description = value
 	case "default":
@@ -107,7 +110,7 @@ func (t *Tag) set(name, value string) error {
 			return errors.New("header has no name; write header=Region")
 		}
 	default:
-		return fmt.Errorf("unknown setting %q; the settings are min, max, pattern, format, unique, enum, description, default and header", name)
+		return fmt.Errorf("unknown setting %q; the settings are min, max, pattern, format, unique, enum, title, description, default and header", name)
 	}
 	return nil
 }
