@@ -20,14 +20,14 @@ import (
 //	answer, err := mcp.AskFor[Confirm](ctx, "Remove all notes?")
 //
 // It has the rules of [Ask]: return the error, and change nothing before. If the user declines, the
-// error is [ErrDeclined], and [ErrCancelled] if the user dismisses the question; check for them with
-// [errors.Is]. Before revision 2025-06-18, the error is a [*CannotAskError].
+// error is [ErrDeclined], and [ErrCancelled] if the user dismisses the question; check for them
+// with [errors.Is]. Before revision 2025-06-18, the error is a [*CannotAskError].
 //
 // Fields are strings, numbers, booleans, enums of strings and, from revision 2025-11-25 on, lists
 // of such an enum. Their tags json and schema are those of tools, except pattern, unique and
-// header. Pointers and fields with omitempty or a default are optional. If T is declared in a
-// package whose tools petrock derives, the form also has the comments of fields, and the constants
-// of an enum type.
+// header. Fields with omitempty or a default are optional. If a package of tools, resources or
+// prompts calls AskFor, petrock derives the form, with the comments of fields and the constants of
+// enum types.
 func AskFor[T any](ctx context.Context, message string, options ...AskOption) (answer T, err error) {
 	e := &Elicitation{Message: message}
 	if err = e.askFor(ctx, reflect.TypeFor[T](), options); err == nil {

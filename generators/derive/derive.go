@@ -8,7 +8,8 @@
 // type that has one needs the directive schema, or constants.
 //
 // Derived files are named *_gen.go and start with a generated-code line. They depend on the other
-// files of their package, except tests and function bodies. The same source gives the same bytes.
+// files of their package, except tests and function bodies. Of these, only the calls of mcp.AskFor
+// count, whose forms are derived. The same source gives the same bytes.
 // An exported function that is almost a component is an error, so that no component is missing
 // silently.
 package derive
@@ -123,6 +124,7 @@ func (f *finder) findComponents(files []*typecheck.File) {
 		}
 		if len(f.found.Problems) == problems {
 			f.checkScopeDirectives(file)
+			f.findForms(file)
 		}
 		f.warnIgnored(file)
 	}

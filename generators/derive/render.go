@@ -66,6 +66,11 @@ func (f *finder) renderCalls(file gen.GoFile, signature string, all []Component)
 	if len(all) == 0 {
 		return
 	}
+	for _, form := range f.found.forms {
+		file.ImportName(form.of.Pkg().Path(), form.of.Pkg().Name())
+		calls += fmt.Sprintf("mcp.AddForm[%s](d, json.RawMessage(%s)),\n", file.Ref(form.of.Pkg().Path(), form.of.Name()), form.schema.name)
+		derived = fmt.Sprintf("d := s.Derived(%q)\n", path.Base(f.place.derivedFile()))
+	}
 	for _, c := range all {
 		for _, c := range c.WithAliases() {
 			calls += c.registration()

@@ -29,10 +29,9 @@ type schemaText struct{ name, text string }
 //		outputSchemaList = `{"type":"object","properties":{"item":` + schemaBook + `}}`
 //	)
 func (f *finder) schemaConstants() string {
-	var all, added []schemaText
-	for _, c := range f.found.Components {
-		all = append(all, c.constants()...)
-	}
+	var added []schemaText
+	groups := f.found.schemas()
+	all := slices.Concat(groups...)
 	shared := f.sharedConstants(all)
 	for _, c := range shared {
 		if !slices.Contains(all, c) {
@@ -40,8 +39,8 @@ func (f *finder) schemaConstants() string {
 		}
 	}
 	text := declare(added, shared)
-	for _, c := range f.found.Components { // in groups, so that gofmt does not realign other components
-		text += declare(c.constants(), shared)
+	for _, group := range groups { // so that gofmt does not realign other components
+		text += declare(group, shared)
 	}
 	if text == "" {
 		return ""

@@ -6,6 +6,7 @@ package inference
 import (
 	"encoding/json"
 
+	"github.com/petrock/petrock/core/internal/form"
 	"github.com/petrock/petrock/core/internal/jsonschema"
 	"github.com/petrock/petrock/core/schema"
 )
@@ -17,6 +18,8 @@ type (
 	Field = jsonschema.Field
 	// A TypeError is the error of [Infer]. It has the path to the invalid field.
 	TypeError = jsonschema.TypeError
+	// A FieldError is an error of [CheckForm].
+	FieldError = form.FieldError
 	// A Property is a property of the root of a schema.
 	Property = jsonschema.Property
 )
@@ -25,6 +28,13 @@ type (
 // input has a default.
 func Infer(t Type, d schema.Direction) (document json.RawMessage, hasDefaults bool, err error) {
 	return jsonschema.InferFrom(t, d)
+}
+
+// CheckForm returns an error if mcp.AskFor cannot ask for a struct with this input schema: for a
+// field, a [*FieldError].
+func CheckForm(document json.RawMessage) error {
+	_, err := form.Of(document)
+	return err
 }
 
 // IsStandardType reports whether a type of the standard library, such as time.Time, has its own
