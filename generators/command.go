@@ -14,7 +14,7 @@ type CommandInput struct {
 	Description string     `json:"description,omitempty"`              // Such as: Publishes a post.
 	Check       string     `json:"check,omitempty" schema:"format=go"` // Go statements that return an error if it is not possible now, else nil. In scope: ctx, c (the command), s (*State)
 	Body        string     `json:"body,omitempty" schema:"format=go"`  // Go statements that change s and return PublishOutput{…}. In scope: c, s and e (e.ID: new id, e.Time: now, e.Actor: caller). No clock, randomness or I/O: events are replayed
-	Examples    []gen.Step `json:"examples,omitempty"`                 // Test cases, run in order on one event log; tool calls another tool. New ids are id1, id2, …. Keys: tool, name, input, output, error, later
+	Examples    []gen.Step `json:"examples,omitempty"`                 // Test cases, run in order on one event log; tool calls another tool. New ids are id1, id2, …. Keys: tool, name, input, output, error, later, answers
 	gen.Directives
 }
 

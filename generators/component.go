@@ -35,6 +35,7 @@ type component struct {
 	undescribed []string // input fields without a description
 
 	input, output structure               // the name is empty if the type is unknown
+	form          structure               // that the tool asks the user for; the name is empty if it does not ask
 	features      map[string]*gen.Feature // cache of Project.Feature, by name
 }
 
@@ -204,6 +205,9 @@ func (n component) toolFile() gen.GoFile {
 	file := n.file()
 	n.input.write(file)
 	n.output.write(file)
+	if n.form.name != "" {
+		n.form.write(file)
+	}
 	return file
 }
 
@@ -298,10 +302,21 @@ func (n component) isWritten() bool { return n.body != nil || n.wraps }
 // statements returns the body of the function or, without one, a statement that returns zero and an
 // error that names the file.
 func (n component) statements(file gen.GoFile, zero string) string {
-	if n.body != nil {
-		return n.body.text
+	ask := ""
+	if n.form.name != "" {
+		ask = fmt.Sprintf(`answer, err := %s[%s](ctx, %q)
+		if err != nil { // mcp.ErrDeclined, mcp.ErrCancelled, or the client cannot ask
+			return %s, err
+		}
+		`, file.Ref(n.project.Import("core/mcp"), "AskFor"), n.form.name, n.form.fields[0].Description, zero)
 	}
-	return "return " + zero + ", " + n.unwrittenError(file)
+	if n.body != nil {
+		return ask + n.body.text
+	}
+	if ask != "" {
+		ask += "_ = answer\n"
+	}
+	return ask + "return " + zero + ", " + n.unwrittenError(file)
 }
 
 func (n component) unwrittenError(file gen.GoFile) string {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ type step struct {
 	tool          string        // empty for a resource or prompt itself
 	later         time.Duration // advance of the clock before the call
 	input, output *jen.Statement
+	answers       map[string]json.RawMessage // of the user, by key
 }
 
 // setImplementation sets body and examples. Leading calls of other tools without an expected result
@@ -75,7 +77,10 @@ func (n component) parseStep(i int, given gen.Step) (s step, err error) {
 	fail := func(format string, args ...any) (step, error) {
 		return s, fmt.Errorf("example %q: %s", s.Name, fmt.Sprintf(format, args...))
 	}
-	s.tool = cmp.Or(given.Tool, n.ownTool())
+	s.tool, s.answers = cmp.Or(given.Tool, n.ownTool()), given.Answers
+	if s.tool == "" && len(s.answers) > 0 {
+		return fail("only tools have answers; omit them")
+	}
 	if _, err := gen.ParseName(s.tool); err != nil && (given.Tool != "" || n.kind == "worker") {
 		return fail("invalid tool name %q; use the name that clients use, such as posts_create", s.tool)
 	}
@@ -108,7 +113,7 @@ func (n component) exampleTest(own row) (gen.GoFile, error) {
 		case !slices.ContainsFunc(n.steps, isOther):
 			rows := ""
 			for _, s := range n.steps {
-				rows += s.code(file, mcptest) + ",\n"
+				rows += n.code(s, file, mcptest) + ",\n"
 			}
 			return `for _, example := range []` + file.Ref(mcptest, "Example") + `{
 				` + rows + `} {
@@ -117,9 +122,9 @@ func (n component) exampleTest(own row) (gen.GoFile, error) {
 				})
 			}`
 		case n.ownTool() != "":
-			return stepLoop(file, mcptest, n.steps, checkStepTool, "")
+			return n.stepLoop(file, mcptest, n.steps, checkStepTool, "")
 		}
-		return stepLoop(file, mcptest, n.steps, "if step.tool == \"\" {\n"+n.checkCall("step.Example")+"\n} else {\n"+checkStepTool+"\n}", "")
+		return n.stepLoop(file, mcptest, n.steps, "if step.tool == \"\" {\n"+n.checkCall("step.Example")+"\n} else {\n"+checkStepTool+"\n}", "")
 	}), nil
 }
 
@@ -145,11 +150,16 @@ func (n component) plainTest(sample *jen.Statement) gen.GoFile {
 	return n.test(func(file gen.GoFile) string {
 		comment := "// When " + n.goName + " is written, replace Error with the expected Output.\n"
 		call := step{input: sample, Example: gen.Example{Error: "not written yet"}}
-		if n.isWritten() || sample == nil {
+		switch {
+		case n.form.name != "" && sample != nil:
+			comment = "// The user declines, so this call does nothing. Add calls with Answers of type " + n.form.name + " and an Output.\n"
+			call = n.declined(nil)
+			call.Name, call.input = "", sample
+		case n.isWritten() || sample == nil:
 			comment = "// The server refuses this call, so it does not run " + n.goName + ". Add calls with an Output.\n"
 			call = step{input: gen.TextLit(`{"no_such_field":""}`), Example: gen.Example{Error: "no_such_field"}}
 		}
-		return comment + n.checkCall(file.Ref(mcptest, "Example")+call.code(file, mcptest))
+		return comment + n.checkCall(file.Ref(mcptest, "Example")+n.code(call, file, mcptest))
 	})
 }
 
@@ -228,8 +238,8 @@ func textRow(e step) (input, output *jen.Statement, err error) {
 	return gen.TextLit(string(e.Input)), output, nil
 }
 
-// code returns the step as a literal of type mcptest.Example. mcptest is the path of that package.
-func (s step) code(file gen.GoFile, mcptest string) string {
+// code returns a step as a literal of type mcptest.Example. mcptest is the path of that package.
+func (n component) code(s step, file gen.GoFile, mcptest string) string {
 	text := "{Input: " + file.Code(s.input)
 	if s.Name != "" {
 		text = fmt.Sprintf("{Name: %q, Input: %s", s.Name, file.Code(s.input))
@@ -242,14 +252,36 @@ func (s step) code(file gen.GoFile, mcptest string) string {
 	if s.Error != "" {
 		text += ", Error: " + file.Code(gen.TextLit(s.Error))
 	}
+	if len(s.answers) > 0 {
+		text += ", Answers: map[string]any{"
+		for _, key := range slices.Sorted(maps.Keys(s.answers)) {
+			text += fmt.Sprintf("%q: %s, ", key, n.answer(file, key, s.answers[key]))
+		}
+		text = strings.TrimSuffix(text, ", ") + "}"
+	}
 	return text + "}"
+}
+
+// answer returns an answer of the user as Go.
+func (n component) answer(file gen.GoFile, key string, raw json.RawMessage) string {
+	switch string(raw) {
+	case `"decline"`:
+		return file.Ref(n.project.Import("core/mcp"), "ActionDecline")
+	case `"cancel"`:
+		return file.Ref(n.project.Import("core/mcp"), "ActionCancel")
+	}
+	form := shape{}
+	if key == n.form.name {
+		form = n.form.shape(n.project.Import(n.dir))
+	}
+	return file.Code(form.argument(raw))
 }
 
 const checkStepTool = "client.CheckTool(t, step.tool, step.Example)"
 
 // stepLoop returns a loop over calls of several tools. check is the statement that makes a call.
 // The statements then follow each call, and each advance of the clock.
-func stepLoop(file gen.GoFile, mcptest string, all []step, check, then string) string {
+func (n component) stepLoop(file gen.GoFile, mcptest string, all []step, check, then string) string {
 	example, rows, field, advance := file.Ref(mcptest, "Example"), "", "", ""
 	if slices.ContainsFunc(all, func(s step) bool { return s.later > 0 }) {
 		field = "later " + file.Ref("time", "Duration") + " // advance of the clock\n"
@@ -266,7 +298,7 @@ func stepLoop(file gen.GoFile, mcptest string, all []step, check, then string) s
 		if s.later > 0 {
 			later = ", " + file.Code(gen.Duration(s.later))
 		}
-		rows += fmt.Sprintf("{%q%s, %s%s},\n", s.tool, later, example, s.code(file, mcptest))
+		rows += fmt.Sprintf("{%q%s, %s%s},\n", s.tool, later, example, n.code(s, file, mcptest))
 	}
 	return `for _, step := range []struct {
 		tool string

@@ -19,8 +19,8 @@ import (
 // results the output, the doc comment the description.
 func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	switch {
-	case len(in.Fields)+len(in.Output) > 0:
-		return gen.Draft{}, fmt.Errorf("a tool from %s has the parameters and results of that function; omit fields and output", in.From)
+	case len(in.Fields)+len(in.Output)+len(in.Asks) > 0:
+		return gen.Draft{}, fmt.Errorf("a tool from %s has the parameters and results of that function; omit fields, output and asks", in.From)
 	case in.Body != "":
 		return gen.Draft{}, fmt.Errorf("a tool from %s calls that function; omit body", in.From)
 	case p.Function == nil:

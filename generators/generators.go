@@ -46,7 +46,7 @@ func newTestFile(p gen.Project, dir string) gen.GoFile { return newFileOf(p, dir
 
 func newFileOf(p gen.Project, dir, suffix string) gen.GoFile {
 	file := gen.NewGoFile(p.Import(dir)+suffix, p.Package(dir)+suffix)
-	for _, imported := range []string{dir, "core/app", "core/app/eventlog", "core/app/apptest", "core/civil", "core/mcptest", "generators/gen"} {
+	for _, imported := range []string{dir, "core/app", "core/app/eventlog", "core/app/apptest", "core/civil", "core/mcp", "core/mcptest", "generators/gen"} {
 		file.ImportName(p.Import(imported), p.Package(imported))
 	}
 	for imported, name := range p.Packages {

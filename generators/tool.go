@@ -1,6 +1,7 @@
 package generators
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/petrock/petrock/generators/gen"
@@ -12,6 +13,7 @@ type ToolInput struct {
 	Fields      []string `json:"fields,omitempty"`      // Input fields: title:string, limit:int:1..100=20, status:enum(open,done), due:date?, code:string:/^[A-Z]+$/, tags:[]desk.Tag. A description in double quotes can follow after a space
 	Output      []string `json:"output,omitempty"`      // As fields. Default: result:string
 	Description string   `json:"description,omitempty"` // Such as: Sends a mail.
+	Asks        []string `json:"asks,omitempty"`        // Form that the user fills in first, as fields. The first description is the question. In scope of body: answer, err
 	From        string   `json:"from,omitempty"`        // Instead of fields, output and body: ./store.Find or ./store.Variable.Method
 	Implementation
 	gen.Directives
@@ -33,9 +35,40 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if err := n.addDirectives(in.Directives); err != nil {
 		return gen.Draft{}, err
 	}
+	if err := n.setForm(in.Asks); err != nil {
+		return gen.Draft{}, err
+	}
 	file := n.toolFile()
 	n.writeFunction(file, "ctx "+file.Ref("context", "Context")+", in "+n.input.name, n.output.name, n.output.name+"{}")
 	return n.toolDraft(file)
+}
+
+// setForm sets the form that the tool asks the user for, and adds an example that declines to the
+// examples.
+func (n *component) setForm(asks []string) (err error) {
+	if len(asks) == 0 {
+		return nil
+	}
+	n.form = structure{StructCode: gen.StructCode{Prefix: n.goName + "Answer"}, name: n.goName + "Answer", about: n.goName + "Answer is the user's answer to the question of " + n.wire + "."}
+	if n.form.fields, err = n.project.ParseFields(n.dir, asks); err != nil {
+		return fmt.Errorf("asks: %w", err)
+	}
+	if n.form.fields[0].Description == "" {
+		return fmt.Errorf(`asks %q: the question is missing; write it as the description of the first field, such as %s:bool "Remove all notes?"`, asks[0], n.form.fields[0].Name)
+	}
+	input, err := encodeFields(n.input.fields, requiredSample)
+	if err == nil && len(n.steps) > 0 && n.sampleInput() != nil {
+		n.steps = append(n.steps, n.declined(input))
+	}
+	return err
+}
+
+// declined is an example whose user declines.
+func (n component) declined(input json.RawMessage) step {
+	return step{
+		Example: gen.Example{Name: "the user declines", Input: input, Error: "the user declined"},
+		tool:    n.wire, answers: map[string]json.RawMessage{n.form.name: json.RawMessage(`"decline"`)},
+	}
 }
 
 // toolDraft returns the draft of a tool, command or query.

@@ -146,7 +146,7 @@ func (n component) workerTest(triggers []trigger) (gen.GoFile, error) {
 					t.Errorf("client.Workers() = %%q, want %%q in it", got, want)
 				}`, n.wire)
 		case len(n.steps) > 0:
-			return work + "\n" + stepLoop(file, n.project.Import("core/mcptest"), n.steps, checkStepTool, "\n"+work)
+			return work + "\n" + n.stepLoop(file, n.project.Import("core/mcptest"), n.steps, checkStepTool, "\n"+work)
 		}
 		return work
 	}), err

@@ -140,15 +140,16 @@ type Example struct {
 }
 
 // A Step is an example: a call of the component or, with Tool, of another tool, and the expected
-// result. Later advances the clock before the call, such as 336h. All steps of a test use one event
-// log.
+// result. Later advances the clock before the call, such as 336h. Answers are the user's answers, by
+// key: a form, "decline" or "cancel". All steps of a test use one event log.
 type Step struct {
-	Tool   string                     `json:"tool,omitempty"`
-	Name   string                     `json:"name,omitempty"`
-	Input  map[string]json.RawMessage `json:"input,omitempty"`
-	Output json.RawMessage            `json:"output,omitempty"`
-	Error  string                     `json:"error,omitempty"`
-	Later  string                     `json:"later,omitempty"`
+	Tool    string                     `json:"tool,omitempty"`
+	Name    string                     `json:"name,omitempty"`
+	Input   map[string]json.RawMessage `json:"input,omitempty"`
+	Output  json.RawMessage            `json:"output,omitempty"`
+	Error   string                     `json:"error,omitempty"`
+	Later   string                     `json:"later,omitempty"`
+	Answers map[string]json.RawMessage `json:"answers,omitempty"`
 }
 
 // Parse returns a step as an example, and the advance of the clock. number names an example without
