@@ -304,11 +304,11 @@ func (n component) isWritten() bool { return n.body != nil || n.wraps }
 func (n component) statements(file gen.GoFile, zero string) string {
 	ask := ""
 	if n.form.name != "" {
-		ask = fmt.Sprintf(`answer, err := %s[%s](ctx, %q)
+		ask = fmt.Sprintf(`answer, err := %s[%s](ctx, %q, mcp.Key(%q))
 		if err != nil { // mcp.ErrDeclined, mcp.ErrCancelled, or the client cannot ask
 			return %s, err
 		}
-		`, file.Ref(n.project.Import("core/mcp"), "AskFor"), n.form.name, n.form.fields[0].Description, zero)
+		`, file.Ref(n.project.Import("core/mcp"), "AskFor"), n.form.name, n.form.fields[0].Description, formKey, zero)
 	}
 	if n.body != nil {
 		return ask + n.body.text

@@ -271,7 +271,7 @@ func (n component) answer(file gen.GoFile, key string, raw json.RawMessage) stri
 		return file.Ref(n.project.Import("core/mcp"), "ActionCancel")
 	}
 	form := shape{}
-	if key == n.form.name {
+	if n.form.name != "" && key == formKey {
 		form = n.form.shape(n.project.Import(n.dir))
 	}
 	return file.Code(form.argument(raw))

@@ -13,7 +13,7 @@ type ToolInput struct {
 	Fields      []string `json:"fields,omitempty"`      // Input fields: title:string, limit:int:1..100=20, status:enum(open,done), due:date?, code:string:/^[A-Z]+$/, tags:[]desk.Tag. A description in double quotes can follow after a space
 	Output      []string `json:"output,omitempty"`      // As fields. Default: result:string
 	Description string   `json:"description,omitempty"` // Such as: Sends a mail.
-	Asks        []string `json:"asks,omitempty"`        // Form that the user fills in first, as fields. The first description is the question. In scope of body: answer, err
+	Asks        []string `json:"asks,omitempty"`        // Fields of a form for the user; the first description asks. In scope: answer; in examples: answers.answer
 	From        string   `json:"from,omitempty"`        // Instead of fields, output and body: ./store.Find or ./store.Variable.Method
 	Implementation
 	gen.Directives
@@ -43,6 +43,9 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	return n.toolDraft(file)
 }
 
+// formKey is the key of the form that a tool asks for. It stays when the tool is renamed.
+const formKey = "answer"
+
 // setForm sets the form that the tool asks the user for, and adds an example that declines to the
 // examples.
 func (n *component) setForm(asks []string) (err error) {
@@ -67,7 +70,7 @@ func (n *component) setForm(asks []string) (err error) {
 func (n component) declined(input json.RawMessage) step {
 	return step{
 		Example: gen.Example{Name: "the user declines", Input: input, Error: "the user declined"},
-		tool:    n.wire, answers: map[string]json.RawMessage{n.form.name: json.RawMessage(`"decline"`)},
+		tool:    n.wire, answers: map[string]json.RawMessage{formKey: json.RawMessage(`"decline"`)},
 	}
 }
 
