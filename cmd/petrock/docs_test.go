@@ -107,17 +107,6 @@ func parseConsole(block string) []entry {
 	return entries
 }
 
-// calls finds commands that print text on a terminal and JSON elsewhere.
-var calls = regexp.MustCompile(`\b(?:hello|petrock) (?:tools|call|resources|read|prompts|prompt|doctor)\b`)
-
-// forTerminal makes a command print its output for a terminal.
-func forTerminal(command string) string {
-	if strings.Contains(command, " | ") || strings.Contains(command, "--json") || strings.Contains(command, "--text") {
-		return command
-	}
-	return calls.ReplaceAllString(command, "$0 --text")
-}
-
 // onFreePort makes a block use a free port instead of the default port, which may be in use.
 func onFreePort(t *testing.T, block string) string {
 	t.Helper()
@@ -148,7 +137,7 @@ func runConsole(t *testing.T, dir string, entries []entry) {
 			}
 			continue
 		}
-		script += forTerminal(e.command) + "\nexitCode=$?; [ $exitCode = 0 ] || echo \"exit code $exitCode\"\n"
+		script += e.command + "\nexitCode=$?; [ $exitCode = 0 ] || echo \"exit code $exitCode\"\n"
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()

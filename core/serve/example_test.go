@@ -30,9 +30,9 @@ func ExampleMain() {
 	os.Exit(serve.Main(serve.Config{Name: "hello", Wire: wire}))
 }
 
-// A test of the command line: hello call add a=2 b=3 --text.
+// A test of the command line: hello call add a=2 b=3.
 func ExampleRun() {
 	config := serve.Config{Name: "hello", Wire: wire}
-	serve.Run(context.Background(), config, []string{"call", "add", "a=2", "b=3", "--text"}, os.Stdout, os.Stderr)
+	serve.Run(context.Background(), config, []string{"call", "add", "a=2", "b=3"}, os.Stdout, os.Stderr)
 	// Output: {"sum":5}
 }

@@ -105,7 +105,7 @@ type Env struct {
 func (env Env) generators() []gen.Generator { return append(generators.All(), env.Own...) }
 
 // Run runs a command line and returns the exit code. Commands on a project are handed over to the
-// project's own petrock, see [handover.Operation]. Run prints errors to standard error and, with
+// project's own petrock, see [handover.Operation]. Run prints errors to standard error or, with
 // --json, as an object to standard output. SIGINT, SIGTERM and SIGHUP cancel the context; a second
 // signal ends the process. In a process that a trial or petrock dev has started, Run supervises the
 // trial, or guards the servers, instead.
@@ -127,8 +127,9 @@ func Run(ctx context.Context, newRoot func(Env) *cobra.Command, args []string, e
 	finish(root, env)
 	cmd, err := mcpcli.Execute(ctx, root, args)
 	_, isReported := errors.AsType[*terminal.ReportedError](err)
-	if err != nil && err.Error() != "" && !isReported && wants(cmd, args, "json") {
-		printJSON(env, engine.FaultOf(err), wants(cmd, args, "detail"))
+	if err != nil && err.Error() != "" && !isReported && wants(cmd, args, "json") &&
+		printJSON(env, engine.FaultOf(err), wants(cmd, args, "detail")) == nil {
+		err = &terminal.PrintedError{Err: err}
 	}
 	return mcpcli.PrintError(cmd, err)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/petrock/petrock/core/plumbing/mcpcli"
 	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators"
@@ -174,6 +175,7 @@ func isFlag(arg string) bool { return strings.HasPrefix(arg, "-") }
 // explainFlagError adds to the error for an unknown flag that the project's own petrock, which has
 // another version, may have the flag.
 func explainFlagError(cmd *cobra.Command, err error, env Env) error {
+	err = mcpcli.FlagError(cmd, err)
 	found, notFound := project.Find(env.Dir)
 	if !env.Installed || notFound != nil || found.Petrock == generators.Version || cmd.Flags().Lookup("no-exec") == nil {
 		return err

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/client"
-	"github.com/petrock/petrock/core/jsonrpc"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/core/strictjson"
@@ -140,15 +139,11 @@ object on standard input; name=value pairs take precedence. The arguments are va
 call.
 
 Text is printed. Images, audio and other files are written to the folder --out; existing files are not
-overwritten. If the tool asks a question, answer it on the terminal. Ctrl-C cancels the call.`,
+overwritten. With --json, the whole result is printed as JSON instead. If the tool asks a question, answer
+it on the terminal, or with --answer. Ctrl-C cancels the call.`,
 		Example: "call add a=2 b=3\n" + `call add --json - <<< '{"a": 2, "b": 3}'`,
 	}, MinimumArgs("add"), func(ctx context.Context, s *session, args []string) error {
-		err := s.call(ctx, env.In, args[0], args[1:])
-		if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Code == mcp.MissingCapability && s.asker == nil &&
-			strictjson.Member(strictjson.Member(e.Data, "requiredCapabilities"), "elicitation") != nil {
-			err = fmt.Errorf("%w; run this command in a terminal to answer the tool's question", err)
-		}
-		return err
+		return s.call(ctx, env.In, args[0], args[1:])
 	})
 }
 
@@ -175,7 +170,7 @@ func (s *session) call(ctx context.Context, stdin io.Reader, name string, args [
 		s.progress.Begin(title + " " + done + " " + strictjson.Clip(terminal.Line(p.Message), 80))
 	}))
 	s.progress.End()
-	if err != nil {
+	if err = s.answers.check(name, err); err != nil {
 		return serverError(ctx, err)
 	}
 	s.printer.base = name
@@ -194,10 +189,14 @@ func serverError(ctx context.Context, err error) error {
 func (p *Printer) result(r *mcp.ToolResult, raw json.RawMessage) error {
 	if p.asJSON {
 		err := terminal.PrintJSON(p.out, raw)
-		if r.IsError { // whether or not anybody reads it
-			return &terminal.ReportedError{Err: errors.New("the tool returned an error")}
+		failed := errors.New("the tool returned an error")
+		switch {
+		case !r.IsError:
+			return err
+		case err == nil:
+			return &terminal.PrintedError{Err: failed}
 		}
-		return err
+		return &terminal.ReportedError{Err: failed} // nobody has read the result
 	}
 	if r.IsError {
 		return errors.New(cmp.Or(strings.TrimSpace(terminal.Plain(r.Text())), "the tool returned an error without a message"))
@@ -225,7 +224,7 @@ files are not overwritten.`,
 		var raw json.RawMessage
 		contents, err := s.ReadResource(ctx, args[0], client.KeepResult(&raw))
 		s.progress.End()
-		if err != nil {
+		if err = s.answers.check(args[0], err); err != nil {
 			return serverError(ctx, err)
 		}
 		if s.printer.asJSON {
@@ -277,6 +276,7 @@ func (s *session) prompt(ctx context.Context, stdin io.Reader, name string, args
 	s.progress.Begin("getting " + terminal.Plain(name))
 	result, err := s.GetPrompt(ctx, name, arguments, client.KeepResult(&raw))
 	s.progress.End()
+	err = s.answers.check(name, err)
 	switch {
 	case err != nil:
 		return serverError(ctx, err)

@@ -230,7 +230,7 @@ func TestCall(t *testing.T) {
 		{"echo|-", `{"text":"a","n":"b"}`, 2, "", "n: must be an integer"},
 		{"echo|text=x|--timeout|0s", "", 2, "", "--timeout"},
 		{"echo|text=x|--timeout|soon", "", 2, "", "--timeout"},
-		{"echo|text=x|--json", "", 2, "", "cannot be combined"},
+		{"echo|text=x|--answer|x", "", 2, "", "write FIELD=VALUE, or KEY=decline"},
 
 		{"fail", "", 1, "", `no such luck\u001b[31m` + "\n"},
 		{"refused", "", 2, "", "refused is refused"},
@@ -238,7 +238,7 @@ func TestCall(t *testing.T) {
 		{"slow|--timeout|300ms", "", 3, "", "300ms"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
-			args := append([]string{"call", "--text"}, strings.FieldsFunc(test.args, func(r rune) bool { return r == '|' })...)
+			args := append([]string{"call"}, strings.FieldsFunc(test.args, func(r rune) bool { return r == '|' })...)
 			got := do(t, dir, test.stdin, args...)
 			if got.status != test.status || !strings.Contains(got.out, test.out) || !strings.Contains(got.err, test.err) {
 				t.Errorf("exit code %d, want %d, output\n%s%s\nwant %q and %q in it", got.status, test.status, got.out, got.err, test.out, test.err)
@@ -247,7 +247,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// Without a terminal, every command prints one JSON object.
+// With --json, every command prints one JSON object, and no error elsewhere.
 func TestJSON(t *testing.T) {
 	dir := t.TempDir()
 	for args, status := range map[string]int{
@@ -257,10 +257,10 @@ func TestJSON(t *testing.T) {
 		"tools --timeout -1s": 2, "call slow --timeout 300ms": 3,
 	} {
 		t.Run(args, func(t *testing.T) {
-			got := do(t, dir, `{"text":"hi"}`, strings.Fields(args)...)
+			got := do(t, dir, `{"text":"hi"}`, append(strings.Fields(args), "--json")...)
 			var object map[string]any
-			if err := json.Unmarshal([]byte(got.out), &object); err != nil || got.status != status {
-				t.Errorf("exit code %d, output (%v)\n%s%s; want exit code %d and a JSON object", got.status, err, got.out, got.err, status)
+			if err := json.Unmarshal([]byte(got.out), &object); err != nil || got.status != status || strings.Contains(got.err, "prog: ") {
+				t.Errorf("exit code %d, output (%v)\n%s%s; want exit code %d, a JSON object and no other error", got.status, err, got.out, got.err, status)
 			}
 		})
 	}
@@ -277,7 +277,7 @@ func TestLists(t *testing.T) {
 		"read note://1":      "first note\n",
 		"prompt greet who=x": "user:\nHello x\n",
 	} {
-		if got := do(t, t.TempDir(), "", append(strings.Fields(args), "--text")...); got.status != 0 || !strings.HasPrefix(got.out, want) {
+		if got := do(t, t.TempDir(), "", strings.Fields(args)...); got.status != 0 || !strings.HasPrefix(got.out, want) {
 			t.Errorf("%s: got %+v; want status 0 and output starting with %q", args, got, want)
 		}
 	}
@@ -287,7 +287,7 @@ func TestLists(t *testing.T) {
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
-		if got := do(t, dir, "", "call", "image", "--text", "--out", "in/here"); got.status != 0 || strings.Count(got.out, filepath.Join(dir, "in", "here")) != 3 {
+		if got := do(t, dir, "", "call", "image", "--out", "in/here"); got.status != 0 || strings.Count(got.out, filepath.Join(dir, "in", "here")) != 3 {
 			t.Fatalf("got %+v; want status 0 and three paths below in/here", got)
 		}
 	}
@@ -309,7 +309,7 @@ func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(200*time.Millisecond, cancel)
 	cancelled := false
-	got := doWith(ctx, t, inProcess{cancelled: func() { cancelled = true }}, t.TempDir(), "", "call", "slow", "--text")
+	got := doWith(ctx, t, inProcess{cancelled: func() { cancelled = true }}, t.TempDir(), "", "call", "slow")
 	if got.status != 1 || !strings.Contains(got.err, "interrupted") || !cancelled {
 		t.Errorf(`got %+v, and the call was cancelled: %t; want status 1, "interrupted" on standard error, and true`, got, cancelled)
 	}
@@ -318,7 +318,7 @@ func TestInterrupt(t *testing.T) {
 // A server that does not start is reported, and completion suggests nothing.
 func TestNoServer(t *testing.T) {
 	target := inProcess{failure: errors.New("no database")}
-	if got := doWith(t.Context(), t, target, t.TempDir(), "", "tools", "--text"); got.status != 1 || !strings.Contains(got.err, "no database") {
+	if got := doWith(t.Context(), t, target, t.TempDir(), "", "tools"); got.status != 1 || !strings.Contains(got.err, "no database") {
 		t.Errorf(`got %+v; want status 1 and "no database" in the standard error`, got)
 	}
 	if got := doWith(t.Context(), t, target, t.TempDir(), "", "__complete", "call", ""); got.status != 0 || strings.Contains(got.out, "echo") {
@@ -372,7 +372,7 @@ func TestReaderGoesAway(t *testing.T) {
 		status int
 		say    string
 	}{
-		{[]string{"tools", "--text"}, 0, ""},
+		{[]string{"tools"}, 0, ""},
 		{[]string{"tools", "--json"}, 0, ""},
 		{[]string{"call", "nope"}, terminal.ExitUsage, `tool "nope" not found`},
 		{[]string{"call", "fail", "--json"}, terminal.ExitFailure, "the tool returned an error"},

@@ -47,8 +47,8 @@ func ExampleCommands() {
 		mcpcli.Finish(root, "adder 1.0.0")
 		mcpcli.PrintError(mcpcli.Execute(context.Background(), root, args))
 	}
-	run("tools", "--text")
-	run("call", "--text", "add", "a=2", "b=3")
+	run("tools")
+	run("call", "add", "a=2", "b=3")
 	run("version")
 	// Output:
 	// add a=integer b=integer

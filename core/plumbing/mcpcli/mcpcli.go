@@ -6,8 +6,8 @@
 // [Finish] completes any command line: it adds help, completion and version, and makes commands
 // refuse unknown arguments.
 //
-// Output is text on a terminal, and JSON otherwise or with --json. Control characters and invisible
-// characters of a server are escaped, in JSON too. Files that a server sends are written only to
+// Output is text, and JSON with --json. On a terminal and in JSON, control characters and invisible
+// characters of a server are escaped. Files that a server sends are written only to
 // the output folder.
 //
 // Exit codes are those of package terminal: 0 success, 1 failure, 2 usage error, 3 server not
@@ -86,16 +86,15 @@ func Commands(env Env) []*cobra.Command {
 
 // Flags are the flags that all commands have.
 type Flags struct {
-	JSON, Text bool // not both
-	Verbose    bool
-	Timeout    time.Duration
+	JSON    bool
+	Verbose bool
+	Timeout time.Duration
 }
 
 // Add adds the flags to cmd.
 func (f *Flags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.JSON, "json", false, "print JSON (default when stdout is not a terminal)")
-	flags.BoolVar(&f.Text, "text", false, "print text (default when stdout is a terminal)")
+	flags.BoolVar(&f.JSON, "json", false, "print JSON: the whole result, or the error")
 	flags.BoolVar(&f.Verbose, "verbose", false, "show the server's log")
 	// The default is long enough to compile the server.
 	flags.DurationVar(&f.Timeout, "timeout", time.Minute, "time limit for the server to start, to answer, and between two progress reports")
@@ -104,26 +103,19 @@ func (f *Flags) Add(cmd *cobra.Command) {
 
 // Check returns a usage error for invalid flags.
 func (f *Flags) Check() error {
-	if f.JSON && f.Text {
-		return terminal.Usagef("--json and --text cannot be combined; pass one of them")
-	}
 	if f.Timeout <= 0 {
 		return terminal.Usagef("--timeout must be more than 0, such as 30s")
 	}
 	return nil
 }
 
-// PrintsJSON reports whether to print JSON to out.
-func (f *Flags) PrintsJSON(out *os.File) bool {
-	return f.JSON || !f.Text && !terminal.IsTerminal(out)
-}
-
 // A command is the common part of all commands.
 type command struct {
 	Env
-	flags  Flags
-	target Target
-	out    string // the folder for files
+	flags   Flags
+	target  Target
+	out     string // the folder for files
+	answers []string
 }
 
 // newCommand completes cmd and makes it run do. args checks the arguments.
@@ -143,6 +135,8 @@ the client, or does not speak MCP.`
 	if cmd.Name() != cmd.Use { // it takes arguments, and may get files
 		cmd.Flags().StringVar(&c.out, "out", ".", "folder for images, audio and other files")
 		cmd.MarkFlagDirname("out")
+		cmd.Flags().StringArrayVar(&c.answers, "answer", nil, "answer a question: FIELD=VALUE or, if several questions have the field, KEY.FIELD=VALUE; KEY=accept, decline or cancel")
+		cmd.RegisterFlagCompletionFunc("answer", cobra.NoFileCompletions)
 	}
 	c.flags.Add(cmd)
 	c.target.Flags(cmd, &c.flags)
@@ -155,7 +149,7 @@ type session struct {
 	server   *Server
 	printer  *Printer
 	progress *terminal.Progress
-	asker    *Asker // nil without a terminal
+	answers  *answers
 }
 
 // run connects to the server and calls do with the arguments after it. An interrupt cancels the
@@ -181,9 +175,10 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 		s.progress.Begin("connecting to " + terminal.Plain(server.Name))
 		defer s.progress.End()
 		options := client.Options{Info: c.Info, Timeout: c.flags.Timeout}
-		if s.asker = NewAsker(c.Env, s.progress); s.asker != nil {
-			options.Elicit, options.OpenURL = s.asker.form, s.asker.visit
+		if s.answers, err = newAnswers(NewAsker(c.Env, s.progress), c.answers); err != nil {
+			return err
 		}
+		options.Elicit, options.OpenURL = s.answers.form, s.answers.visit
 		connected, end, err := server.Connect(ctx, options)
 		if err != nil {
 			return classify(ctx, err)
@@ -195,6 +190,7 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 			missing.Hint = "list them with " + c.Program + " " + missing.Kind + "s"
 		}
 		s.progress.End()
+		s.answers.reportUnused(c.Err)
 		return errors.Join(classify(ctx, err), end())
 	})
 }
@@ -233,14 +229,16 @@ type Fault struct {
 	Status  int    `json:"status"` // the exit code
 }
 
-// Report calls do. If the output is JSON, it prints the error as JSON, unless do has printed it.
+// Report calls do. With --json, it prints the error as JSON only, unless do has printed it.
 func Report(env Env, flags *Flags, do func() error) error {
 	err := do()
-	if _, printed := errors.AsType[*terminal.ReportedError](err); err == nil || printed || !flags.PrintsJSON(env.Out) {
+	_, reported := errors.AsType[*terminal.ReportedError](err)
+	_, printed := errors.AsType[*terminal.PrintedError](err)
+	if err == nil || reported || printed || !flags.JSON {
 		return err
 	}
 	if terminal.PrintJSON(env.Out, Fault{Message: err.Error(), Status: terminal.ExitCode(err)}) != nil {
 		return err
 	}
-	return &terminal.ReportedError{Err: err}
+	return &terminal.PrintedError{Err: err}
 }

@@ -29,7 +29,7 @@ type Printer struct {
 
 // NewPrinter returns a printer to env.Out.
 func NewPrinter(env Env, flags *Flags) *Printer {
-	return &Printer{out: env.Out, asJSON: flags.PrintsJSON(env.Out), toTerminal: terminal.IsTerminal(env.Out), base: "output"}
+	return &Printer{out: env.Out, asJSON: flags.JSON, toTerminal: terminal.IsTerminal(env.Out), base: "output"}
 }
 
 // Text prints text and a line break. On a terminal, it escapes text with [terminal.Plain].

@@ -53,6 +53,12 @@ type ReportedError struct{ Err error }
 func (e *ReportedError) Error() string { return e.Err.Error() }
 func (e *ReportedError) Unwrap() error { return e.Err }
 
+// A PrintedError is an error whose text a command has already printed. It has no text of its own.
+type PrintedError struct{ Err error }
+
+func (e *PrintedError) Error() string { return "" }
+func (e *PrintedError) Unwrap() error { return e.Err }
+
 // ExitCode returns the exit code for err: [ExitSuccess] for nil, the result of its method
 // ExitStatus if it has one, such as [ExitUsage] for a [UsageError], and [ExitFailure] for any other
 // error.

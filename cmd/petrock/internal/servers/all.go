@@ -46,7 +46,7 @@ func (t *target) listAll(ctx context.Context, args []string) error {
 	}
 	ctx, stop := mcpcli.Interruptible(ctx)
 	defer stop()
-	asJSON, printer := t.common.PrintsJSON(t.env.Out), mcpcli.NewPrinter(t.env, t.common)
+	asJSON, printer := t.common.JSON, mcpcli.NewPrinter(t.env, t.common)
 	object := map[string]any{}
 	servers := config.Servers()
 	notStarted := t.refuseUnallowed(ctx, servers)

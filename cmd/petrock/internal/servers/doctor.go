@@ -185,7 +185,7 @@ func (d *diagnosis) compare() {
 }
 
 func (d *diagnosis) print(env mcpcli.Env, flags *mcpcli.Flags) error {
-	if flags.PrintsJSON(env.Out) {
+	if flags.JSON {
 		if err := terminal.PrintJSON(env.Out, d); err != nil {
 			return err
 		}

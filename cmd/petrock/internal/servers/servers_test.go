@@ -230,10 +230,10 @@ func TestWords(t *testing.T) {
 		{"call http://127.0.0.1:1/mcp echo text=hi", 3, "refused"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
-			for _, format := range []string{"--text", "--json"} {
+			for _, format := range []string{"--verbose", "--json"} {
 				args := append([]string{strings.Fields(test.args)[0], format, "--yes"}, strings.Fields(test.args)[1:]...)
 				got := do(t.Context(), t, dir, args...)
-				if got.status != test.status || format == "--text" && !strings.Contains(got.out+got.err, test.says) {
+				if got.status != test.status || format == "--verbose" && !strings.Contains(got.out+got.err, test.says) {
 					t.Errorf("exit code %d, and the output\n%s%s\nwant %d, and %q in it", got.status, got.out, got.err, test.status, test.says)
 				}
 				if object := map[string]any{}; format == "--json" && !strings.Contains(test.args, "one two") {
@@ -252,7 +252,7 @@ func TestInterrupt(t *testing.T) {
 	write(t, dir, ".mcp.json", `{"mcpServers": {`+entry(t, "good", "good")+`}}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(500*time.Millisecond, cancel)
-	got := do(ctx, t, dir, "call", "slow", "--text", "--verbose", "--yes")
+	got := do(ctx, t, dir, "call", "slow", "--verbose", "--yes")
 	if got.status != 1 || !strings.Contains(got.err, "interrupted") || !strings.Contains(got.err, "slow was cancelled") {
 		t.Errorf(`got %+v; want status 1, and "interrupted" and "slow was cancelled" in the standard error`, got)
 	}
@@ -306,7 +306,7 @@ func TestServers(t *testing.T) {
 			for name, text := range test.files {
 				write(t, dir, name, text)
 			}
-			got := do(t.Context(), t, dir, append(strings.Fields(test.args), "--text", "--yes")...)
+			got := do(t.Context(), t, dir, append(strings.Fields(test.args), "--yes")...)
 			if got.status != test.status || !strings.Contains(got.out+got.err, test.says) {
 				t.Errorf("exit code %d, want %d; it prints\n%s%s\nwant %q in it", got.status, test.status, got.out, got.err, test.says)
 			}
@@ -339,7 +339,7 @@ func TestAddress(t *testing.T) {
 		"out": {"type": "http", "url": "`+web.URL+`"},
 		"nowhere": {"type": "http", "url": "http://127.0.0.1:1/mcp"}
 	}}`)
-	got := do(t.Context(), t, dir, "doctor", "--text")
+	got := do(t.Context(), t, dir, "doctor")
 	for _, want := range []string{
 		"in: ok (.mcp.json)\n  test 1 speaks 2026-07-28 and 2025-11-25", `Add "headers": {"Authorization"`, "The server rejects the Authorization header in .mcp.json", "is not running at this URL",
 	} {
@@ -361,7 +361,7 @@ func TestDoctor(t *testing.T) {
 	}, ", ")+`}}`)
 	write(t, dir, "crush.json", `{"mcp": {`+entry(t, "good", "good")+`, "off": {"type": "stdio", "command": "x", "disabled": true}}}`)
 	write(t, dir, ".cursor/mcp.json", `{"mcpServers": [`)
-	got := do(t.Context(), t, dir, "doctor", "--timeout", "1s", "--yes")
+	got := do(t.Context(), t, dir, "doctor", "--json", "--timeout", "1s", "--yes")
 	var found struct {
 		OK       bool
 		Files    []string
@@ -407,13 +407,13 @@ func TestDoctor(t *testing.T) {
 	for args, says := range map[string]string{
 		"good": "good: ok", "dies": "dies: wrong", "nobody": "known servers: good", web.URL: web.URL + ": ok", "-- no-such-program-anywhere": "no-such-program-anywhere: wrong", "--": "missing command after --", "--header A:b -- x": "--header is for URLs",
 	} {
-		got := do(t.Context(), t, dir, append([]string{"doctor", "--text"}, strings.Fields(args)...)...)
+		got := do(t.Context(), t, dir, append([]string{"doctor"}, strings.Fields(args)...)...)
 		others := strings.Count(got.out, ": ok") + strings.Count(got.out, ": wrong")
 		if !strings.Contains(got.out+got.err, says) || others > 1 {
 			t.Errorf("doctor %s returned %+v with %d other problems; want %q, and at most one other", args, got, others, says)
 		}
 	}
-	if got := do(t.Context(), t, t.TempDir(), "doctor", "--text"); got.status != 2 || !strings.Contains(got.err, "no MCP configuration file") {
+	if got := do(t.Context(), t, t.TempDir(), "doctor"); got.status != 2 || !strings.Contains(got.err, "no MCP configuration file") {
 		t.Errorf(`without files: got %+v; want status 2 and "no MCP configuration file" in the standard error`, got)
 	}
 }
