@@ -12,6 +12,7 @@ import (
 
 	"github.com/petrock/petrock/cmd/petrock/internal/create"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
+	"github.com/petrock/petrock/cmd/petrock/internal/servers"
 	"github.com/petrock/petrock/core/plumbing/mcpcli"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/cli"
@@ -129,8 +130,11 @@ func runNew(ctx context.Context, env cli.Env, o newOptions) error {
 	switch {
 	case err != nil:
 		return err
-	case !o.dryRun && terminal.IsTerminal(os.Stderr):
-		_ = live.RecordGoEnviron(result.Dir) // for MCP clients; without it they build with an empty cache
+	case !o.dryRun:
+		_ = servers.AllowProject(result.Dir) // without it, petrock asks before it starts them
+		if terminal.IsTerminal(os.Stderr) {
+			_ = live.RecordGoEnviron(result.Dir) // for MCP clients; without it they build with an empty cache
+		}
 	}
 	switch {
 	case o.asJSON:

@@ -159,6 +159,34 @@ func wasAllowed(s *mcpconfig.Server) bool {
 // consentTitle returns the first line of a consent file.
 func consentTitle(s *mcpconfig.Server) string { return terminal.Plain(s.Name + " of " + s.File + "\n") }
 
+// AllowProject remembers that the servers of a new project are allowed, because petrock has just
+// written its configuration files for this user. As with an answer, a changed definition or another
+// folder is not allowed.
+func AllowProject(dir string) error {
+	folders := []string{dir}
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil && resolved != dir {
+		folders = append(folders, resolved)
+	}
+	for _, folder := range folders {
+		config, err := mcpconfig.Find(folder, mcpconfig.Options{})
+		if err != nil {
+			return err
+		}
+		for _, file := range config.Files { // each may define a server differently
+			one, err := mcpconfig.Read(file, mcpconfig.Options{})
+			if err != nil {
+				return err
+			}
+			for _, s := range one.Servers() {
+				if err := allow(s); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // allow remembers that a server is allowed.
 func allow(s *mcpconfig.Server) error {
 	file := consentFile(s.Definition)

@@ -102,6 +102,31 @@ func TestUnattended(t *testing.T) {
 	}
 }
 
+// Petrock does not ask about the servers of a new project, in any of its files. It asks about a
+// changed definition, and about a copy in another folder.
+func TestNewProjectIsAllowed(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	dir, ran := newProject(t)
+	root := filepath.Dir(dir)
+	write(t, root, ".cursor/mcp.json", `{"mcpServers": {"p": {"command": "sh", "args": ["-c", "touch ${workspaceFolder}/ran"]}}}`)
+	if err := AllowProject(root); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{"tools", "doctor", "tools --config ../.cursor/mcp.json"} {
+		if got := do(t.Context(), t, dir, strings.Fields(args)...); !ran() || strings.Contains(got.out+got.err, "not allowed") {
+			t.Errorf("%s: got %+v, want it to start the server without asking", args, got)
+		}
+	}
+	other, ranOther := newProject(t) // the same files in another folder
+	if got := do(t.Context(), t, other, "tools"); got.status != 2 || ranOther() {
+		t.Errorf("a copy: got %+v, want exit code 2, and the server not started", got)
+	}
+	write(t, root, ".mcp.json", `{"mcpServers": {"p": {"command": "sh", "args": ["-c", "touch ran more"]}}}`)
+	if got := do(t.Context(), t, dir, "tools"); got.status != 2 || ran() || !strings.Contains(got.err, "which has changed since you allowed it") {
+		t.Errorf("a changed file: got %+v, want exit code 2, and the server not started", got)
+	}
+}
+
 // Petrock asks before it sends values of variables to a URL of a project's file.
 func TestUnattendedURL(t *testing.T) {
 	sent := ""
