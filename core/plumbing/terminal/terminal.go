@@ -90,28 +90,47 @@ func IsTerminal(stream any) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// A Progress shows the current step and its duration on a terminal. On other outputs, and if TERM
-// is dumb, it shows nothing. Its methods are safe for concurrent use.
+// A Progress shows what takes long: on a terminal the current step and its duration, and elsewhere,
+// or if TERM is dumb, one line after a second. Its methods are safe for concurrent use.
 type Progress struct {
-	Out   io.Writer // usually standard error
+	Out   io.Writer // usually standard error; nil shows nothing
 	Quiet bool      // show nothing
 
 	mu   sync.Mutex
 	stop chan struct{} // closed to end the current step
 	done chan struct{} // closed when the step has ended
+
+	title   string      // of the current step, unless Out is a terminal
+	timer   *time.Timer // until the line is printed; nil without a step
+	printed bool        // the line is printed
 }
 
 // Begin ends the current step and shows the next one. It shows the first line of its title.
 func (p *Progress) Begin(title string) {
-	if p.Quiet || !IsTerminal(p.Out) || os.Getenv("TERM") == "dumb" {
+	if p.Quiet || p.Out == nil {
 		return
 	}
 	title = Line(title)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !IsTerminal(p.Out) || os.Getenv("TERM") == "dumb" {
+		if p.title = title; p.timer == nil && !p.printed {
+			p.timer = time.AfterFunc(time.Second, p.printLine)
+		}
+		return
+	}
 	p.end()
 	p.stop, p.done = make(chan struct{}), make(chan struct{})
 	go p.show(title, p.stop, p.done)
+}
+
+func (p *Progress) printLine() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timer != nil { // the step has not ended
+		fmt.Fprintf(p.Out, "%s …\n", p.title)
+		p.timer, p.printed = nil, true
+	}
 }
 
 // End erases the current step.
@@ -122,6 +141,10 @@ func (p *Progress) End() {
 }
 
 func (p *Progress) end() {
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
 	if p.stop == nil {
 		return
 	}
