@@ -99,16 +99,20 @@ func withParams[P any](f func(context.Context, *Call, *P) (any, error)) func(con
 // returns an error only if the transport failed. Call it once for each client; several calls may
 // run at the same time.
 func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
-	session := s.newSession(t, peer.Options{Grace: s.o.Grace})
+	return s.serve(ctx, t, peer.Options{Grace: s.o.Grace})
+}
+
+func (s *Server) serve(ctx context.Context, t jsonrpc.Transport, o peer.Options) error {
+	session := s.newSession(t, o)
 	s.watch(session.changes)
 	defer s.unwatch(session.changes)
 	return session.conn.Run(ctx)
 }
 
 // ServeStdio serves the client that started this process, over standard input and output. It
-// returns nil when the client closes the input, or on an interrupt or SIGTERM. Calls in flight may
-// finish within the grace period. A second signal ends the process immediately. A process can call
-// ServeStdio only once.
+// returns nil when the client closes the input, and calls in flight have finished or the grace
+// period is over. On an interrupt or SIGTERM, it cancels calls in flight, and returns within a
+// second. A second signal ends the process immediately. A process can call ServeStdio only once.
 //
 // out is os.Stdout or, to keep what runs before ServeStdio off the protocol too, the file that
 // [stdfd.TakeStdout] returned at the start of main. ServeStdio redirects os.Stdout to standard
@@ -127,7 +131,7 @@ func (s *Server) ServeStdio(ctx context.Context, out *os.File) error {
 	// Writes to a client that has gone must fail instead of killing the process, so that calls can
 	// end.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	return s.Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{MaxMessage: s.o.MaxMessage}))
+	return s.serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LinesOptions{MaxMessage: s.o.MaxMessage}), peer.Options{Grace: s.o.Grace, SkipGrace: true})
 }
 
 // NewSession is for transports such as package mcphttp; servers use [Server.Serve] or

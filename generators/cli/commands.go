@@ -107,7 +107,7 @@ func run[T any](ctx context.Context, env Env, c *projectFlags, do operation[T], 
 	result, err = do(e, ctx)
 	progress.End()
 	switch {
-	case err == context.Canceled: // a longer error says what the operation has left
+	case err == context.Canceled, err != nil && err == context.Cause(ctx): // a longer error says what the operation has left
 		return result, mcpcli.ErrInterrupted
 	case err != nil:
 		return result, err

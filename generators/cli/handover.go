@@ -90,6 +90,9 @@ func runProgram(ctx context.Context, env Env, step, root, program string, quiet 
 	progress.Begin(step)
 	executable, err := handover.Build(ctx, root, program)
 	progress.End()
+	if err != nil && ctx.Err() != nil {
+		return mcpcli.ErrInterrupted
+	}
 	if err != nil {
 		return err
 	}

@@ -106,6 +106,8 @@ type session struct {
 	began  time.Time
 	ctx    context.Context // ends with the connection
 
+	interrupted <-chan struct{} // closed by a signal
+
 	open  sync.WaitGroup // calls that the project's server does not have
 	setup sync.Mutex     // held while a server gets the state of the session
 

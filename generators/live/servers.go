@@ -19,7 +19,7 @@ import (
 // connect starts the server of a slot. Its messages go to the session.
 func (sl *slot) connect(l launch) (*peer, error) {
 	o := sl.s.sup.o
-	child, err := process.Start(process.Command{Program: l.program.path, Args: sl.args(l), Environ: o.environ, Env: sl.env(l.program), Dir: o.Root, Stderr: o.Log})
+	child, err := process.Start(process.Command{Program: l.program.path, Args: sl.args(l), Environ: o.environ, Env: sl.env(l.program), Dir: o.Root, Stderr: o.Log, Interrupted: sl.s.interrupted})
 	if err != nil {
 		return nil, err
 	}

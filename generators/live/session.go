@@ -16,10 +16,11 @@ import (
 
 // Serve connects a client, until it closes the connection or ctx ends.
 func (s *Supervisor) Serve(ctx context.Context, client jsonrpc.Transport) error {
+	interrupted := ctx.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := &session{
-		sup: s, client: client, began: time.Now(), ctx: ctx,
+		sup: s, client: client, began: time.Now(), ctx: ctx, interrupted: interrupted,
 		subscribed: map[string]json.RawMessage{}, calls: map[string]*pending{}, listens: map[string]*listen{}, questions: map[string]question{},
 	}
 	c.lists = c.firstLists()

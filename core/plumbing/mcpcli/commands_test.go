@@ -315,6 +315,18 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// After an interrupt, the command does not wait for a call that ignores it.
+func TestInterruptDeaf(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	deaf := make(chan struct{})
+	defer close(deaf)
+	time.AfterFunc(200*time.Millisecond, cancel)
+	got := doWith(ctx, t, inProcess{cancelled: func() { <-deaf }}, t.TempDir(), "", "call", "slow")
+	if got.status != 1 || !strings.Contains(got.err, "interrupted") {
+		t.Errorf(`got %+v; want status 1, and "interrupted" on standard error`, got)
+	}
+}
+
 // A server that does not start is reported, and completion suggests nothing.
 func TestNoServer(t *testing.T) {
 	target := inProcess{failure: errors.New("no database")}

@@ -191,8 +191,23 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 		}
 		s.progress.End()
 		s.answers.reportUnused(c.Err)
-		return errors.Join(classify(ctx, err), end())
+		return errors.Join(classify(ctx, err), endWithin(ctx, end))
 	})
+}
+
+// endWithin calls end. If ctx has ended, it does not wait for calls that ignore their cancellation.
+func endWithin(ctx context.Context, end func() error) error {
+	if ctx.Err() == nil {
+		return end()
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- end() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(900 * time.Millisecond):
+		return nil
+	}
 }
 
 // Interruptible returns a context that SIGINT or SIGTERM cancels. A second signal ends the process.

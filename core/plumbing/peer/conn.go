@@ -75,6 +75,8 @@ type Options struct {
 	// Grace is how long requests in flight may continue when the connection ends (default five
 	// seconds). A negative value cancels them immediately.
 	Grace time.Duration
+	// SkipGrace cancels requests in flight immediately when the context of [Conn.Run] ends.
+	SkipGrace bool
 
 	// OnShutdown is called once, when the connection begins to end. Messages that arrive later
 	// still go to the handler. It may be nil.

@@ -32,7 +32,9 @@ func (c *Conn) Run(ctx context.Context) error {
 			err = nil
 		}
 	case <-ctx.Done():
-		skipGrace = nil
+		if !c.o.SkipGrace {
+			skipGrace = nil
+		}
 	case <-c.sending.Done():
 		err = context.Cause(c.sending)
 	}
@@ -44,8 +46,8 @@ func (c *Conn) Run(ctx context.Context) error {
 	return err
 }
 
-// drain waits for running handlers. After the grace period it ends their contexts and waits for one
-// more second.
+// drain waits for running handlers. After the grace period it ends their contexts and waits for
+// lastWait.
 func (c *Conn) drain(skipGrace <-chan struct{}) {
 	defer c.cancel(jsonrpc.ErrClosed)
 	if c.o.OnShutdown != nil {
@@ -65,7 +67,7 @@ func (c *Conn) drain(skipGrace <-chan struct{}) {
 	c.cancel(jsonrpc.ErrClosed)
 	select {
 	case <-c.busy.Done():
-	case <-time.After(time.Second):
+	case <-time.After(lastWait):
 		c.mu.Lock()
 		left := slices.Collect(maps.Values(c.inflight))
 		if c.single != nil {
@@ -77,6 +79,10 @@ func (c *Conn) drain(skipGrace <-chan struct{}) {
 		}
 	}
 }
+
+// lastWait is how long requests in flight may continue after they are cancelled at the end of a
+// connection, so that a process ends within a second of a signal.
+const lastWait = 700 * time.Millisecond
 
 // maxKept limits the buffer of an answer that is reused, in bytes.
 const maxKept = 64 << 10

@@ -57,8 +57,8 @@ func TestHandlerThatIgnoresItsContext(t *testing.T) {
 				<-stubborn
 				return nil, nil
 			}}, Dialect{}, in)
-			if d := time.Since(start); d != 6*time.Second {
-				t.Errorf("Run took %v, want %v", d, 6*time.Second)
+			if d := time.Since(start); d != 5*time.Second+lastWait {
+				t.Errorf("Run took %v, want %v", d, 5*time.Second+lastWait)
 			}
 			equal(t, got)
 			if strings.Contains(in, "id") && !strings.Contains(log.String(), "still running") {
@@ -96,6 +96,25 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		if err := <-p.done; err != nil {
 			t.Errorf("Run: %v", err)
 		}
+	})
+}
+
+// With SkipGrace, the end of the context cancels requests immediately. It waits less than a second
+// for those that ignore it.
+func TestSkipGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(t, Options{SkipGrace: true, Logger: slog.New(slog.DiscardHandler), Handle: func(ctx context.Context, r *Request) (any, error) {
+			time.Sleep(time.Minute)
+			return nil, nil
+		}})
+		p.send(sleep("1", 60))
+		synctest.Wait()
+		start := time.Now()
+		p.stop()
+		if err := <-p.done; err != nil || time.Since(start) != lastWait {
+			t.Errorf("Run: %v after %v; want no error after %v", err, time.Since(start), lastWait)
+		}
+		time.Sleep(time.Minute)
 	})
 }
 

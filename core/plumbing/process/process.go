@@ -33,6 +33,10 @@ type Command struct {
 	// Grace is how long to wait after closing standard input before sending SIGTERM, and after
 	// SIGTERM before sending SIGKILL (default 2 seconds).
 	Grace time.Duration
+
+	// Interrupted shortens Grace to 400 milliseconds if it is closed, so that a program that the
+	// user interrupts ends within a second. Optional.
+	Interrupted <-chan struct{}
 }
 
 // A Process is a running program. It keeps the end of its standard error for error messages.
@@ -41,14 +45,15 @@ type Process struct {
 	Out io.ReadCloser  // standard output
 
 	cmd    *exec.Cmd
-	grace  time.Duration // for each step of Close
+	grace  time.Duration   // for each step of Close
+	hurry  <-chan struct{} // see [Command.Interrupted]
 	stderr *Tail
 	exited chan struct{}
 }
 
 // Start starts a program, which is looked up in PATH. When it exits, its children are killed.
 func Start(c Command) (*Process, error) {
-	p := &Process{grace: c.Grace, stderr: &Tail{to: c.Stderr}, exited: make(chan struct{})}
+	p := &Process{grace: c.Grace, hurry: c.Interrupted, stderr: &Tail{to: c.Stderr}, exited: make(chan struct{})}
 	if p.grace <= 0 {
 		p.grace = 2 * time.Second
 	}
@@ -114,7 +119,13 @@ const orphanDelay = 500 * time.Millisecond
 func (p *Process) Close() {
 	p.In.Close()
 	for _, signal := range []func(*exec.Cmd){terminate, Kill} {
-		if p.ExitsWithin(p.grace) {
+		select {
+		case <-p.exited:
+		case <-time.After(p.grace):
+		case <-p.hurry:
+			p.ExitsWithin(min(p.grace, 400*time.Millisecond))
+		}
+		if p.ExitState() != "" {
 			break
 		}
 		signal(p.cmd)

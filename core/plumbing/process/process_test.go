@@ -85,6 +85,20 @@ func TestProcessClose(t *testing.T) {
 	}
 }
 
+// An interrupt shortens the grace period.
+func TestInterruptedClose(t *testing.T) {
+	t.Parallel()
+	interrupted := make(chan struct{})
+	p := startShell(t, `trap '' TERM; echo; while :; do sleep 0.01; done`, Command{Grace: time.Hour, Interrupted: interrupted})
+	if _, err := io.ReadFull(p.Out, make([]byte, 1)); err != nil { // the trap is set
+		t.Fatal(err)
+	}
+	close(interrupted)
+	if p.Close(); p.ExitState() != "signal: killed" {
+		t.Errorf("exit state: got %q, want signal: killed", p.ExitState())
+	}
+}
+
 // A signal also ends the children of a process.
 func TestProcessCloseChildren(t *testing.T) {
 	p := startShell(t, `sleep 100 & echo $!; trap '' TERM; while :; do sleep 0.01; done`, Command{})

@@ -319,6 +319,7 @@ func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o client.Options
 			o.ConnectTimeout = s.Timeout
 		}
 	}
+	interrupted := ctx.Done()
 	ctx, cancel := context.WithTimeoutCause(ctx, o.ConnectTimeout, fmt.Errorf("not ready within %v", o.ConnectTimeout))
 	defer cancel()
 	args, err := withActor(s, t.actor)
@@ -326,7 +327,7 @@ func (t *target) dial(ctx context.Context, s *mcpconfig.Server, o client.Options
 		return nil, err
 	}
 	if s.Kind == mcpconfig.Stdio {
-		return client.Start(ctx, client.Command{Program: s.Command, Args: args, Env: s.Env, Dir: s.Dir, Stderr: t.stderr()}, o)
+		return client.Start(ctx, client.Command{Program: s.Command, Args: args, Env: s.Env, Dir: s.Dir, Stderr: t.stderr(), Interrupted: interrupted}, o)
 	}
 	return clienthttp.Dial(ctx, clienthttp.Server{URL: s.URL, DisplayURL: describe(s), Header: header, SSE: s.Kind == mcpconfig.SSE}, o)
 }
