@@ -11,8 +11,8 @@
 //   - plumbing/peer: JSON-RPC connections: calls, handlers, scheduling
 //   - internal/jsonschema: the implementation of schema
 //   - schema: JSON Schema: validation, schemas of Go types
-//   - plumbing/inference: schemas of types in source code
 //   - internal/form: the schemas of forms that users fill in
+//   - plumbing/inference: schemas of types in source code
 //   - stdfd: keep standard input and output for the protocol
 //   - plumbing/terminal: helpers for command lines: usage errors, exit codes, progress
 //   - plumbing/project: the folder of a server's source, and its petrock.json

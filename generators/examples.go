@@ -12,6 +12,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -153,8 +154,7 @@ func (n component) plainTest(sample *jen.Statement) gen.GoFile {
 		switch {
 		case n.form.name != "" && sample != nil:
 			comment = "// The user declines, so this call does nothing. Add calls with Answers of type " + n.form.name + " and an Output.\n"
-			call = n.declined(nil)
-			call.Name, call.input = "", sample
+			call.Error, call.answers = "the user declined", map[string]json.RawMessage{formKey: json.RawMessage(`"decline"`)}
 		case n.isWritten() || sample == nil:
 			comment = "// The server refuses this call, so it does not run " + n.goName + ". Add calls with an Output.\n"
 			call = step{input: gen.TextLit(`{"no_such_field":""}`), Example: gen.Example{Error: "no_such_field"}}
@@ -262,19 +262,14 @@ func (n component) code(s step, file gen.GoFile, mcptest string) string {
 	return text + "}"
 }
 
-// answer returns an answer of the user as Go.
+// answer returns an answer of the user as Go: a form, or the text of an action.
 func (n component) answer(file gen.GoFile, key string, raw json.RawMessage) string {
-	switch string(raw) {
-	case `"decline"`:
-		return file.Ref(n.project.Import("core/mcp"), "ActionDecline")
-	case `"cancel"`:
-		return file.Ref(n.project.Import("core/mcp"), "ActionCancel")
+	answer, isText := strictjson.Unquote(raw)
+	form := n.form.shape(n.project.Import(n.dir))
+	if isText || n.form.name == "" || key != formKey {
+		form = shape{}
 	}
-	form := shape{}
-	if n.form.name != "" && key == formKey {
-		form = n.form.shape(n.project.Import(n.dir))
-	}
-	return file.Code(form.argument(raw))
+	return file.Code(form.argument(json.RawMessage(cmp.Or(answer, string(raw)))))
 }
 
 const checkStepTool = "client.CheckTool(t, step.tool, step.Example)"

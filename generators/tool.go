@@ -1,7 +1,6 @@
 package generators
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/petrock/petrock/generators/gen"
@@ -46,32 +45,17 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 // formKey is the key of the form that a tool asks for. It stays when the tool is renamed.
 const formKey = "answer"
 
-// setForm sets the form that the tool asks the user for, and adds an example that declines to the
-// examples.
+// setForm sets the form that the tool asks the user for.
 func (n *component) setForm(asks []string) (err error) {
 	if len(asks) == 0 {
 		return nil
 	}
 	n.form = structure{StructCode: gen.StructCode{Prefix: n.goName + "Answer"}, name: n.goName + "Answer", about: n.goName + "Answer is the user's answer to the question of " + n.wire + "."}
-	if n.form.fields, err = n.project.ParseFields(n.dir, asks); err != nil {
-		return fmt.Errorf("asks: %w", err)
-	}
-	if n.form.fields[0].Description == "" {
-		return fmt.Errorf(`asks %q: the question is missing; write it as the description of the first field, such as %s:bool "Remove all notes?"`, asks[0], n.form.fields[0].Name)
-	}
-	input, err := encodeFields(n.input.fields, requiredSample)
-	if err == nil && len(n.steps) > 0 && n.sampleInput() != nil {
-		n.steps = append(n.steps, n.declined(input))
+	n.form.fields, err = n.project.ParseFields(n.dir, asks)
+	if err == nil && n.form.fields[0].Description == "" {
+		err = fmt.Errorf(`the question of %q is missing; write it as the description of the first field, such as confirm:bool "Remove all notes?"`, asks[0])
 	}
 	return err
-}
-
-// declined is an example whose user declines.
-func (n component) declined(input json.RawMessage) step {
-	return step{
-		Example: gen.Example{Name: "the user declines", Input: input, Error: "the user declined"},
-		tool:    n.wire, answers: map[string]json.RawMessage{formKey: json.RawMessage(`"decline"`)},
-	}
 }
 
 // toolDraft returns the draft of a tool, command or query.

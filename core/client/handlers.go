@@ -122,21 +122,17 @@ func (c *Client) answerAll(ctx context.Context, r *request, raw json.RawMessage)
 		return nil
 	}
 	answers := map[string]json.RawMessage{}
-	var errs []error // all questions are asked, so that the user learns about each of them
 	for _, key := range slices.Sorted(maps.Keys(result.Requests)) {
 		q := result.Requests[key]
 		answer, err := c.answer(ctx, key, q.Method, q.Params)
 		if err != nil {
-			err = fmt.Errorf("answer %s for %s: %w", short(q.Method), r.method, handlerError{err})
-		} else if answers[key], err = strictjson.Marshal(answer); err != nil {
-			err = fmt.Errorf("encode the answer to %s: %w", q.Method, err)
+			return fmt.Errorf("answer %s for %s: %w", short(q.Method), r.method, handlerError{err})
 		}
-		errs = append(errs, err)
+		if answers[key], err = strictjson.Marshal(answer); err != nil {
+			return fmt.Errorf("encode the answer to %s: %w", q.Method, err)
+		}
 	}
-	err := errors.Join(errs...)
-	if err != nil {
-		return err
-	}
+	var err error
 	r.inputResponses, err = strictjson.Marshal(answers)
 	return err
 }

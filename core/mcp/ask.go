@@ -246,6 +246,10 @@ func (d *dialogue) prepare(questions []Question, r Revision) ([]preparedQuestion
 	all := make([]preparedQuestion, len(questions))
 	for i, q := range questions {
 		method, params, err := q.request(r)
+		if p, ok := params.(elicitParams); ok && q.name() != "" && !r.stateless() {
+			p.Meta = Meta{MetaKey: q.name()}
+			params = p
+		}
 		var raw json.RawMessage
 		if err == nil {
 			raw, err = strictjson.Marshal(params)

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -29,8 +30,17 @@ import (
 // prompts calls AskFor, petrock derives the form, with the comments of fields and the constants of
 // enum types.
 func AskFor[T any](ctx context.Context, message string, options ...AskOption) (answer T, err error) {
-	e := &Elicitation{Message: message}
-	if err = e.askFor(ctx, reflect.TypeFor[T](), options); err == nil {
+	e := &Elicitation{Key: reflect.TypeFor[T]().Name(), Message: message}
+	for _, set := range options {
+		set(e)
+	}
+	if c := CallFrom(ctx); c != nil { // otherwise Ask returns an error
+		e.Schema, err = c.via.server.formOf(reflect.TypeFor[T]())
+	}
+	if err == nil {
+		err = Ask(ctx, e)
+	}
+	if err == nil {
 		err = e.Decode(&answer)
 	}
 	return answer, err
@@ -42,28 +52,21 @@ type AskOption func(*Elicitation)
 // Key sets the key of a question, see [Ask]. The default is the name of its type.
 func Key(key string) AskOption { return func(e *Elicitation) { e.Key = key } }
 
-func (e *Elicitation) askFor(ctx context.Context, t reflect.Type, options []AskOption) (err error) {
-	e.Key = t.Name()
-	for _, set := range options {
-		set(e)
-	}
-	if c := CallFrom(ctx); c != nil { // otherwise Ask returns an error
-		if e.Schema, err = c.via.server.formOf(t); err != nil {
-			return err
-		}
-	}
-	return Ask(ctx, e)
-}
-
 // formOf returns the form for a type: the derived one, or else an inferred one.
 func (s *Server) formOf(t reflect.Type) (json.RawMessage, error) {
 	if known, ok := s.forms.Load(t); ok {
 		return known.(json.RawMessage), nil
 	}
-	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("form %v: must be a struct", t)
-	}
 	document, err := jsonschema.Infer(t, jsonschema.Input)
+	return s.addForm(t, document, err)
+}
+
+// addForm keeps the form that is made from the input schema of a struct. err is the error of the
+// schema.
+func (s *Server) addForm(t reflect.Type, document json.RawMessage, err error) (json.RawMessage, error) {
+	if err == nil && t.Kind() != reflect.Struct {
+		err = errors.New("must be a struct")
+	}
 	if err == nil {
 		document, err = form.Of(document)
 	}
@@ -82,12 +85,6 @@ func AddForm[T any](d *Derived, schema json.RawMessage) error {
 	if err == nil {
 		err = d.check(compiled, t, jsonschema.Input)
 	}
-	if err == nil {
-		schema, err = form.Of(schema)
-	}
-	if err != nil {
-		return fmt.Errorf("add form %v: %w", t, err)
-	}
-	d.server.forms.Store(t, schema)
-	return nil
+	_, err = d.server.addForm(t, schema, err)
+	return err
 }

@@ -125,8 +125,8 @@ func TestAskForKeys(t *testing.T) {
 		client := mcptest.ConnectWith(t, s, mcptest.Options{Revision: r})
 		for _, e := range []mcptest.Example{
 			{Name: "both", Answers: map[string]any{"first": name{"Ann"}, "last": `{"name":"Lee"}`}, Output: `Ann Lee`},
-			{Name: "declined", Answers: map[string]any{"first": name{"Ann"}, "last": mcp.ActionDecline}, Error: "the user declined: Last?"},
-			{Name: "cancelled", Answers: map[string]any{"first": mcp.ActionCancel}, Error: "the user cancelled: First?"},
+			{Name: "declined", Answers: map[string]any{"first": name{"Ann"}, "last": "decline"}, Error: "the user declined: Last?"},
+			{Name: "cancelled", Answers: map[string]any{"first": "cancel"}, Error: "the user cancelled: First?"},
 			{Name: "no answer", Answers: first, Error: `no answer with the key "last"`},
 			{Name: "wrong answer", Answers: map[string]any{"first": `{}`}, Error: "name: required"},
 		} {

@@ -82,19 +82,9 @@ type elicitParams struct {
 // the protocol has a place for it.
 const MetaKey = "petrock/key"
 
-// newElicitParams returns params for clients of revision r. key may be empty.
-func newElicitParams(r Revision, key, mode, message string) elicitParams {
-	p := elicitParams{Mode: mode, Message: message}
-	if key != "" && !r.stateless() {
-		p.Meta = Meta{MetaKey: key}
-	}
-	return p
-}
-
 // request checks the form and converts it for clients of the revision.
 func (e *Elicitation) request(r Revision) (string, any, error) {
-	p := newElicitParams(r, e.Key, "form", e.Message)
-	p.RequestedSchema = e.Schema
+	p := elicitParams{Mode: "form", Message: e.Message, RequestedSchema: e.Schema}
 	err := form.Check(e.Schema)
 	if err == nil && r < Revision20251125 {
 		p.Mode = ""
@@ -179,8 +169,7 @@ func (e *URLElicitation) request(r Revision) (string, any, error) {
 	case u.Scheme == "http" && !slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname()):
 		return "", nil, errors.New("URL must begin with https://, except on localhost")
 	}
-	p := newElicitParams(r, e.Key, "url", e.Message)
-	p.URL = e.URL
+	p := elicitParams{Mode: "url", Message: e.Message, URL: e.URL}
 	if !r.stateless() {
 		p.ElicitationID = rand.Text()
 	}

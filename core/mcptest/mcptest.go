@@ -288,9 +288,8 @@ type Example struct {
 	Error string // a part of the expected error; "" expects success
 
 	// Answers are the user's answers to the questions of a tool, by key: a form as a Go value or
-	// JSON text, [mcp.ActionDecline] or [mcp.ActionCancel]. The key for [mcp.AskFor] is the name of
-	// its type, unless the tool sets another. If it is empty, the client answers as its [Options]
-	// say.
+	// JSON text, "decline" or "cancel". The key for [mcp.AskFor] is the name of its type, unless
+	// the tool sets another. If it is empty, the client answers as its [Options] say.
 	Answers map[string]any
 }
 
@@ -315,14 +314,16 @@ func (c *Client) CheckTool(t testing.TB, name string, e Example) {
 
 // answer answers a question of the server.
 func (e Example) answer(_ context.Context, question *mcp.Elicitation) (err error) {
-	question.Action = mcp.ActionAccept
-	switch answer := e.Answers[question.Key].(type) {
-	case nil:
+	answer, ok := e.Answers[question.Key]
+	if !ok {
 		return fmt.Errorf("the example has no answer with the key %q", question.Key)
-	case mcp.Action:
-		question.Action = answer
-	case string:
-		question.Content = json.RawMessage(answer)
+	}
+	question.Action = mcp.ActionAccept
+	switch text, isText := answer.(string); {
+	case text == "decline", text == "cancel":
+		question.Action = mcp.Action(text)
+	case isText:
+		question.Content = json.RawMessage(text)
 	default:
 		question.Content, err = strictjson.Marshal(answer)
 	}

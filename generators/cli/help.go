@@ -66,24 +66,18 @@ func runHelp(help *cobra.Command, args []string) error {
 		}
 	}
 	if len(rest) > 0 {
-		hint := cmp.Or(terminal.Suggest(rest[0], topics(cmd)), "; run "+cmd.Root().CommandPath()+" help for a list")
+		var names []string
+		for _, sub := range cmd.Commands() {
+			names = append(names, sub.Name())
+		}
+		for _, page := range docs.Pages() {
+			names = append(names, page.Topic)
+		}
+		hint := cmp.Or(terminal.Suggest(rest[0], names), "; run "+cmd.Root().CommandPath()+" help for a list")
 		return terminal.Usagef("no help topic or command %q%s", strings.Join(args, " "), hint)
 	}
 	cmd.InitDefaultHelpFlag()
 	return cmd.Help()
-}
-
-// topics returns what help knows below a command: its subcommands and, for the root, the topics.
-func topics(cmd *cobra.Command) (names []string) {
-	for _, sub := range cmd.Commands() {
-		names = append(names, sub.Name())
-	}
-	if !cmd.HasParent() {
-		for _, page := range docs.Pages() {
-			names = append(names, page.Topic)
-		}
-	}
-	return names
 }
 
 // completeHelp completes the topics.

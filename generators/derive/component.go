@@ -167,8 +167,8 @@ type Package struct {
 
 	hasNew      bool // the package has func New, the constructor of the type whose methods are components
 	completers  []completer
-	forms       []askedForm // by type name
-	hasMap      bool        // the package has func Map
+	forms       []form // by name
+	hasMap      bool   // the package has func Map
 	mappers     []mapper
 	oldVersions []oldVersion // types that may be older versions of commands
 }

@@ -67,8 +67,7 @@ func (f *finder) renderCalls(file gen.GoFile, signature string, all []Component)
 		return
 	}
 	for _, form := range f.found.forms {
-		file.ImportName(form.of.Pkg().Path(), form.of.Pkg().Name())
-		calls += fmt.Sprintf("mcp.AddForm[%s](d, json.RawMessage(%s)),\n", file.Ref(form.of.Pkg().Path(), form.of.Name()), form.schema.name)
+		calls += fmt.Sprintf("mcp.AddForm[%s](d, json.RawMessage(%s)),\n", form.name, form.constant().name)
 		derived = fmt.Sprintf("d := s.Derived(%q)\n", path.Base(f.place.derivedFile()))
 	}
 	for _, c := range all {

@@ -30,7 +30,13 @@ type schemaText struct{ name, text string }
 //	)
 func (f *finder) schemaConstants() string {
 	var added []schemaText
-	groups := f.found.schemas()
+	groups := [][]schemaText{nil} // so that gofmt does not realign other components
+	for _, form := range f.found.forms {
+		groups[0] = append(groups[0], form.constant())
+	}
+	for _, c := range f.found.Components {
+		groups = append(groups, c.constants())
+	}
 	all := slices.Concat(groups...)
 	shared := f.sharedConstants(all)
 	for _, c := range shared {
@@ -39,7 +45,7 @@ func (f *finder) schemaConstants() string {
 		}
 	}
 	text := declare(added, shared)
-	for _, group := range groups { // so that gofmt does not realign other components
+	for _, group := range groups {
 		text += declare(group, shared)
 	}
 	if text == "" {

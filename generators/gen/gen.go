@@ -140,7 +140,7 @@ type Example struct {
 }
 
 // A Step is an example: a call of the component or, with Tool, of another tool, and the expected
-// result. Later advances the clock before the call, such as 336h. Answers are the user's answers, by
+// result. Later advances the clock before the call, such as 336h. Answers are those of the user, by
 // key: a form, "decline" or "cancel". All steps of a test use one event log.
 type Step struct {
 	Tool    string                     `json:"tool,omitempty"`

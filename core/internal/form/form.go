@@ -47,16 +47,16 @@ func (e *FieldError) Unwrap() error { return e.Err }
 // Of returns the form for an object schema, as inferred from a struct. It has only the keywords
 // that the protocol defines for forms; a field that needs others is an error.
 func Of(document json.RawMessage) (json.RawMessage, error) {
-	properties := strictjson.Member(document, "properties")
+	fields := []byte(`{}`)
+	if properties := strictjson.Member(document, "properties"); properties != nil {
+		fields = properties
+	}
 	for _, p := range jsonschema.ReadProperties(document) {
-		if err := checkKeywords(p, strictjson.Member(properties, p.Name)); err != nil {
+		if err := checkKeywords(p, strictjson.Member(fields, p.Name)); err != nil {
 			return nil, &FieldError{p.Name, err}
 		}
 	}
-	if properties == nil {
-		properties = []byte(`{}`)
-	}
-	form := strictjson.AppendMember(strictjson.AppendMember([]byte{'{'}, "type", []byte(`"object"`)), "properties", properties)
+	form := strictjson.AppendMember([]byte(`{"type":"object"`), "properties", fields)
 	if required := strictjson.Member(document, "required"); required != nil {
 		form = strictjson.AppendMember(form, "required", required)
 	}
@@ -64,28 +64,25 @@ func Of(document json.RawMessage) (json.RawMessage, error) {
 	return form, Check(form)
 }
 
+const formats = "email, uri, date, date-time" // of strings
+
+// keywords are the keywords of fields, by type, in addition to those that all have.
+var keywords = map[string]string{
+	"string": "minLength maxLength format enum", "number": "minimum maximum", "integer": "minimum maximum", "boolean": "", "array": "minItems maxItems items",
+}
+
 // checkKeywords returns an error if a field has a keyword or a format that the protocol does not
 // define for its type.
 func checkKeywords(p *jsonschema.Property, raw json.RawMessage) error {
-	if len(p.Kinds) > 1 && slices.Contains(p.Kinds, "null") {
+	switch {
+	case len(p.Kinds) > 1 && slices.Contains(p.Kinds, "null"):
 		return errors.New("may be null, which a form cannot express; add omitempty to its json tag")
-	}
-	formats := []string{"", "email", "uri", "date", "date-time"}
-	if !slices.Contains(formats, p.Format) {
-		return fmt.Errorf("format %q is not supported in a form; use %s", p.Format, strings.Join(formats[1:], ", "))
-	}
-	supported := []string{"type", "title", "description", "default"}
-	switch strings.Join(p.Kinds, "") {
-	case "string":
-		supported = append(supported, "minLength", "maxLength", "format", "enum")
-	case "number", "integer":
-		supported = append(supported, "minimum", "maximum")
-	case "array":
-		supported = append(supported, "minItems", "maxItems", "items")
-	case "boolean":
-	default:
+	case len(p.Kinds) != 1 || p.Kinds[0] == "object":
 		return nil // Check refuses the type
+	case p.Format != "" && !slices.Contains(strings.Split(formats, ", "), p.Format):
+		return fmt.Errorf("format %q is not supported in a form; use %s", p.Format, formats)
 	}
+	supported := strings.Fields("type title description default " + keywords[p.Kinds[0]])
 	return strictjson.Members(raw, func(key, _ []byte) error {
 		if !slices.Contains(supported, string(key)) {
 			return fmt.Errorf("%s is not supported for type %s in a form; check it in the function", key, p.Kinds[0])

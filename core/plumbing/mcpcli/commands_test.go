@@ -230,7 +230,6 @@ func TestCall(t *testing.T) {
 		{"echo|-", `{"text":"a","n":"b"}`, 2, "", "n: must be an integer"},
 		{"echo|text=x|--timeout|0s", "", 2, "", "--timeout"},
 		{"echo|text=x|--timeout|soon", "", 2, "", "--timeout"},
-		{"echo|text=x|--answer|x", "", 2, "", "write FIELD=VALUE, or KEY=decline"},
 
 		{"fail", "", 1, "", `no such luck\u001b[31m` + "\n"},
 		{"refused", "", 2, "", "refused is refused"},

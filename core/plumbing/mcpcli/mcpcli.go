@@ -136,7 +136,6 @@ the client, or does not speak MCP.`
 		cmd.Flags().StringVar(&c.out, "out", ".", "folder for images, audio and other files")
 		cmd.MarkFlagDirname("out")
 		cmd.Flags().StringArrayVar(&c.answers, "answer", nil, "answer a question: FIELD=VALUE or, if several questions have the field, KEY.FIELD=VALUE; KEY=accept, decline or cancel")
-		cmd.RegisterFlagCompletionFunc("answer", cobra.NoFileCompletions)
 	}
 	c.flags.Add(cmd)
 	c.target.Flags(cmd, &c.flags)
@@ -175,9 +174,7 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 		s.progress.Begin("connecting to " + terminal.Plain(server.Name))
 		defer s.progress.End()
 		options := client.Options{Info: c.Info, Timeout: c.flags.Timeout}
-		if s.answers, err = newAnswers(NewAsker(c.Env, s.progress), c.answers); err != nil {
-			return err
-		}
+		s.answers = &answers{asker: NewAsker(c.Env, s.progress), flags: c.answers}
 		options.Elicit, options.OpenURL = s.answers.form, s.answers.visit
 		connected, end, err := server.Connect(ctx, options)
 		if err != nil {
@@ -190,7 +187,6 @@ func (c *command) run(cmd *cobra.Command, args []string, do func(context.Context
 			missing.Hint = "list them with " + c.Program + " " + missing.Kind + "s"
 		}
 		s.progress.End()
-		s.answers.reportUnused(c.Err)
 		return errors.Join(classify(ctx, err), endWithin(ctx, end))
 	})
 }

@@ -8,12 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
-	"github.com/petrock/petrock/core/internal/form"
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/plumbing/terminal"
-	"github.com/petrock/petrock/core/schema"
 	"github.com/petrock/petrock/core/strictjson"
 )
 
@@ -173,127 +172,68 @@ func (a *Asker) showChoices(p *Property) {
 	}
 }
 
-// answers answer the questions of a server from the flag --answer, and otherwise on the terminal.
+// answers answer the questions of a server with the flag --answer, and otherwise on the terminal.
 type answers struct {
-	asker *Asker // nil without a terminal
-	given []*givenAnswer
-	open  []string // questions without a valid answer, as text
+	asker *Asker   // nil without a terminal
+	flags []string // FIELD=VALUE, KEY.FIELD=VALUE or KEY=ACTION
+	open  string   // questions without an answer
 }
 
-// A givenAnswer is a value of the flag --answer.
-type givenAnswer struct {
-	name, value string
-	used        bool
+// read returns the action that the flags have for a question, and the texts for its fields.
+func (a *answers) read(key string, in input) (action mcp.Action, texts map[string][]string) {
+	texts = map[string][]string{}
+	for _, flag := range a.flags {
+		name, value, _ := strings.Cut(flag, "=")
+		if p := in.find(strings.TrimPrefix(name, key+".")); p != nil {
+			action, texts[p.Name] = cmp.Or(action, mcp.ActionAccept), append(texts[p.Name], value)
+		} else if name == key && slices.Contains([]mcp.Action{mcp.ActionAccept, mcp.ActionDecline, mcp.ActionCancel}, mcp.Action(value)) {
+			action = mcp.Action(value)
+		}
+	}
+	return action, texts
 }
 
-func newAnswers(asker *Asker, flags []string) (*answers, error) {
-	a := &answers{asker: asker}
-	for _, flag := range flags {
-		name, value, ok := strings.Cut(flag, "=")
-		if !ok || name == "" {
-			return nil, terminal.Usagef("--answer %s: write FIELD=VALUE, or KEY=decline", flag)
-		}
-		a.given = append(a.given, &givenAnswer{name: name, value: value})
-	}
-	return a, nil
-}
-
-var errUnanswered = errors.New("a question has no answer")
-
-// action returns the action that is given for a question, or "".
-func (a *answers) action(key string) (action mcp.Action) {
-	for _, g := range a.given {
-		switch given := mcp.Action(g.value); given {
-		case mcp.ActionAccept, mcp.ActionDecline, mcp.ActionCancel:
-			if g.name == key {
-				action, g.used = given, true
-			}
-		}
-	}
-	return action
-}
-
-func (a *answers) form(ctx context.Context, e *mcp.Elicitation) error {
-	in, texts := readInput(e.Schema), map[string][]string{}
-	for _, g := range a.given {
-		for _, p := range in.properties {
-			if g.name == p.Name || g.name == e.Key+"."+p.Name {
-				texts[p.Name] = append(texts[p.Name], g.value)
-				g.used = true
-			}
-		}
-	}
-	if e.Action = a.action(e.Key); len(texts) == 0 && e.Action == "" {
-		if a.asker != nil {
-			return a.asker.form(ctx, e)
-		}
-		return a.leaveOpen(e.Key, e.Message, "", in)
-	}
-	if e.Action != "" && e.Action != mcp.ActionAccept {
-		return nil
+func (a *answers) form(ctx context.Context, e *mcp.Elicitation) (err error) {
+	in := readInput(e.Schema)
+	var texts map[string][]string
+	switch e.Action, texts = a.read(e.Key, in); {
+	case e.Action == "" && a.asker != nil:
+		return a.asker.form(ctx, e)
+	case e.Action == "":
+		return a.leaveOpen(e.Key, e.Message, in)
 	}
 	filled := map[string]json.RawMessage{}
 	for name, texts := range texts {
-		filled[name], _ = in.find(name).Parse(texts...) // the whole form is validated below
+		filled[name], _ = in.find(name).Parse(texts...) // the server validates the form
 	}
-	raw, err := strictjson.Marshal(filled)
-	if err == nil {
-		e.Action = mcp.ActionAccept
-		e.Content, err = form.FillDefaults(e.Schema, raw)
-	}
-	if err != nil {
-		return err
-	}
-	compiled, err := schema.Compile(e.Schema)
-	if err == nil {
-		err = compiled.Validate(e.Content)
-	}
-	if err != nil {
-		return a.leaveOpen(e.Key, e.Message, err.Error(), in)
-	}
-	return nil
+	e.Content, err = strictjson.Marshal(filled)
+	return err
 }
 
 func (a *answers) visit(ctx context.Context, e *mcp.URLElicitation) error {
-	if e.Action = a.action(e.Key); e.Action != "" {
+	switch e.Action, _ = a.read(e.Key, input{}); {
+	case e.Action != "":
 		return nil
-	}
-	if a.asker != nil {
+	case a.asker != nil:
 		return a.asker.visit(ctx, e)
 	}
-	return a.leaveOpen(e.Key, e.Message, "open "+e.URL+" and pass --answer "+e.Key+"=accept", input{})
+	return a.leaveOpen(e.Key, e.Message+" "+e.URL, input{})
 }
 
-// leaveOpen keeps a question without a valid answer, with the reason, for [answers.check].
-func (a *answers) leaveOpen(key, message, reason string, in input) error {
-	text := fmt.Sprintf("\n  %s: %s", key, strictjson.Clip(terminal.Line(message), maxMessage))
-	if reason != "" {
-		text += "\n    " + strings.ReplaceAll(reason, "\n", "\n    ")
-	}
+// leaveOpen returns an error for a question without an answer, which [answers.check] explains.
+func (a *answers) leaveOpen(key, message string, in input) error {
+	a.open += fmt.Sprintf("\n  %s: %s", key, strictjson.Clip(terminal.Line(message), maxMessage))
 	for _, p := range in.properties {
-		flag := "--answer " + terminal.Line(p.Name) + "=" + typeText(p)
-		if !p.Required || p.Default != nil {
-			flag = "[" + flag + "]"
-		}
-		text += strings.TrimRight("\n    "+flag+"  "+terminal.Line(p.Description), " ")
+		a.open += strings.TrimRight(fmt.Sprintf("\n    --answer %s=%s  %s", terminal.Line(p.Name), typeText(p), terminal.Line(p.Description)), " ")
 	}
-	a.open = append(a.open, text)
-	return errUnanswered
+	a.open += "\n    --answer " + cmp.Or(key, "KEY") + "=decline"
+	return errors.New("a question has no answer")
 }
 
 // check returns the error of a call: if questions are open, one that lists them.
 func (a *answers) check(name string, err error) error {
-	if len(a.open) == 0 {
+	if a.open == "" {
 		return err
 	}
-	return terminal.Usagef("%s asks the user; answer with --answer, or run this command in a terminal:%s", terminal.Line(name), strings.Join(a.open, ""))
-}
-
-// reportUnused prints the flags that answered no question.
-func (a *answers) reportUnused(out io.Writer) {
-	for _, g := range a.given {
-		if !g.used {
-			fmt.Fprintf(out, "notice: --answer %s is not used: no question has this field or key\n", terminal.Line(g.name))
-		}
-	}
+	return terminal.Usagef("%s asks the user; answer with --answer, or run this command in a terminal:%s", terminal.Line(name), a.open)
 }

@@ -65,26 +65,21 @@ func Finish(root *cobra.Command, version string) {
 // FlagError returns the error of a command line with a wrong flag. For an unknown flag, it suggests
 // a similar one.
 func FlagError(cmd *cobra.Command, err error) error {
-	unknown, ok := errors.AsType[interface {
+	type unknownFlag interface {
 		error
 		GetSpecifiedName() string
-	}](err)
+	}
+	unknown, ok := errors.AsType[unknownFlag](err)
 	if !ok || cmd.Flags().Lookup(unknown.GetSpecifiedName()) != nil {
 		return err
 	}
 	var names []string
-	for _, flag := range visited(cmd.Flags().VisitAll) {
-		if !flag.Hidden {
-			names = append(names, "--"+flag.Name)
+	for word := range strings.FieldsSeq(cmd.Flags().FlagUsages()) {
+		if strings.HasPrefix(word, "--") {
+			names = append(names, word)
 		}
 	}
 	return fmt.Errorf("%w%s", err, terminal.Suggest("--"+unknown.GetSpecifiedName(), names))
-}
-
-// visited returns what a function visits. It names a type of a package that cobra depends on.
-func visited[T any](visit func(func(T))) (all []T) {
-	visit(func(one T) { all = append(all, one) })
-	return all
 }
 
 // Execute runs a command line that [Finish] has completed, for [PrintError]. Errors that cobra
