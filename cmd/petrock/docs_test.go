@@ -122,6 +122,9 @@ func onFreePort(t *testing.T, block string) string {
 // mark separates the output of commands.
 const mark = "\x1e"
 
+// progressLine matches the line of a command that takes long.
+var progressLine = regexp.MustCompile(`(?m)^[a-z].* …\n`)
+
 // runConsole runs the commands of a block in one shell, and compares their output.
 func runConsole(t *testing.T, dir string, entries []entry) {
 	t.Helper()
@@ -149,7 +152,7 @@ func runConsole(t *testing.T, dir string, entries []entry) {
 	if err != nil {
 		t.Errorf("%v", err)
 	}
-	printed := strings.Split(string(out), mark)[1:]
+	printed := strings.Split(progressLine.ReplaceAllString(string(out), ""), mark)[1:]
 	for i, e := range entries {
 		if i >= len(printed) {
 			t.Errorf("$ %s\nwas not run: the script has %d commands, the session printed %d results", e.command, i+1, len(printed))
