@@ -5,6 +5,7 @@
 // A [Supervisor] watches and builds. Each connection of a client is a session with two slots. A
 // slot keeps one server running as a child process, and a peer is the connection to it. Messages
 // are forwarded byte for byte where possible; results get the build of their server in _meta.
+// Without petrock's tools, the answers of a running server pass unchanged.
 //
 // While the source on disk does not compile or its server does not start, the last good build runs
 // with --read-only, so that it writes no events that a mended build cannot read. Results of
