@@ -152,7 +152,7 @@ func newTest(env Env) *cobra.Command {
 	cmd.Flags().BoolVar(&o.Coverage, "coverage", false, "print how many statements ran; of PACKAGEs, files or components also the lines that did not")
 	cmd.Flags().StringVar(&o.Bench, "bench", "", "run the benchmarks whose names match this `PATTERN`, and compare them with their last run; without --run, no tests")
 	cmd.Flags().BoolVar(&o.Race, "race", false, "detect data races; needs cgo")
-	cmd.Flags().IntVar(&o.Count, "count", 1, "run each test and benchmark `N` times; of benchmarks, print the medians")
+	cmd.Flags().IntVar(&o.Count, "count", 0, "run each test and benchmark `N` times; of benchmarks, print the medians (default 1)")
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", 0, fmt.Sprintf("time limit for the tests of each package, for each of --count (default %v, 6 times as long with --race, 30 times with --bench)", trial.DefaultTime))
 	return c.addFlags(cmd, false)
 }

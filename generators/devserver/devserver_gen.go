@@ -34,7 +34,7 @@ const (
 
 	inputSchemaTools_Redo = `{"type":"object","properties":{"operation":{"type":"string","description":"Default: the one undone last"},"keep":{"type":"boolean"},"force":{"type":"boolean"},"no_data":{"type":"boolean"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_Test = `{"type":"object","properties":{"packages":{"type":"array","items":{"type":"string"},"description":"Folders, files, components; default all"},"run":{"type":"string","description":"Pattern for test names"},"coverage":{"type":"boolean","description":"With packages: uncovered lines"},"bench":{"type":"string","description":"Pattern"},"race":{"type":"boolean"},"count":{"type":"integer"},"timeout":{"type":"integer","description":"Seconds a package"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+	inputSchemaTools_Test = `{"type":"object","properties":{"packages":{"type":"array","items":{"type":"string"},"description":"Folders, files, components; default all"},"run":{"type":"string","description":"Test name pattern"},"coverage":{"type":"boolean","description":"With packages: missed lines"},"bench":{"type":"string","description":"Pattern"},"race":{"type":"boolean"},"count":{"type":"integer"},"timeout":{"type":"integer","description":"Seconds a package"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
 	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id, from a result or history"},"keep":{"type":"boolean","description":"Keep files edited since, undo the rest"},"force":{"type":"boolean","description":"Also undo files edited since"},"no_data":{"type":"boolean"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 )
@@ -117,7 +117,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.Redo),
 		mcp.AddTool(d, mcp.Tool{
 			Name:        "test",
-			Description: "Runs the project's Go tests; failures have file, line and message.",
+			Description: "Runs Go tests or benchmarks; failures have file, line and message.",
 			InputSchema: json.RawMessage(inputSchemaTools_Test),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Test),

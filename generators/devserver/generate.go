@@ -332,7 +332,7 @@ type TestInput struct {
 	Common
 }
 
-// Test runs the project's Go tests; failures have file, line and message.
+// Test runs Go tests or benchmarks; failures have file, line and message.
 //
 //petrock:hints open-world
 func (t *Tools) Test(ctx context.Context, in TestInput) (*mcp.ToolResult, error) {

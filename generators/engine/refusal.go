@@ -164,18 +164,17 @@ var codePosition = regexp.MustCompile(`((?:[A-Za-z]:)?[\w./-]+\.go):(\d+)`)
 // withLines adds, after each line of an output that names a line of the user's code, the text of that
 // line.
 func (e *Engine) withLines(output string, view *typecheck.View) string {
-	var out strings.Builder
-	for line := range strings.Lines(output) {
-		out.WriteString(strings.TrimSuffix(line, "\n") + "\n")
+	lines := strings.Split(output, "\n")
+	for i, line := range lines {
 		if at := codePosition.FindStringSubmatch(line); at != nil {
 			name := e.pathInProject(at[1])
 			number, _ := strconv.Atoi(at[2])
 			if source := sourceLine(view, name, number); source != "" && !isPetrockPath(name) {
-				fmt.Fprintf(&out, "%s:%d: %s\n", name, number, source)
+				lines[i] += fmt.Sprintf("\n%s:%d: %s", name, number, source)
 			}
 		}
 	}
-	return out.String()
+	return strings.Join(lines, "\n")
 }
 
 // sourceLine returns a line of a file of a view, or "" if it does not exist.

@@ -29,8 +29,8 @@ import (
 // Bench are regular expressions.
 type TestOptions struct {
 	Packages []string      `json:"packages,omitempty"` // Folders, files, components; default all
-	Run      string        `json:"run,omitempty"`      // Pattern for test names
-	Coverage bool          `json:"coverage,omitempty"` // With packages: uncovered lines
+	Run      string        `json:"run,omitempty"`      // Test name pattern
+	Coverage bool          `json:"coverage,omitempty"` // With packages: missed lines
 	Bench    string        `json:"bench,omitempty"`    // Pattern
 	Race     bool          `json:"race,omitempty"`
 	Count    int           `json:"count,omitempty"`

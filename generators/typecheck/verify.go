@@ -381,6 +381,9 @@ func (p *InspectedPackage) CanBe(file *File, ident *ast.Ident, name string) bool
 	var found types.Object
 	var in ast.Expr // the value or the literal whose field it names
 	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, ident.Pos(), ident.End())
+	if len(nodes) < 3 {
+		return false // the name of the package
+	}
 	selector, _ := nodes[1].(*ast.SelectorExpr)
 	pair, _ := nodes[1].(*ast.KeyValueExpr)
 	literal, _ := nodes[2].(*ast.CompositeLit)
