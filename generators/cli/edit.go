@@ -188,12 +188,14 @@ func newChange(env Env) *cobra.Command {
 					return err
 				}
 			}
-			list, err := readValue(cmd, mcpcli.ReadProperties(exampleSchema)[0], examplesOf)
-			if err == nil && len(examplesOf) > 0 {
-				err = strictjson.Unmarshal(list, &in.Examples)
-			}
-			if err != nil {
-				return terminal.Usagef("--example: %w", err)
+			if len(examplesOf) > 0 {
+				list, err := readValue(cmd, mcpcli.ReadProperties(exampleSchema)[0], examplesOf)
+				if err != nil {
+					return err
+				}
+				if err := (&strictjson.Decoder{Exact: true}).Decode(list, &in.Examples); err != nil {
+					return terminal.Usagef("--example: %w", err)
+				}
 			}
 			return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
 				return e.Change(ctx, in, c.Options)
@@ -224,7 +226,7 @@ func newChange(env Env) *cobra.Command {
 		in.Internal = &internal
 		return err
 	})
-	flags.StringArrayVar(&examplesOf, "example", nil, "JSON `object`, list or @FILE: example for the test; replaces one with its name; may be repeated")
+	flags.StringArrayVar(&examplesOf, "example", nil, "JSON `object`, which may be repeated, or list, or @FILE: example for the test; replaces one with its name")
 	flags.BoolVar(&c.noNet, "no-net", false, noNetUsage)
 	return c.addFlags(cmd, true)
 }

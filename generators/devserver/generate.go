@@ -367,7 +367,7 @@ func (t *Tools) Change(ctx context.Context, in ChangeInput) (*mcp.ToolResult, er
 	}
 	for _, text := range in.Examples {
 		var example gen.Step
-		if err := strictjson.Unmarshal(text, &example); err != nil {
+		if err := (&strictjson.Decoder{Exact: true}).Decode(text, &example); err != nil {
 			return Answer(ctx, nil, terminal.Usagef("examples: %w", err))
 		}
 		in.Change.Examples = append(in.Change.Examples, example)
