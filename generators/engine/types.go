@@ -57,8 +57,8 @@ func (s snapshot) typePackages() (packages []*derive.Package) {
 	return packages
 }
 
-// isUnlisted reports whether a component is a type in a file that is not named after it, as generate
-// type names it.
+// isUnlisted reports whether a component is a type in a file that is not named after it. Generate
+// type names files after their types.
 func isUnlisted(c derive.Component) bool {
 	name, err := gen.ParseName(gen.WireName(c.Func))
 	return c.Kind == derive.Type && (err != nil || path.Base(c.File) != name.File("type"))
