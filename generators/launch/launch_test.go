@@ -21,6 +21,7 @@ func TestParseDev(t *testing.T) {
 		{line: ""},
 		{line: "status"},
 		{line: "help dev"},
+		{line: "dev try --data x"},
 		{line: "dev", dev: true},
 		{line: "dev --no-petrock --no-net=true --no-exec=0", dev: true, want: live.Options{NoPetrock: true, NoNet: true}},
 		{line: "dev --no-exec -- --data x --help", dev: true, want: live.Options{NoExec: true, Args: []string{"--data", "x", "--help"}}},

@@ -528,3 +528,32 @@ func TestTwoPersons(t *testing.T) {
 	with(newKey).CheckTool(t, "approve", mcptest.Example{Input: `{"id":"id1"}`, Error: "another person must approve it"})
 	with(otherKey).CheckTool(t, "approve", mcptest.Example{Input: `{"id":"id1"}`, Output: "bob"})
 }
+
+// ActorOf replaces the local user, and nobody else.
+func TestActorOf(t *testing.T) {
+	store := eventlog.NewMemory()
+	a, err := app.Open(t.Context(), store, app.Options{Program: "test", Fingerprint: func(string) string { return "test" }, Actor: appmcp.ActorOf("local:bob")}, posts().Feature)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "1"}, mcp.Options{})
+	if err := appmcp.Register(s, a, appmcp.Options{}, posts()); err != nil {
+		t.Fatal(err)
+	}
+	mcptest.Connect(t, s).CallTool("posts_create", map[string]string{"title": "one"})
+	for i, id := range []*auth.Identity{nil, {Issuer: "i", Subject: "ada"}} {
+		if status, text := as(t, s, id, "tools/call", "posts_create", fmt.Sprintf(`"name":"posts_create","arguments":{"title":"%d"}`, i)); status != http.StatusOK {
+			t.Fatalf("posts_create returns the status %d: %s; want 200", status, text)
+		}
+	}
+	var actors []string
+	for r, err := range store.Records(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		actors = append(actors, r.Actor)
+	}
+	if want := []string{"local:bob", "anonymous", "ada"}; !slices.Equal(actors, want) {
+		t.Errorf("the actors are %v, want %v", actors, want)
+	}
+}
