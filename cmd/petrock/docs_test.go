@@ -152,11 +152,11 @@ func runConsole(t *testing.T, dir string, entries []entry) {
 	if err != nil {
 		t.Errorf("%v", err)
 	}
-	printed := strings.Split(progressLine.ReplaceAllString(string(out), ""), mark)[1:]
+	printed := strings.Split(string(out), mark)[1:]
 	for i, e := range entries {
 		if i >= len(printed) {
 			t.Errorf("$ %s\nwas not run: the script has %d commands, the session printed %d results", e.command, i+1, len(printed))
-		} else if !e.matches(printed[i]) {
+		} else if !e.matches(progressLine.ReplaceAllString(printed[i], "")) {
 			t.Errorf("$ %s\nprints\n%s\nwant\n%s", e.command, printed[i], e.output)
 		}
 	}

@@ -74,7 +74,7 @@ func TestProjectCalls(t *testing.T) {
 		{petrock, "call http://127.0.0.1:1/mcp greet name=Ann", "start the server first", 3},
 		{petrock, "call greet name=Ann -- /bin/cat", "this client does not support initialize", 3},
 	} {
-		cmd := exec.Command(test.program, append(strings.Fields(test.line))...)
+		cmd := exec.Command(test.program, strings.Fields(test.line)...)
 		if before, command, ok := strings.Cut(test.line, " -- "); ok {
 			cmd = exec.Command(test.program, append(append(strings.Fields(before), "--"), strings.Fields(command)...)...)
 		}

@@ -50,7 +50,7 @@ func TestFlagAsName(t *testing.T) {
 			}
 		}
 		for _, args := range []string{"tools", "tools --yes", "tools --all --yes", "call x --yes", "doctor --yes"} {
-			if got := do(t.Context(), t, dir, append(strings.Fields(args))...); ran() || got.status == 0 || !strings.Contains(got.out+got.err, "rename the server") {
+			if got := do(t.Context(), t, dir, strings.Fields(args)...); ran() || got.status == 0 || !strings.Contains(got.out+got.err, "rename the server") {
 				t.Errorf(`%s with a server %s returned %+v; want an error containing "rename the server", and nothing run`, args, name, got)
 			}
 		}
@@ -85,7 +85,7 @@ func TestUnattended(t *testing.T) {
 		{"doctor --yes", 1, true},
 		{"tools --all --yes", 3, true},
 	} {
-		got := do(t.Context(), t, dir, append(strings.Fields(test.args))...)
+		got := do(t.Context(), t, dir, strings.Fields(test.args)...)
 		says := strings.Contains(got.out+got.err, `(sh -c "touch ran"), which you have not allowed yet; run prog `+strings.Fields(test.args)[0]+" p")
 		if runs := ran(); runs != test.runs || got.status != test.status || says == test.runs {
 			t.Errorf("%s: it runs: %t (says so: %t), and returned %+v; want runs: %t, exit code %d", test.args, runs, says, got, test.runs, test.status)
