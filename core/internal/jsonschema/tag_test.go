@@ -31,7 +31,7 @@ func TestParseTag(t *testing.T) {
 		{"pattern=(", jsonschema.Tag{}, "pattern: error parsing regexp: missing closing ): `(`"},
 		{"pattern='a", jsonschema.Tag{}, "pattern: a ' is not closed"},
 		{"pattern='a'b", jsonschema.Tag{}, `pattern: a comma is missing before "b"`},
-		{"minimum=1", jsonschema.Tag{}, `unknown setting "minimum"; the settings are min, max, pattern, format, unique, enum, description, default and header`},
+		{"minimum=1", jsonschema.Tag{}, `unknown setting "minimum"; the settings are min, max, pattern, format, unique, enum, title, description, default and header`},
 		{"header=", jsonschema.Tag{}, "header has no name; write header=Region"},
 	} {
 		got, err := jsonschema.ParseTag(reflect.StructTag(`schema:"` + test.tag + `"`))
