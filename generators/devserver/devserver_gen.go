@@ -14,13 +14,15 @@ const (
 
 	inputSchemaTools_Build = `{"type":"object","properties":{"accept":{"type":"array","items":{"type":"string"},"description":"Commands whose stored events may become unreadable"},"skip":{"type":"array","items":{"type":"string"},"description":"Removed commands whose stored events are ignored"},"no_compile":{"type":"boolean","description":"Only derive and check types"},"no_data":{"type":"boolean"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_Call = `{"type":"object","properties":{"name":{"type":"string","description":"Or URI of a resource"},"arguments":{"type":"object","additionalProperties":{}},"kind":{"type":"string","enum":["tool","resource","prompt"],"description":"Default: resource for a URI, else tool"},"dir":{"type":"string"}},"required":["name"],"additionalProperties":false}`
+	inputSchemaTools_Call = `{"type":"object","properties":{"name":{"type":"string","description":"Or URI of a resource"},"arguments":{"type":"object","additionalProperties":{}},"kind":{"type":"string","enum":["tool","resource","prompt"],"description":"Default: resource for a URI, else tool"},"actor":{"type":"string"},"dir":{"type":"string"}},"required":["name"],"additionalProperties":false}`
 
 	inputSchemaTools_Change = `{"type":"object","properties":{"name":{"type":"string","description":"Such as send_mail or posts/create"},"kind":{"type":"string","description":"If ambiguous"},"rename":{"type":"string","description":"New name"},"alias":{"type":"boolean","description":"Keep the old name too, deprecated"},"description":{"type":"string","description":"New text"},"fields":{"type":"array","items":{"type":"string"},"description":"To add or replace, as for a tool; NAME \"TEXT\" keeps the type"},"output":{"type":"array","items":{"type":"string"},"description":"The same for the output"},"rename_fields":{"type":"array","items":{"type":"string"},"description":"OLD=NEW, or output.OLD=NEW"},"remove_fields":{"type":"array","items":{"type":"string"},"description":"NAME, or output.NAME"},"default":{"type":"array","items":{"type":"string"},"description":"FIELD=VALUE of new required fields in stored events"},"upgrade":{"type":"string","format":"go","description":"Body that converts a stored event, old"},"read_first":{"type":"boolean","description":"Read the new version, write the old one"},"downgrade":{"type":"string","format":"go","description":"With read_first: body that converts c back"},"check":{"type":"string","format":"go","description":"Body of Check"},"body":{"type":"string","format":"go","description":"Body of the function, Apply or Answer"},"values":{"type":"array","items":{"type":"string"}},"title":{"type":"string"},"hints":{"type":"string"},"scopes":{"type":"string"},"internal":{"type":"boolean"},"examples":{"type":"array","items":{}},"edits":{"type":"array","items":{},"description":"Of other code, as for edit, after the change"},"no_data":{"type":"boolean"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["name"],"additionalProperties":false}`
 
+	inputSchemaTools_Data = `{"type":"object","properties":{"action":{"type":"string","enum":["workers","retry","reset","backup","restore"],"description":"Default: workers"},"worker":{"type":"string"},"seq":{"type":"integer","description":"retry: default all"},"file":{"type":"string","description":"Default: a new backup"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+
 	inputSchemaTools_DestroyComponent = `{"type":"object","properties":{"kind":{"type":"string","description":"As in list_components"},"name":{"type":"string","description":"Such as send_mail or posts/create"},"force":{"type":"boolean","description":"Also if edited since"},"retire":{"type":"boolean","description":"Keep the type, to replay its events"},"skip":{"type":"boolean","description":"Ignore its events"},"map":{"type":"string","description":"Read its events as this command"},"body":{"type":"string","format":"go","description":"With map: returns the command from old, an eventlog.Record"},"no_data":{"type":"boolean"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["kind","name"],"additionalProperties":false}`
 
-	inputSchemaTools_Edit = `{"type":"object","properties":{"edits":{"type":"array","items":{"type":"object","properties":{"path":{"type":"string","description":"From the project's root"},"text":{"type":"string","description":"Whole new text"},"replace":{"type":"array","items":{"type":"object","properties":{"old":{"type":"string","description":"Exact text that occurs once"},"new":{"type":"string"},"all":{"type":"boolean","description":"Every occurrence"}},"required":["old","new"],"additionalProperties":false},"description":"Or replacements"},"rename":{"type":"string","description":"New path"},"delete":{"type":"boolean"}},"required":["path"],"additionalProperties":false},"description":"In order"},"test":{"type":"boolean","description":"Only if the tests pass"},"accept":{"type":"array","items":{"type":"string"},"description":"As for build"},"no_data":{"type":"boolean"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["edits"],"additionalProperties":false}`
+	inputSchemaTools_Edit = `{"type":"object","properties":{"edits":{"type":"array","items":{"type":"object","properties":{"path":{"type":"string","description":"From the project's root; with replace also a glob: **/*.go"},"symbol":{"type":"string","description":"Or Go symbol to rename"},"text":{"type":"string","description":"Whole new text"},"replace":{"type":"array","items":{"type":"object","properties":{"old":{"type":"string","description":"Exact text that occurs once"},"new":{"type":"string"},"all":{"type":"boolean","description":"Every occurrence"},"regexp":{"type":"boolean","description":"With ${1} in new"}},"required":["old","new"],"additionalProperties":false},"description":"Or replacements"},"rename":{"type":"string","description":"New path or name; money.Tier moves a symbol"},"delete":{"type":"boolean"}},"additionalProperties":false},"description":"In order"},"test":{"type":"boolean","description":"Only if the tests pass"},"accept":{"type":"array","items":{"type":"string"},"description":"As for build"},"no_data":{"type":"boolean"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["edits"],"additionalProperties":false}`
 
 	inputSchemaTools_History = `{"type":"object","properties":{"limit":{"type":"integer","description":"Default 20"},"offset":{"type":"integer"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
@@ -28,13 +30,17 @@ const (
 
 	inputSchemaTools_ListComponents = `{"type":"object","properties":{"kind":{"type":"string","description":"Such as command"},"limit":{"type":"integer","description":"Default 50"},"offset":{"type":"integer"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
-	inputSchemaTools_Log = `{"type":"object","properties":{"action":{"type":"string","enum":["show","skip","map","restore","replay"],"description":"Default: show"},"seq":{"type":"integer","description":"Without it, show lists"},"after":{"type":"integer","description":"List later events"},"limit":{"type":"integer","description":"Default 20"},"type":{"type":"string","description":"Only this type or feature; map: new type"},"actor":{"type":"string","description":"Only this caller"},"version":{"type":"integer","description":"map: its version"},"input":{"type":"object","additionalProperties":{},"description":"map: new data"},"reason":{"type":"string","description":"For skip, map and restore"},"force":{"type":"boolean","description":"Even if others break"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+	inputSchemaTools_Log = `{"type":"object","properties":{"action":{"type":"string","enum":["show","skip","map","restore","erase","replay"],"description":"Default: show"},"seq":{"type":"integer","description":"Without it, show lists"},"after":{"type":"integer","description":"List later events"},"before":{"type":"integer"},"limit":{"type":"integer","description":"Default 20"},"type":{"type":"string","description":"Types, features, globs; map: new type"},"actor":{"type":"string","description":"Only this caller"},"cause":{"type":"string","description":"Worker, tool or event"},"text":{"type":"string"},"since":{"type":"string","description":"Time, or 2h"},"until":{"type":"string"},"version":{"type":"integer","description":"map: its version"},"input":{"type":"object","additionalProperties":{},"description":"map: new data"},"reason":{"type":"string","description":"For changes"},"force":{"type":"boolean","description":"Even if others break"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
 	inputSchemaTools_ProjectStatus = `{"type":"object","properties":{"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
 	inputSchemaTools_Redo = `{"type":"object","properties":{"operation":{"type":"string","description":"Default: the one undone last"},"keep":{"type":"boolean"},"force":{"type":"boolean"},"no_data":{"type":"boolean"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 
+	inputSchemaTools_Search = `{"type":"object","properties":{"pattern":{"type":"string","description":"Regular expression; symbol: desk.Loan.Due; for api net/http"},"find":{"type":"string","enum":["text","docs","api","declaration","references","callers"],"description":"Default text"},"files":{"type":"array","items":{"type":"string"},"description":"Globs: features/**, !*_test.go"},"context":{"type":"integer","description":"Lines around"},"limit":{"type":"integer"},"offset":{"type":"integer"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["pattern"],"additionalProperties":false}`
+
 	inputSchemaTools_Test = `{"type":"object","properties":{"packages":{"type":"array","items":{"type":"string"},"description":"Folders, files, components; default all"},"run":{"type":"string","description":"Test name pattern"},"coverage":{"type":"boolean","description":"With packages: missed lines"},"bench":{"type":"string","description":"Pattern"},"race":{"type":"boolean"},"count":{"type":"integer"},"timeout":{"type":"integer","description":"Seconds a package"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
+
+	inputSchemaTools_Try = `{"type":"object","properties":{"steps":{"type":"array","items":{"type":"object","additionalProperties":{}},"description":"Keys: advance (48h) or run (worker) or call (tool) with arguments, actor"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["steps"],"additionalProperties":false}`
 
 	inputSchemaTools_Undo = `{"type":"object","properties":{"operation":{"type":"string","description":"Id, from a result or history"},"keep":{"type":"boolean","description":"Keep files edited since, undo the rest"},"force":{"type":"boolean","description":"Also undo files edited since"},"no_data":{"type":"boolean"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"additionalProperties":false}`
 )
@@ -68,6 +74,11 @@ func (t *Tools) Register(s *mcp.Server) error {
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Change),
 		mcp.AddTool(d, mcp.Tool{
+			Name:        "data",
+			Description: "Lists workers, retries what they set aside, resets their fields; backs up or restores.",
+			InputSchema: json.RawMessage(inputSchemaTools_Data),
+		}, t.Data),
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "destroy_component",
 			Description: "Removes a component with its test, or a feature with its folder. Undo restores it.",
 			InputSchema: json.RawMessage(inputSchemaTools_DestroyComponent),
@@ -99,7 +110,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.ListComponents),
 		mcp.AddTool(d, mcp.Tool{
 			Name:        "log",
-			Description: "Shows the event log; skips, maps or restores an event that cannot be applied; or replays the log.",
+			Description: "Shows the event log; skips, maps or restores an event that cannot be applied; erases one; or replays the log.",
 			InputSchema: json.RawMessage(inputSchemaTools_Log),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Log),
@@ -116,11 +127,22 @@ func (t *Tools) Register(s *mcp.Server) error {
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Redo),
 		mcp.AddTool(d, mcp.Tool{
+			Name:        "search",
+			Description: "Finds text of the project or petrock's docs, uses of a Go symbol, or prints go doc.",
+			InputSchema: json.RawMessage(inputSchemaTools_Search),
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
+		}, t.Search),
+		mcp.AddTool(d, mcp.Tool{
 			Name:        "test",
 			Description: "Runs Go tests or benchmarks; failures have file, line and message.",
 			InputSchema: json.RawMessage(inputSchemaTools_Test),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Test),
+		mcp.AddTool(d, mcp.Tool{
+			Name:        "try",
+			Description: "Runs steps on a copy of the data: calls, workers, time. Effects outside of it are real.",
+			InputSchema: json.RawMessage(inputSchemaTools_Try),
+		}, t.Try),
 		mcp.AddTool(d, mcp.Tool{
 			Name:        "undo",
 			Description: "Reverts a whole operation, by default the last that is neither undone nor a plain sync. It fails if files were edited since.",
