@@ -266,8 +266,8 @@ func TestTests(t *testing.T) {
 		{engine.TestOptions{Packages: []string{"./tools/", "hello/core/..."}, Run: "TestAdd|TestCore"}, "All tests passed: 2 passed in 2 packages."},
 		{engine.TestOptions{Packages: []string{"features/..."}}, "Some packages do not compile, or fail go vet. Tests of the others: 0 passed in 0 packages.\n  features/posts/posts_test.go:5:32: undefined: gone\n      2 | \n      3 | import \"testing\""},
 		{engine.TestOptions{}, "Tests failed: 1 passed, 1 failed in 1 package."},
-		{engine.TestOptions{Packages: []string{"users"}}, "package \"users\" does not exist; the folders with tests are features/posts, tools"},
-		{engine.TestOptions{Packages: []string{"tools"}, Run: "TestNone"}, "run \"TestNone\" matches no test in tools"},
+		{engine.TestOptions{Packages: []string{"user"}}, "package, file or component \"user\" does not exist; the folders with tests are features/posts, tools"},
+		{engine.TestOptions{Packages: []string{"tools"}, Run: "TestNone"}, "\"TestNone\" matches no test or benchmark in tools"},
 	} {
 		r, err := b.Test(t.Context(), c.o)
 		text := ""

@@ -161,8 +161,8 @@ func withSource(found []typecheck.Diagnostic, view *typecheck.View) []typecheck.
 // codePosition matches the position of code in a message or a stack, such as tools/add.go:12.
 var codePosition = regexp.MustCompile(`((?:[A-Za-z]:)?[\w./-]+\.go):(\d+)`)
 
-// withLines adds, after each line of an output that names a line of the user's code, the text of that
-// line.
+// withLines adds, after each line of an output that names a line of the user's code, the text of
+// that line.
 func (e *Engine) withLines(output string, view *typecheck.View) string {
 	lines := strings.Split(output, "\n")
 	for i, line := range lines {

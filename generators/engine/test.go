@@ -102,9 +102,9 @@ func (e *Engine) configure(s *trial.Selection, o TestOptions) (time.Duration, er
 	return cmp.Or(o.Timeout, limit), nil
 }
 
-// findPackages returns the folders that patterns name, and what they ask about: these folders, or a
-// named file, or the file of a named component. Without patterns, it returns the folders with tests,
-// except petrock's.
+// findPackages returns the folders that patterns name, and what they ask about: these folders, a
+// named file, or the file of a named component. Without patterns, it returns the folders with
+// tests, except petrock's.
 func (e *Engine) findPackages(ctx context.Context, patterns []string) (dirs, asked []string, err error) {
 	if len(patterns) == 0 {
 		return slices.DeleteFunc(e.before.Dirs(), func(dir string) bool { return isPetrockPath(dir) || !hasTests(e.before, dir) }), nil, nil
