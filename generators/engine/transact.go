@@ -183,8 +183,8 @@ func (e *Engine) verifyCorrected(ctx context.Context, p plan, first error) (*ver
 }
 
 // correctCase corrects undefined names, such as c.Isbn to c.ISBN, in Go that the caller has sent,
-// if exactly one name that differs in nothing but case is defined there. It adds a warning for each,
-// and reports whether there is one.
+// if exactly one name that differs in nothing but case is defined there. It adds a warning for
+// each, and reports whether there is one.
 func (e *Engine) correctCase(ctx context.Context, p *plan, found []typecheck.Diagnostic) (corrected bool) {
 	view := e.before.With(p.texts)
 	pass, err := e.checker.NewPass(ctx, view, p.dirs(), typecheck.PassOptions{})
