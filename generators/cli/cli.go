@@ -204,8 +204,6 @@ func NewDev(env Env, serve func(ctx context.Context, o live.Options, out *os.Fil
 	cmd.Flags().BoolVar(&o.NoPetrock, "no-petrock", false, "offer only the project's server, without petrock's tools")
 	cmd.Flags().BoolVar(&o.NoExec, "no-exec", false, "petrock's tools run no code of the project; dev still runs its server")
 	cmd.Flags().BoolVar(&o.NoNet, "no-net", false, noNetUsage)
-	try := newServerCommand(env, "try", "Try commands, workers and the passing of time on a copy of the data")
-	try.Use, try.Example = "try STEP...", examples(env, "dev try 'advance 48h' 'call posts_list'")
-	cmd.AddCommand(try)
+	cmd.AddCommand(newServerCommand(env, "try STEP...", "Try commands, workers and the passing of time on a copy of the data"))
 	return projectCommands(env, cmd)[0]
 }

@@ -199,9 +199,9 @@ func newCalls(env Env) (all []*cobra.Command) {
 
 // newServerCommand returns a command that the project's server has: petrock builds the server, and
 // runs it with the same arguments.
-func newServerCommand(env Env, name, short string) *cobra.Command {
+func newServerCommand(env Env, use, short string) *cobra.Command {
 	return &cobra.Command{
-		Use:                name,
+		Use:                use,
 		Short:              short,
 		Args:               cobra.ArbitraryArgs,
 		DisableFlagParsing: true,

@@ -218,10 +218,7 @@ type TryInput struct {
 
 // Try runs steps on a copy of the data: calls, workers, time. Effects outside of it are real.
 func (t *Tools) Try(ctx context.Context, in TryInput) (*mcp.ToolResult, error) {
-	steps, err := strictjson.Marshal(in.Steps)
-	if err != nil {
-		return nil, err
-	}
+	steps, _ := strictjson.Marshal(in.Steps) // they were decoded from JSON
 	out, err := t.runServer(ctx, in.Dir, steps, "try", "-", fmt.Sprintf("--all=%t", in.Detail))
 	if !in.Detail && len(out) > 2*maxAnswer {
 		out = strictjson.Clip(out, 2*maxAnswer) + "\nNext: pass fewer steps, or detail for everything."

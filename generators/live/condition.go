@@ -68,11 +68,6 @@ func restarts(call, answer *jsonrpc.Message) bool {
 	return false
 }
 
-// needsData reports whether a call of petrock's tools works only while no server has the data open.
-func needsData(call *jsonrpc.Message) bool {
-	return text(param(call, "name")) == Prefix+"data" && slices.Contains([]string{"reset", "restore"}, text(param(call, "arguments", "action")))
-}
-
 // stamp returns a response of the server with its build in the _meta of the result. A result
 // without members stays as it is: in revisions before 2026-07-28, some clients accept only {}. All
 // answers stay as they are without petrock's tools.

@@ -196,7 +196,7 @@ func (c *session) request(m *jsonrpc.Message) {
 			c.forward(k, m)
 		}
 	case "tools/call", "prompts/get":
-		if needsData(m) && !c.sup.o.NoPetrock {
+		if !c.sup.o.NoPetrock && text(param(m, "name")) == Prefix+"data" && slices.Contains([]string{"reset", "restore"}, text(param(m, "arguments", "action"))) {
 			go c.forwardAlone(m)
 			return
 		}
