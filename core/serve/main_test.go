@@ -105,6 +105,7 @@ func TestCommandLine(t *testing.T) {
 		{"call ask --answer who.name=Ann", 0, `{"name":"Ann"}`, ""},
 		{"call ask --answer nam=Ann", 2, "", "who: Who are you?"},
 		{"call ask --answer name=", 0, `{"name":""}`, ""},
+		{"call add --jsno a=2 b=3", 2, "", "unknown flag: --jsno; did you mean --json?\n"},
 		{"call add --jsn a=2 b=3", 2, "", "unknown flag: --jsn; did you mean --json?"},
 		{"call print", 0, "printed\n", ""},
 		{"call add a=2 b=3 -- hello mcp", 2, "", "petrock call"},

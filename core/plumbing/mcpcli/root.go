@@ -74,10 +74,9 @@ func FlagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	var names []string
-	for word := range strings.FieldsSeq(cmd.Flags().FlagUsages()) {
-		if strings.HasPrefix(word, "--") {
-			names = append(names, word)
-		}
+	for line := range strings.Lines(cmd.Flags().FlagUsages()) { // a flag each
+		_, name, _ := strings.Cut(line, "--")
+		names = append(names, "--"+strings.Fields(name)[0])
 	}
 	return fmt.Errorf("%w%s", err, terminal.Suggest("--"+unknown.GetSpecifiedName(), names))
 }

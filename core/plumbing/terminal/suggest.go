@@ -6,30 +6,36 @@ import "strings"
 // is similar. Case does not count.
 func Suggest(word string, names []string) (hint string) {
 	const maxWord = 100 // longer words are no typing errors
+	if len(word) > maxWord {
+		return ""
+	}
 	least := min(len(word)/3, 2) + 2
 	for _, name := range names {
-		if n := edits(strings.ToLower(word), strings.ToLower(name)); len(word) <= maxWord && n < least {
+		if n := edits(strings.ToLower(word), strings.ToLower(name)); n < least {
 			hint, least = "; did you mean "+name+"?", n
 		}
 	}
 	return hint
 }
 
-// edits returns the number of bytes to insert, remove or replace to make b of a.
+// edits returns the number of bytes to insert, remove, replace or swap to make b of a.
 func edits(a, b string) int {
-	row := make([]int, len(b)+1) // for each start of b, with the start of a so far
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			if a[i] != b[j] {
-				diagonal = 1 + min(diagonal, row[j], row[j+1])
+	rows := make([][]int, len(a)+1) // rows[i][j] is the result for a[:i] and b[:j]
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		for j := range rows[i] {
+			switch {
+			case i == 0 || j == 0:
+				rows[i][j] = i + j
+			case a[i-1] == b[j-1]:
+				rows[i][j] = rows[i-1][j-1]
+			default:
+				rows[i][j] = 1 + min(rows[i-1][j], rows[i][j-1], rows[i-1][j-1])
+				if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+					rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+				}
 			}
-			diagonal, row[j+1] = row[j+1], diagonal
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)][len(b)]
 }

@@ -8,10 +8,10 @@ import (
 )
 
 func TestSuggest(t *testing.T) {
-	names := []string{"add", "no-petrock", "json", "deployment", "testing", "tools"}
+	names := []string{"test", "trust", "add", "no-petrock", "json", "deployment", "testing", "tools"}
 	for word, want := range map[string]string{
 		"jsn": "json", "josn": "json", "JSON": "json", "no-petrok": "no-petrock", "NoPetrock": "no-petrock",
-		"testting": "testing", "toolz": "tools", "ad": "add", "dpeloyment": "deployment",
+		"testting": "testing", "toolz": "tools", "trsut": "trust", "ad": "add", "dpeloyment": "deployment",
 		"": "", "x": "", "status": "", "to": "", "generate": "", strings.Repeat("a", 1<<20): "",
 	} {
 		got := terminal.Suggest(word, names)
