@@ -20,7 +20,7 @@ func Suggest(word string, names []string) (hint string) {
 
 // edits returns the number of bytes to insert, remove, replace or swap to make b of a.
 func edits(a, b string) int {
-	rows := make([][]int, len(a)+1) // rows[i][j] is the result for a[:i] and b[:j]
+	rows := make([][]int, len(a)+1) // by bytes of a, then of b
 	for i := range rows {
 		rows[i] = make([]int, len(b)+1)
 		for j := range rows[i] {
