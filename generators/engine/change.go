@@ -171,6 +171,10 @@ func (ch *changer) finish(ctx context.Context) error {
 		}
 	}
 	for name, text := range texts {
+		text, err := ch.engine.resolver.Insert(ctx, ch.view, name, text, ch.imports[name])
+		if err != nil {
+			return err
+		}
 		p.texts[cmp.Or(ch.moves[name], name)] = slices.Concat(text, []byte(ch.appends[name]))
 	}
 	p.bodyFile = cmp.Or(ch.moves[p.bodyFile], p.bodyFile)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/imports"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -279,10 +280,15 @@ func settings(tag string, except ...string) (kept []string) {
 // constants, or shares a type of the package with the same values, or gets a new type.
 func (ch *changer) typeText(edit *fieldEdit, in *types.Named, f gen.Field, old *types.Var) (string, error) {
 	enum, isEnum := f.Type.Enum()
-	if typ := edit.code.Type(f); !isEnum {
-		if old != nil && typecheck.IsType(derive.Innermost(old.Type()), "time", "Duration") {
-			typ = strings.Replace(typ, "civil.Duration", "time.Duration", 1) // which clients and stored events know
-		}
+	typ := edit.code.Type(f)
+	switch {
+	case old != nil && enum.Kind == gen.KindDuration && typecheck.IsType(derive.Innermost(old.Type()), "time", "Duration"):
+		return strings.Replace(typ, "civil.Duration", "time.Duration", 1), nil // which clients and stored events know
+	case enum.Go != nil && enum.Go.Path != in.Obj().Pkg().Path():
+		file := ch.view.FileAt(in.Obj().Pos()).Path
+		ch.imports[file] = append(ch.imports[file], imports.Import{Path: enum.Go.Path})
+	}
+	if !isEnum {
 		return typ, nil
 	}
 	standard := edit.code.Prefix + f.EnumName()

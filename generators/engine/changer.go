@@ -12,6 +12,7 @@ import (
 
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/imports"
 )
 
 // A Change describes what to change of a component. Empty fields change nothing.
@@ -59,11 +60,12 @@ type changer struct {
 	tools         map[string]toolType    // by name, if fields change
 	typed         map[token.Pos]toolType // tools whose input type no other has, by its position
 
-	oldGo, newGo string            // of the function or type; equal without rename
-	newWire      string            // the new name that clients see
-	newNames     map[string]string // of renamed declarations except fields, by their old names
-	moves        map[string]string // new paths of files
-	appends      map[string]string // declarations to append, by file
+	oldGo, newGo string                      // of the function or type; equal without rename
+	newWire      string                      // the new name that clients see
+	newNames     map[string]string           // of renamed declarations except fields, by their old names
+	moves        map[string]string           // new paths of files
+	appends      map[string]string           // declarations to append, by file
+	imports      map[string][]imports.Import // packages of new types, by file
 }
 
 // A toolType is the types of a tool's input and output.
@@ -123,7 +125,7 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 	}
 	ch := &changer{
 		rewrite: r, engine: e, plan: p, in: in, c: c,
-		newWire: c.Name, newNames: map[string]string{}, moves: map[string]string{}, appends: map[string]string{},
+		newWire: c.Name, newNames: map[string]string{}, moves: map[string]string{}, appends: map[string]string{}, imports: map[string][]imports.Import{},
 	}
 	ch.pkg, _ = ch.pass.Package(home.Dir)
 	ch.others = slices.DeleteFunc(slices.Clone(home.Components), func(other derive.Component) bool {
