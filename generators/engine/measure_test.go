@@ -84,8 +84,8 @@ func TestCoverage(t *testing.T) {
 			t.Errorf("coverage of %q: got %s\nwant %s", c.packages, result, c.want)
 		}
 	}
-	_, err := b.Test(t.Context(), engine.TestOptions{Packages: []string{"mony"}})
-	b.checkError(err, `package, file or component "mony" does not exist; the folders with tests are`)
+	_, err := b.Test(t.Context(), engine.TestOptions{Packages: []string{"nowhere"}})
+	b.checkError(err, `package, file or component "nowhere" does not exist; the folders with tests are`)
 }
 
 // Benchmarks are compared with their last run. Of several runs, the median counts.

@@ -131,7 +131,7 @@ func TestSearch(t *testing.T) {
 		{"a folder", engine.Query{Pattern: "due$", Files: []string{"data"}}, "data/big.txt\n1: due\n"},
 		{"names in all folders", engine.Query{Pattern: "is due", Files: []string{"*.md"}}, "notes/notes.md\n2: A loan is due.\n"},
 		{"petrock's code", engine.Query{Pattern: "^type ToolResult"}, "There is no match.\n"},
-		{"petrock's code, named", engine.Query{Pattern: "^type ToolResult", Files: []string{"core/**"}}, "core/mcp/mcp.go\n20: type ToolResult struct{}\n"},
+		{"petrock's code, named", engine.Query{Pattern: "^type ToolResult", Files: []string{"core/**"}}, "core/mcp/mcp.go\n21: type ToolResult struct{}\n"},
 		{"derived", engine.Query{Pattern: "^package", Files: []string{"tools/*_gen.go"}}, "tools/tools_gen.go\n3: package tools\n"},
 		{"docs", engine.Query{Pattern: "^# Search", Find: engine.FindDocs, Files: []string{"editing"}}, "petrock://docs/editing\n1: # Search, edit files and run tests\n"},
 		{"api", engine.Query{Pattern: "strings.Cut", Find: engine.FindAPI}, "package strings // import \"strings\"\n\nfunc Cut(s, sep string) (before, after string, found bool)\n"},

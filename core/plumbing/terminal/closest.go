@@ -11,12 +11,25 @@ func DidYouMean(word string, known []string, otherwise string) string {
 	return otherwise
 }
 
+// Suggest returns "; did you mean NAME?" for the known word that is closest to an unknown one, or ""
+// if none is close.
+func Suggest(word string, known []string) string {
+	if closest := Closest(word, known); closest != "" {
+		return "; did you mean " + closest + "?"
+	}
+	return ""
+}
+
 // Closest returns the known word that a mistyped word may stand for: at most one letter in three,
 // and two in all, is wrong, missing, added or swapped with the next. Case and the separators -, _
 // and / do not count. Closest returns "" if no word is close.
 func Closest(word string, known []string) (closest string) {
 	plain := func(text string) []rune {
 		return []rune(strings.NewReplacer("-", "_", "/", "_").Replace(strings.ToLower(text)))
+	}
+	const maxWord = 100 // longer words are not typing errors
+	if len(word) > maxWord {
+		return ""
 	}
 	typed := plain(word)
 	least := min(2, len(typed)/3) + 1
