@@ -3,7 +3,7 @@ package terminal
 import "strings"
 
 // DidYouMean returns a question for the known word that is closest to an unknown one, or otherwise
-// if none is close.
+// "" if none is close.
 func DidYouMean(word string, known []string, otherwise string) string {
 	if closest := Closest(word, known); closest != "" {
 		return "did you mean " + closest + "?"
@@ -11,8 +11,8 @@ func DidYouMean(word string, known []string, otherwise string) string {
 	return otherwise
 }
 
-// Suggest returns "; did you mean NAME?" for the known word that is closest to an unknown one, or ""
-// if none is close.
+// Suggest returns "; did you mean NAME?" for the known word that is closest to an unknown one, or
+// "" if none is close.
 func Suggest(word string, known []string) string {
 	if closest := Closest(word, known); closest != "" {
 		return "; did you mean " + closest + "?"
