@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -112,6 +113,10 @@ func (c *Call) ClientCapabilities() Capabilities {
 	_ = strictjson.Unmarshal(c.rawCapabilities, &all) // checked by readStateless
 	return all
 }
+
+// SetArguments replaces the arguments of a call of a tool, a valid JSON object. Use it in a hook,
+// before next: they are validated and decoded like those of the client.
+func (c *Call) SetArguments(arguments json.RawMessage) { c.arguments = arguments }
 
 // SetResultMeta sets a member in the _meta of the result, if the call is for a tool, a resource or
 // a prompt. Use it in a hook, or in a typed function that does not return the whole result. A

@@ -16,6 +16,7 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcp/testdata/fixture"
 	"github.com/petrock/petrock/core/mcptest"
+	"github.com/petrock/petrock/core/strictjson"
 )
 
 // Progress is not sent after the end of the call, however it ends.
@@ -265,5 +266,27 @@ func TestSetResultMeta(t *testing.T) {
 	}
 	if len(own.Meta) != 1 {
 		t.Errorf("the result of the tool has %d entries in Meta now, want 1: %+v", len(own.Meta), own.Meta)
+	}
+}
+
+// A hook replaces the arguments of a tool before they are validated.
+func TestSetArguments(t *testing.T) {
+	s := newServer(mcp.Options{Tools: true, Hook: func(ctx context.Context, c *mcp.Call, next func(context.Context) (any, error)) (any, error) {
+		if text := strings.ReplaceAll(string(strictjson.Member(c.Params, "arguments")), "old", "new"); c.Method == "tools/call" {
+			c.SetArguments(json.RawMessage(text))
+		}
+		return next(ctx)
+	}})
+	tool := mcp.Tool{Name: "look", InputSchema: json.RawMessage(`{"type":"object","properties":{"new":{"type":"string"}},"additionalProperties":false}`)}
+	if err := s.AddTool(tool, func(_ context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
+		return mcp.TextResult(string(arguments)), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	client := mcptest.Connect(t, s)
+	for arguments, want := range map[string]string{`{"old":"old"}`: `{"new":"new"}`, `{"older":1}`: "newer: is not a known property"} {
+		if got := client.CallTool("look", json.RawMessage(arguments)).Text(); !strings.Contains(got, want) {
+			t.Errorf("look(%s) = %q, want %q in it", arguments, got, want)
+		}
 	}
 }
