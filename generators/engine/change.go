@@ -25,11 +25,14 @@ import (
 // included. If stored events of a command would no longer be readable, it also generates a new
 // version of the command.
 func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, error) {
+	if in.Name == "" {
+		return nil, terminal.Usagef("change: %s is missing; pass the name of a component, such as send_mail or posts/create", e.option("name"))
+	}
 	if in.Kind != "" && !slices.Contains(Kinds(), in.Kind) {
 		return nil, unknownKind(in.Kind, Kinds())
 	}
 	remedy := fmt.Sprintf("Nothing was changed. Set %s too; if other code uses the fields, edit it and the fields in one operation.", e.option("body"))
-	result, err := e.transact(ctx, request{Options: o, action: actionChange}, func(j *journal.Journal, p *plan) error {
+	result, err := e.transact(ctx, request{Options: o, action: actionChange, arguments: arguments{Change: &in}}, func(j *journal.Journal, p *plan) error {
 		p.checkPure = true
 		ch, err := e.newChanger(ctx, p, in)
 		if err != nil {

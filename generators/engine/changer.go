@@ -17,7 +17,7 @@ import (
 
 // A Change describes what to change of a component. Empty fields change nothing.
 type Change struct {
-	Name         string   `json:"name"`                                   // Such as send_mail or posts/create
+	Name         string   `json:"name,omitempty"`                         // Such as send_mail or posts/create
 	Kind         string   `json:"kind,omitempty"`                         // If ambiguous
 	Rename       string   `json:"rename,omitempty"`                       // New name
 	Alias        bool     `json:"alias,omitempty"`                        // Keep the old name too, deprecated
@@ -36,9 +36,9 @@ type Change struct {
 	Values []string `json:"values,omitempty"`
 	gen.Directives
 
-	Examples []gen.Step `json:"-"` // For the test; one with the name of another replaces it
+	Examples []gen.Step `json:"examples,omitempty"` // For the test; one with the name of another replaces it
 
-	Edits []FileEdit `json:"-"` // Of other code that uses the fields, after the change
+	Edits []FileEdit `json:"edits,omitempty"` // Of other code, as for edit, after the change
 }
 
 // A changer plans the change of one component.

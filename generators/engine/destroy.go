@@ -24,7 +24,10 @@ import (
 // generated tests that use it. It refuses to remove edited files, unless Force is set, and a
 // command whose events may be stored, unless o.Removal decides about them. It can be undone.
 func (e *Engine) Destroy(ctx context.Context, kind, name string, o Options) (*Result, error) {
-	result, err := e.transact(ctx, request{Options: o, action: actionDestroy}, func(j *journal.Journal, p *plan) error {
+	if kind == "" || name == "" {
+		return nil, terminal.Usagef("destroy needs %s and %s of a component, such as tool and send_mail", e.option("kind"), e.option("name"))
+	}
+	result, err := e.transact(ctx, request{Options: o, action: actionDestroy, arguments: arguments{Kind: kind, Name: name}}, func(j *journal.Journal, p *plan) error {
 		err := e.planDestroy(ctx, j, p, kind, name)
 		name = cmp.Or(p.name, name) // as clients see it
 		return err

@@ -52,7 +52,7 @@ func (e *Engine) Edit(ctx context.Context, edits []FileEdit, o Options) (*Result
 	case o.Test && o.NoExec:
 		return nil, terminal.Usagef("tests are disabled by --no-exec; edit without test")
 	}
-	return e.transact(ctx, request{Options: o, action: actionEdit, lenient: true}, func(j *journal.Journal, p *plan) error {
+	return e.transact(ctx, request{Options: o, action: actionEdit, arguments: arguments{Edits: edits}, lenient: true}, func(j *journal.Journal, p *plan) error {
 		return e.planEdit(ctx, j, p, edits)
 	})
 }

@@ -5,8 +5,9 @@
 //	apply   write all files or none
 //	record  add the operation to the history, for undo
 //
-// A dry run only plans and verifies. Generators, edit, change, destroy, undo, sync, parts and saved
-// plans all use Engine.transact. Only new errors block a change, so that users can work in a broken
+// A dry run only plans and verifies, and saves a plan: [Engine.Apply] repeats the operation if it
+// still writes the same files. Generators, edit, change, destroy, undo, sync and parts all use
+// Engine.transact. Only new errors block a change, so that users can work in a broken
 // project.
 //
 // In the source, each operation has a file, such as change.go, which plans with derive.go and calls

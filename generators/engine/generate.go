@@ -15,32 +15,9 @@ import (
 	"github.com/petrock/petrock/generators/journal"
 )
 
-// Generate runs a generator and writes its files. A dry run saves the plan for [Engine.Apply].
+// Generate runs a generator and writes its files.
 func (e *Engine) Generate(ctx context.Context, kind string, input json.RawMessage, o Options) (*Result, error) {
-	return e.generate(ctx, request{Options: o, generator: kind, input: string(input)})
-}
-
-// Apply applies the saved plan of a dry run of [Engine.Generate]. It refuses if the result would no
-// longer be the same.
-func (e *Engine) Apply(ctx context.Context, id string, o Options) (*Result, error) {
-	saved, err := e.readSaved(id)
-	if err != nil {
-		return nil, err
-	}
-	return e.generate(ctx, request{Options: o, generator: saved.Kind, input: saved.Input, applying: saved})
-}
-
-// PlanKind returns the name of the generator that a saved plan runs.
-func (e *Engine) PlanKind(id string) (string, error) {
-	saved, err := e.readSaved(id)
-	if err != nil {
-		return "", err
-	}
-	return saved.Kind, nil
-}
-
-func (e *Engine) generate(ctx context.Context, asked request) (*Result, error) {
-	g, err := e.generator(asked.generator)
+	g, err := e.generator(kind)
 	if err != nil {
 		return nil, err
 	}
@@ -48,20 +25,20 @@ func (e *Engine) generate(ctx context.Context, asked request) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("generator %s: %w", g.Name, err)
 	}
-	if err := s.Validate(json.RawMessage(asked.input)); err != nil {
+	if err := s.Validate(input); err != nil {
 		return nil, terminal.Usagef("%s: %w", g.Name, err)
 	}
-	asked.action = actionGenerate
-	return e.transact(ctx, asked, func(_ *journal.Journal, p *plan) error { return e.planGenerate(ctx, p, g) })
+	asked := request{Options: o, action: actionGenerate, generator: kind, arguments: arguments{Name: kind, Input: input}}
+	return e.transact(ctx, asked, func(_ *journal.Journal, p *plan) error { return e.planGenerate(ctx, p, g, input) })
 }
 
-func (e *Engine) planGenerate(ctx context.Context, p *plan, g gen.Generator) error {
+func (e *Engine) planGenerate(ctx context.Context, p *plan, g gen.Generator, input json.RawMessage) error {
 	p.checkPure = true
-	draft, err := e.onDisk().run(ctx, generatorCall{Generator: g, input: json.RawMessage(p.input)})
+	draft, err := e.onDisk().run(ctx, generatorCall{Generator: g, input: input})
 	if err != nil {
 		return generatorError(g.Name, err)
 	}
-	name := inputName(p.input)
+	name := inputName(input)
 	p.title = strings.TrimSpace(actionGenerate + " " + g.Name + " " + cmp.Or(name, draft.Name))
 	p.kind, p.name = cmp.Or(draft.Kind, g.Name), cmp.Or(draft.Name, name)
 	p.next, p.notices = draft.Next, draft.Notices
@@ -79,9 +56,9 @@ func (e *Engine) planGenerate(ctx context.Context, p *plan, g gen.Generator) err
 }
 
 // inputName returns the name in the input of a generator, or an empty string.
-func inputName(input string) string {
+func inputName(input json.RawMessage) string {
 	var in struct{ Name string }
-	json.Unmarshal([]byte(input), &in) // the generator has checked it
+	json.Unmarshal(input, &in) // the generator has checked it
 	return in.Name
 }
 

@@ -38,6 +38,7 @@ func TestWorkersAreRenamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "Worker posts/digest no longer exists. If you renamed it, add //petrock:name digest to the doc comment of its type: its position in the event log is stored under this name."
+	want = "Write it with petrock apply " + synced.Plan + ".\n" + want
 	if got := strings.Join(synced.Next, "\n"); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

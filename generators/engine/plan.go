@@ -39,6 +39,8 @@ type Options struct {
 	// Saved is for Sync: a file was saved, perhaps unfinished. Commands are not recorded in the
 	// contract, nor is the operation.
 	Saved bool
+
+	applying *savedPlan // the saved plan that must result; nil if any may
 }
 
 // A Removal is the decision about the stored events of a command, or of the commands of a feature,
@@ -67,11 +69,19 @@ const (
 type request struct {
 	Options
 	action       string
-	generator    string     // the generator that is run; empty if none
-	input        string     // its JSON input
-	applying     *savedPlan // the saved plan that must result; nil if any may
-	lenient      bool       // work even if the go command cannot load the project
-	contractOnly bool       // the contract decides about stored events, without git and data
+	generator    string // the generator that is run; empty if none
+	arguments    arguments
+	lenient      bool // work even if the go command cannot load the project
+	contractOnly bool // the contract decides about stored events, without git and data
+}
+
+// Arguments are what [Engine.Apply] needs to repeat an operation, besides the options.
+type arguments struct {
+	Kind   string          `json:"kind,omitempty"`   // of the component
+	Name   string          `json:"name,omitempty"`   // of the generator, component or part; the operation to revert
+	Input  json.RawMessage `json:"input,omitempty"`  // of the generator
+	Change *Change         `json:"change,omitempty"` // for change
+	Edits  []FileEdit      `json:"edits,omitempty"`  // for edit
 }
 
 // A plan is one change to the project. User files come from a generator, an edit or the journal,
@@ -268,11 +278,13 @@ func (c *verified) changes(file string) bool {
 	return slices.ContainsFunc(c.files, func(f journal.Change) bool { return f.Path == file })
 }
 
-// A savedPlan is the plan of a dry run.
+// A savedPlan is the plan of a dry run: an operation, which [Engine.Apply] repeats, and the files
+// that it would write.
 type savedPlan struct {
-	Kind  string           `json:"kind"`
-	Input string           `json:"input"` // JSON input of the generator
-	Files []journal.Record `json:"files"` // the files that it would write
+	Action    string           `json:"action"`
+	Arguments arguments        `json:"arguments"`
+	Options   Options          `json:"options"`
+	Files     []journal.Record `json:"files"`
 
 	id string // set when the plan is read
 }
@@ -280,6 +292,7 @@ type savedPlan struct {
 const (
 	plansDir   = ".petrock/plans"
 	maxPlanAge = 7 * 24 * time.Hour
+	maxPlans   = 1000
 )
 
 func planFile(id string) string { return path.Join(plansDir, id+".json") }
@@ -288,19 +301,17 @@ func planID(text []byte) string { return journal.Hash(text)[:16] }
 
 var planIDPattern = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// savePlan saves the plan of a dry run of a generator, and adds its id to the result. Other dry
-// runs are not saved.
+// savePlan saves the plan of a dry run that would change something, and adds its id to the result.
 func (e *Engine) savePlan(c *verified) error {
-	if c.generator == "" {
+	if len(c.files) == 0 && c.undoes == "" {
 		return nil
 	}
-	text, err := json.Marshal(savedPlan{Kind: c.generator, Input: c.input, Files: c.records()})
+	text, err := json.Marshal(savedPlan{c.action, c.arguments, c.Options, c.records(), ""})
 	if err != nil {
 		return err
 	}
-	e.prunePlans()
 	id := planID(text)
-	if err := e.save(planFile(id), text); err != nil {
+	if err := e.keep(planFile(id), text, maxPlanAge, maxPlans); err != nil {
 		return fmt.Errorf("save plan: %w", err)
 	}
 	c.result.Plan = id
@@ -314,16 +325,6 @@ func (e *Engine) save(file string, text []byte) error {
 		return err
 	}
 	return e.root.WriteFile(file, text, 0o644)
-}
-
-// prunePlans removes old plans.
-func (e *Engine) prunePlans() {
-	entries, _ := fs.ReadDir(e.root.FS(), plansDir) // fails without plans
-	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > maxPlanAge {
-			e.root.Remove(path.Join(plansDir, entry.Name())) // best effort
-		}
-	}
 }
 
 func (e *Engine) readSaved(id string) (*savedPlan, error) {
@@ -344,6 +345,43 @@ func (e *Engine) readSaved(id string) (*savedPlan, error) {
 	return saved, nil
 }
 
+// Apply repeats the operation whose dry run has saved a plan. It refuses if the operation would no
+// longer write the same files. NoData and NoExec of o add to the options of the plan.
+func (e *Engine) Apply(ctx context.Context, id string, o Options) (*Result, error) {
+	saved, err := e.readSaved(id)
+	if err != nil {
+		return nil, err
+	}
+	again := saved.Options
+	again.DryRun, again.NoExec, again.NoData, again.applying = o.DryRun, o.NoExec, o.NoData || again.NoData, saved
+	switch a := saved.Arguments; {
+	case saved.Action == actionGenerate:
+		return e.Generate(ctx, a.Name, a.Input, again)
+	case saved.Action == actionChange && a.Change != nil:
+		return e.Change(ctx, *a.Change, again)
+	case saved.Action == actionEdit:
+		return e.Edit(ctx, a.Edits, again)
+	case saved.Action == actionDestroy:
+		return e.Destroy(ctx, a.Kind, a.Name, again)
+	case saved.Action == actionUndo || saved.Action == actionRedo: // the undo of an undo is a redo
+		return e.Undo(ctx, a.Name, again)
+	case saved.Action == actionAdd || saved.Action == actionRemove:
+		return e.changeParts(ctx, a.Name, request{Options: again, action: saved.Action})
+	case saved.Action == actionSync:
+		return e.Sync(ctx, again)
+	}
+	return nil, terminal.Usagef("plan %s was made by another version of petrock; run the dry run again", id)
+}
+
+// PlanKind returns the name of the generator that a saved plan runs, or "" if it runs none.
+func (e *Engine) PlanKind(id string) (string, error) {
+	saved, err := e.readSaved(id)
+	if err != nil || saved.Action != actionGenerate {
+		return "", err
+	}
+	return saved.Arguments.Name, nil
+}
+
 // verifySaved refuses to apply a saved plan if the files have changed since, or would now get
 // different texts.
 func (e *Engine) verifySaved(_ context.Context, c *verified) error {
@@ -359,7 +397,7 @@ func (e *Engine) verifySaved(_ context.Context, c *verified) error {
 // records returns the files that a change would write, as saved plans have them.
 func (c *verified) records() (all []journal.Record) {
 	for _, f := range c.files {
-		all = append(all, journal.Record{Path: f.Path, Before: journal.Hash(f.Before), After: journal.Hash(f.After)})
+		all = append(all, journal.Record{Path: f.Path, Before: journal.Hash(f.Before), After: journal.Hash(f.After), Mode: f.Mode})
 	}
 	return all
 }

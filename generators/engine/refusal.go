@@ -23,22 +23,32 @@ type Fault struct {
 	Message string   `json:"error"`             // Message for people
 	Status  int      `json:"status"`            // Exit code of the command line
 	Refusal *Refusal `json:"refusal,omitempty"` // Details, if a change was refused
+	Draft   string   `json:"draft,omitempty"`   // Id of the draft that keeps the arguments, see [Draft]
+
+	cause error // nil if another program returned the fault
 }
 
 // Error returns the message, with the details of a refusal.
 func (f *Fault) Error() string {
+	text := f.Message
 	if f.Refusal != nil && f.Message == f.Refusal.Reason { // the short form
-		return f.Refusal.Error()
+		text = f.Refusal.Error()
 	}
-	return f.Message
+	if f.Draft != "" {
+		text += fmt.Sprintf("\nDraft %s keeps this call: repeat it with draft %[1]s and only what changes.", f.Draft)
+	}
+	return text
 }
+
+// Unwrap returns the error that the fault describes.
+func (f *Fault) Unwrap() error { return f.cause }
 
 // FaultOf converts an error to a fault.
 func FaultOf(err error) *Fault {
 	if known, ok := errors.AsType[*Fault](err); ok {
 		return known
 	}
-	f := &Fault{Message: err.Error(), Status: terminal.ExitCode(err)}
+	f := &Fault{Message: err.Error(), Status: terminal.ExitCode(err), cause: err}
 	errors.As(err, &f.Refusal)
 	return f
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/trial"
@@ -226,8 +227,21 @@ func newSize(tools map[string]json.RawMessage) *Size {
 	return s
 }
 
-// Short returns the short form of the result.
-func (r *Result) Short(limit int) any { return Shorten(r, limit) }
+// Short returns the short form of the result. That of a dry run has the beginning of the diff of
+// the user's files.
+func (r *Result) Short(limit int) any {
+	s, left := Shorten(r, limit), 400
+	for i, f := range r.Files[:len(s.Files)] {
+		if r.DryRun && !f.Derived && f.Path != contract.File && (left > 0 || limit == 0) {
+			s.Files[i].Diff = f.Diff
+			if limit > 0 {
+				s.Files[i].Diff = cutText(f.Diff, left)
+			}
+			left -= len(f.Diff)
+		}
+	}
+	return s
+}
 
 // A TestResult is the result of tests.
 type TestResult struct {

@@ -149,7 +149,7 @@ func TestEditedPlanIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	for old, edited := range map[string]string{`"after":"`: `"after":"0`, `"kind":`: ` "kind":`} {
+	for old, edited := range map[string]string{`"after":"`: `"after":"0`, `"options":`: ` "options":`} {
 		planned, err := e.Generate(t.Context(), "tried", json.RawMessage(`{}`), engine.Options{DryRun: true, NoExec: true})
 		if err != nil {
 			t.Fatal(err)

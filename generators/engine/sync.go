@@ -80,7 +80,7 @@ func (e *Engine) changeParts(ctx context.Context, name string, asked request) (*
 		return nil, terminal.Usagef("part %q does not exist; %s", name, terminal.DidYouMean(name, parts.Names(), "the parts are "+strings.Join(parts.Names(), ", ")))
 	}
 	return e.transact(ctx, asked, func(_ *journal.Journal, p *plan) error {
-		p.title, p.name, p.kind = asked.action+" "+name, name, "part"
+		p.title, p.name, p.kind, p.arguments.Name = asked.action+" "+name, name, "part", name
 		adds, has := asked.action == actionAdd, isPresent(part, e.before)
 		change := e.addPart
 		switch {

@@ -169,7 +169,7 @@ func (e *Engine) findOperation(history []journal.Operation, id string) (int, err
 // planRevert plans to restore the files of an operation. It refuses files that were edited, or
 // changed by a later operation.
 func (e *Engine) planRevert(ctx context.Context, j *journal.Journal, p *plan, r reversal) error {
-	p.action, p.undoes, p.reverted = r.action, r.target.ID, r.title
+	p.action, p.undoes, p.reverted, p.arguments.Name = r.action, r.target.ID, r.title, r.target.ID
 	p.title = r.action + " " + r.title
 	what := fmt.Sprintf("%s (%s)", r.target.ID, r.target.Title)
 	later := r.laterWith(func(later journal.Record) bool { // that have changed the same user files

@@ -3,7 +3,7 @@ package terminal
 import "strings"
 
 // DidYouMean returns a question for the known word that is closest to an unknown one, or otherwise
-// "" if none is close.
+// if none is close.
 func DidYouMean(word string, known []string, otherwise string) string {
 	if closest := Closest(word, known); closest != "" {
 		return "did you mean " + closest + "?"
