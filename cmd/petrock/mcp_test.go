@@ -31,7 +31,7 @@ func TestToolsAreCheap(t *testing.T) {
 	if err := client.Call("tools/list", nil, &listed); err != nil {
 		t.Fatal(err)
 	}
-	const maxBytes = 20000
+	const maxBytes = 20000 // 5,000 tokens
 	t.Logf("%d tools, %d bytes", len(client.Tools()), len(listed))
 	if len(listed) > maxBytes {
 		t.Errorf("tools/list has %d bytes, want at most %d", len(listed), maxBytes)

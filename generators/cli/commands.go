@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/petrock/petrock/core/plumbing/mcpcli"
 	"github.com/petrock/petrock/core/plumbing/terminal"
+	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/parts"
@@ -55,6 +57,7 @@ type projectFlags struct {
 	asJSON bool
 	detail bool
 	noNet  bool
+	draft  string // id of a draft; empty if none
 }
 
 // addFlags adds the flags to a command, and returns it.
@@ -69,9 +72,14 @@ func (c *projectFlags) addFlags(cmd *cobra.Command, writes bool) *cobra.Command 
 		flags.BoolVar(&c.NoData, "no-data", false, "do not look at stored events; contract.json alone decides whether they stay readable")
 	}
 	if writes {
-		flags.BoolVar(&c.DryRun, "dry-run", false, "print a diff, change nothing; generate also saves a plan for apply")
+		flags.BoolVar(&c.DryRun, "dry-run", false, "print a diff and save a plan for apply; change nothing else")
 	}
 	return cmd
+}
+
+// addDraftFlag adds the flag --draft to a command whose operation [runDrafted] runs.
+func (c *projectFlags) addDraftFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.draft, "draft", "", "repeat the refused command with this draft `ID`; arguments and flags are what changes")
 }
 
 func (c *projectFlags) open(env Env) (*engine.Engine, error) {
@@ -121,6 +129,34 @@ func run[T any](ctx context.Context, env Env, c *projectFlags, do operation[T], 
 func runOperation(cmd *cobra.Command, env Env, c *projectFlags, do operation[*engine.Result]) error {
 	_, err := run(cmd.Context(), env, c, do, printResult)
 	return err
+}
+
+// runDrafted is runOperation for a command that does the same as a tool of the dev server. given is
+// the arguments of the tool. do gets them, merged into those of the draft if there is one.
+func runDrafted[In any](cmd *cobra.Command, env Env, c *projectFlags, tool string, given json.RawMessage, do func(*engine.Engine, context.Context, In) (*engine.Result, error)) error {
+	return runOperation(cmd, env, c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
+		var members map[string]json.RawMessage
+		if err := strictjson.Unmarshal(given, &members); err != nil {
+			return nil, err
+		}
+		draft, err := e.Draft(tool, c.draft, members)
+		if err != nil {
+			return nil, err
+		}
+		if c.draft != "" { // options of the dev server
+			c.DryRun = c.DryRun || string(draft.Arguments["dry_run"]) == "true"
+			c.NoData = c.NoData || string(draft.Arguments["no_data"]) == "true"
+			delete(draft.Arguments, "dry_run")
+			delete(draft.Arguments, "no_data")
+		}
+		var in In
+		whole, _ := strictjson.Marshal(draft.Arguments) // they are valid JSON
+		if err := strictjson.Unmarshal(whole, &in); err != nil {
+			return nil, draft.End(nil, &terminal.UsageError{Err: err})
+		}
+		result, err := do(e, ctx, in)
+		return result, draft.End(result, err)
+	})
 }
 
 // An operationOn is an operation on a part, a plan or an earlier operation, by its name or id.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -37,15 +38,22 @@ func newEdit(env Env) *cobra.Command {
 			"edit --input edits.json"),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			edits, err := edit.read(cmd, joinDir(env.Dir, c.dir), args, &c)
+			given, err := edit.read(cmd, joinDir(env.Dir, c.dir), args, c.draft != "")
 			if err != nil {
 				return err
 			}
-			return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
-				return e.Edit(ctx, edits, c.Options)
+			if edit.Text != nil && !utf8.ValidString(*edit.Text) { // JSON cannot hold it
+				return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
+					return e.Edit(ctx, []engine.FileEdit{edit.FileEdit}, c.Options)
+				})
+			}
+			return runDrafted(cmd, env, &c, "edit", given, func(e *engine.Engine, ctx context.Context, in devserver.EditInput) (*engine.Result, error) {
+				c.Test, c.DryRun, c.NoData, c.Accept = c.Test || in.Test, c.DryRun || in.DryRun, c.NoData || in.NoData, append(c.Accept, in.Accept...)
+				return e.Edit(ctx, in.Edits, c.Options)
 			})
 		},
 	}
+	c.addDraftFlag(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&c.Test, "test", false, "run the tests of changed packages and their importers first; refuse new failures")
 	flags.StringArrayVar(&c.Accept, "accept", nil, "accept changed fields of a `COMMAND` such as posts/create, although stored events become unreadable; may be repeated")
@@ -71,13 +79,14 @@ type fileEdit struct {
 	input    string   // file with edits
 }
 
-// read returns the edits of a command line. Paths on the command line are relative to dir.
-func (f *fileEdit) read(cmd *cobra.Command, dir string, args []string, c *projectFlags) ([]engine.FileEdit, error) {
+// read returns the input of the tool edit of a command line, as JSON. Paths on the command line are
+// relative to dir. With a draft, it may lack members, or have null.
+func (f *fileEdit) read(cmd *cobra.Command, dir string, args []string, hasDraft bool) (json.RawMessage, error) {
 	switch {
 	case len(args) == 0 && f.Symbol != "" && f.input == "":
-		return []engine.FileEdit{f.FileEdit}, nil
+		return strictjson.Marshal(devserver.EditInput{Edits: []engine.FileEdit{f.FileEdit}})
 	case len(args) == 0:
-		return f.readInput(cmd, c)
+		return f.readInput(cmd, hasDraft)
 	case f.input != "":
 		return nil, terminal.Usagef("FILE and --input cannot be combined; pass one of them")
 	case len(f.old) != len(f.new):
@@ -102,13 +111,17 @@ func (f *fileEdit) read(cmd *cobra.Command, dir string, args []string, c *projec
 		}
 		f.Text = new(string(text))
 	}
-	return []engine.FileEdit{f.FileEdit}, nil
+	return strictjson.Marshal(devserver.EditInput{Edits: []engine.FileEdit{f.FileEdit}})
 }
 
-// readInput reads the input of the tool edit from a file or standard input.
-func (f *fileEdit) readInput(cmd *cobra.Command, c *projectFlags) ([]engine.FileEdit, error) {
-	if len(f.old) > 0 || f.from != "" || f.Rename != "" || f.Delete || f.input == "" && terminal.IsTerminal(os.Stdin) {
+// readInput reads the input of the tool edit from a file or standard input. With a draft, it may be
+// missing.
+func (f *fileEdit) readInput(cmd *cobra.Command, hasDraft bool) (json.RawMessage, error) {
+	switch {
+	case len(f.old) > 0 || f.from != "" || f.Rename != "" || f.Delete || f.input == "" && !hasDraft && terminal.IsTerminal(os.Stdin):
 		return nil, terminal.Usagef("edit needs FILE, such as tools/add.go, or only --input")
+	case f.input == "" && hasDraft:
+		return json.RawMessage("{}"), nil
 	}
 	text, err := readFile(cmd, "input", cmp.Or(f.input, "-"))
 	if err != nil {
@@ -118,15 +131,14 @@ func (f *fileEdit) readInput(cmd *cobra.Command, c *projectFlags) ([]engine.File
 	if f.input == "" {
 		source = "standard input"
 	}
-	var input devserver.EditInput
-	if err := strictjson.Unmarshal(text, &input); err != nil {
+	var members map[string]json.RawMessage
+	if err := strictjson.Unmarshal(text, &members); err != nil {
 		return nil, terminal.Usagef("%s: %w; pass FILE, such as tools/add.go, or edits as a JSON object", source, err)
 	}
-	if input.Dir != "" {
+	if members["dir"] != nil {
 		return nil, terminal.Usagef("%s: dir is for MCP clients; pass --dir", source)
 	}
-	c.Test, c.NoData, c.Accept = c.Test || input.Test, c.NoData || input.NoData, append(c.Accept, input.Accept...)
-	return input.Edits, nil
+	return text, nil
 }
 
 func newTest(env Env) *cobra.Command {
@@ -197,13 +209,18 @@ func newChange(env Env) *cobra.Command {
 					return terminal.Usagef("--example: %w", err)
 				}
 			}
-			return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
+			given, err := strictjson.Marshal(in)
+			if err != nil {
+				return err
+			}
+			return runDrafted(cmd, env, &c, "change", given, func(e *engine.Engine, ctx context.Context, in engine.Change) (*engine.Result, error) {
 				return e.Change(ctx, in, c.Options)
 			})
 		},
 		ValidArgsFunction: completeComponent(env, &c),
 	}
 	flags := cmd.Flags()
+	c.addDraftFlag(cmd)
 	flags.StringVar(&in.Rename, "rename", "", "new `NAME`")
 	flags.BoolVar(&in.Alias, "alias", false, "with --rename: keep the old name of a tool as a deprecated alias")
 	flags.StringVar(&in.Description, "description", "", "new description")

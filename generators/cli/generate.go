@@ -81,25 +81,26 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 		Example:           examples(Env{Program: env.Program + " generate"}, generatorExamples(g.Name, form)...),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Args: func(cmd *cobra.Command, args []string) error {
-			return form.checkArgs(g.Name, args, cmd.Flags().Changed("input"))
+			return form.checkArgs(g.Name, args, cmd.Flags().Changed("input") || c.draft != "")
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			input, err := form.input(cmd, args)
 			if err != nil {
 				return err
 			}
-			if !c.asJSON && terminal.IsTerminal(env.Out) && !cmd.Flags().Changed("input") {
+			if !c.asJSON && c.draft == "" && terminal.IsTerminal(env.Out) && !cmd.Flags().Changed("input") {
 				asker := mcpcli.NewAsker(mcpcli.Env{In: os.Stdin, Err: env.Err}, &terminal.Progress{})
 				if input, err = askDescription(cmd.Context(), asker, g, input); err != nil {
 					return err
 				}
 			}
-			return runOperation(cmd, env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
-				return e.Generate(ctx, g.Name, input, c.Options)
+			return runDrafted(cmd, env, &c, "generate_"+g.Name, input, func(e *engine.Engine, ctx context.Context, in json.RawMessage) (*engine.Result, error) {
+				return e.Generate(ctx, g.Name, in, c.Options)
 			})
 		},
 	}
 	c.addFlags(cmd, true)
+	c.addDraftFlag(cmd)
 	form.addFlags(cmd)
 	cmd.Flags().BoolVar(&c.noNet, "no-net", false, noNetUsage)
 	return cmd
@@ -228,7 +229,7 @@ func (f *form) checkArgs(kind string, args []string, hasInput bool) error {
 func flagName(p *mcpcli.Property) string {
 	name := strings.ReplaceAll(p.Name, "_", "-")
 	switch name {
-	case "detail", "dir", "dry-run", "help", "input", "json", "no-color", "no-data", "no-exec", "no-net":
+	case "detail", "dir", "draft", "dry-run", "help", "input", "json", "no-color", "no-data", "no-exec", "no-net":
 		return "input-" + name
 	}
 	return name

@@ -20,12 +20,12 @@ import (
 func TestFindTarget(t *testing.T) {
 	t.Setenv("PETROCK_HANDOVER", "")
 	base := t.TempDir()
-	for _, file := range []string{"plain/generators/petrock/main.go", "plain/cmd/petrock/main.go", "older/cmd/petrock/main.go", "own/generators/petrock/main.go", "own/internal/generators/run/main_gen.go", "none/x"} {
+	for _, file := range []string{"plain/generators/petrock/main.go", "plain/cmd/petrock/main.go", "own/generators/petrock/main.go", "own/internal/generators/run/main_gen.go", "none/x"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(base, file)), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"plain", "older", "own"} {
+	for _, name := range []string{"plain", "own"} {
 		if err := os.WriteFile(filepath.Join(base, name, "petrock.json"), []byte(`{"name":"`+name+`"}`), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,6 @@ func TestFindTarget(t *testing.T) {
 		{installed, "plain", "status", handover.Petrock, ""},
 		{installed, "plain", "mcp", handover.Petrock, ""},
 		{installed, "plain", "dev -- --data x", handover.Petrock, ""},
-		{installed, "older", "status", handover.OlderPetrock, ""},
 		{installed, "plain", "g tool x --json", handover.Petrock, ""},
 		{installed, "plain", "generate handler x", handover.Petrock, ""},
 		{installed, "plain", "generate handler x --dry-run", handover.Petrock, ""},

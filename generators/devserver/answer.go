@@ -15,11 +15,12 @@ const maxAnswer = 2000
 // maxTwice is how many errors a result without detail has both as text and as structured content.
 const maxTwice = 4
 
-// Common is the input that all tools share: the folder of the project, and whether to return
-// everything. The instructions explain it, so that tools/list need not.
+// Common is the input that all tools share: whether to return everything, and the folder of the
+// project. The instructions explain it and what tools that write share, so that tools/list need
+// not.
 type Common struct {
-	InDir
 	Detail bool `json:"detail,omitempty"`
+	InDir
 }
 
 // InDir is the folder of the project.
@@ -27,9 +28,18 @@ type InDir struct {
 	Dir string `json:"dir,omitempty"`
 }
 
-// DataOption makes an operation not look at stored events.
-type DataOption struct {
+// Writing is the input that tools that write share: whether to only save a plan, and not to look at
+// stored events.
+type Writing struct {
+	DryRun bool `json:"dry_run,omitempty"`
 	NoData bool `json:"no_data,omitempty"`
+	Common
+}
+
+// Drafted is the input of tools whose calls can be drafts. Only the hook reads the id.
+type Drafted struct {
+	Draft string `json:"draft,omitempty"`
+	Writing
 }
 
 type detailKey struct{}
@@ -58,7 +68,9 @@ func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if err != nil {
+	draft, _ := ctx.Value(draftKey{}).(*engine.Draft)
+	operation, _ := result.(*engine.Result)
+	if err = draft.End(operation, err); err != nil {
 		result = engine.FaultOf(err)
 	}
 	whole, ok := result.(engine.Shortener)

@@ -158,8 +158,7 @@ type BuildInput struct {
 	Accept    []string `json:"accept,omitempty"`     // Commands whose stored events may become unreadable
 	Skip      []string `json:"skip,omitempty"`       // Removed commands whose stored events are ignored
 	NoCompile bool     `json:"no_compile,omitempty"` // Only derive and check types
-	DataOption
-	Common
+	Writing
 }
 
 // BuildOutput is the output of build.
@@ -184,6 +183,11 @@ func (b *BuildOutput) Short(limit int) any { return engine.Shorten(b, limit) }
 //
 //petrock:hints additive idempotent closed-world
 func (t *Tools) Build(ctx context.Context, in BuildInput) (*mcp.ToolResult, error) {
+	if in.DryRun {
+		return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
+			return p.engine.Sync(ctx, engine.Options{DryRun: true, Accept: in.Accept, Skip: in.Skip, NoData: in.NoData, NoExec: p.noExec})
+		})
+	}
 	return withProject(ctx, t, in.Common, func(p *openProject) (*BuildOutput, error) {
 		built, err := p.build(ctx, in)
 		if err != nil {

@@ -14,7 +14,7 @@ func TestCalls(t *testing.T) {
 		line, tool string
 	}{
 		{gen.NewCall("undo"), "petrock undo", "petrock_undo"},
-		{gen.NewCall("redo", "operation", "0003-abcdef"), "petrock redo 0003-abcdef", `petrock_redo {"operation":"0003-abcdef"}`},
+		{gen.NewCall("redo", "operation", "0003-abcdef"), "petrock redo 0003-abcdef", `petrock_undo {"operation":"0003-abcdef","redo":true}`},
 		{
 			gen.NewCall("destroy", "kind", "command", "name", "posts/create", "retire", true),
 			"petrock destroy command posts/create --retire",

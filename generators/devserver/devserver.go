@@ -79,7 +79,7 @@ func New(o Options) (*Tools, error) {
 	}
 	t.Server = mcp.NewServer(
 		mcp.Implementation{Name: "petrock", Title: "Petrock dev server", Version: generators.Version},
-		mcp.Options{Instructions: t.instructions(), NamePrefix: o.Prefix, MaxMessage: 4 << 20, Grace: 30 * time.Second},
+		mcp.Options{Instructions: t.instructions(), Hook: t.hook, NamePrefix: o.Prefix, MaxMessage: 4 << 20, Grace: 30 * time.Second},
 	)
 	err = errors.Join(t.Register(t.Server), t.registerGenerators(), t.registerResources(), t.registerPrompts())
 	if err != nil {
@@ -121,17 +121,18 @@ func (t *Tools) instructions() string {
 	if !t.options.NoExec {
 		text += `, call tries a component`
 	}
-	text += `, undo and redo revert, log repairs stored events, try runs workers and the clock on a copy of the data.
+	text += `, undo reverts and redoes, log repairs stored events, try runs workers and the clock on a copy of the data.
 
-- If a call fails, nothing was written. Fix what the diagnostics or the failing example show, and send the whole call again.
-- Results are short. detail: true adds diffs, schemas and whole files.`
+- If a call fails, nothing was written, and its result has a draft id. Fix what the diagnostics or the failing example show: call the same tool with draft and only what changes. null removes an argument. In edits, examples, fields and output, send only the elements to replace or add, found by their path or name; without names, examples are example 1, example 2.
+- dry_run: true verifies everything, returns the diff and writes nothing; apply writes exactly that.
+- Results are short. detail: true adds whole diffs, schemas and whole files. no_data: true does not look at stored events.`
 	if t.canCreate {
 		text += ` dir selects a project below the working directory of this server. Default: the project created last, or else the enclosing one, or else the only one below.`
 	}
 	text += `
 - search finds text and symbols, inspect_component shows a component or, with file, any file or folder.
-- Types of fields can be Go types of the same package, such as ticket:Ticket. In a feature, declare them in state.go with edit before you generate commands.
-- generate_resource and generate_prompt work like generate_tool. change renames or edits a component in place; references, tests and stored events follow. plan shows what a generator would write, apply writes exactly that.
+- Types of fields can be Go types of the project, such as ticket:Ticket or tier:desk.Tier; generate_type declares them.
+- generate_resource and generate_prompt work like generate_tool. change renames or edits a component in place; references, tests and stored events follow.
 - Examples can read files and, without --no-net, use the network.`
 	switch {
 	case t.options.NoExec:
@@ -170,7 +171,7 @@ const addFeature = `Add this to the project: %s
 Use petrock's tools, in this order.%s
 1. Call project_status, and read petrock://project. If the project does not compile, fix that first. Read petrock://docs/tools and petrock://docs/fields if you have not.
 2. Decide which tools a model needs: few, each with one clear job, named verb_noun, with a description that says when to use it. Data that is only read at a URI is a resource. A message that a user chooses is a prompt. State that persists between calls is a feature, whose commands and queries are tools: read petrock://docs/features. Put shared logic into a separate package of plain Go files, and call it from the bodies.
-3. For persistent state, call generate_feature, with crud if the state is a list of items, then generate_command, generate_query and generate_worker. For each other tool, call generate_tool with name, description, fields (with descriptions, limits, enums), output, body, and at least two examples, one of them an error. If a call fails, nothing was written: read the diagnostics or the failing example, change the body or the example, and retry. If you are not sure, call plan with detail, check the diffs, then call apply.
+3. For persistent state, call generate_feature, with crud if the state is a list of items, then generate_command, generate_query and generate_worker. For each other tool, call generate_tool with name, description, fields (with descriptions, limits, enums), output, body, and at least two examples, one of them an error. If a call fails, nothing was written: read the diagnostics or the failing example, and call again with the draft and only the changed body or example. If you are not sure, set dry_run, check the diff, then call apply.
 4. Run each new tool, with call if it is not in your tool list, on input that is not in the examples, and check the result as a model would see it: is it clear, short and complete? Change code with edit and test: true.
 5. Call test and project_status at the end: everything must compile. Report the new tools, their cost (list_components), and the operation ids that undo them.`
 
@@ -324,7 +325,7 @@ func (t *Tools) describe(ctx context.Context, o *openProject) (string, error) {
 - internal/generators: the project's own generators
 - core, generators: petrock's code, verified by petrock.sum; do not edit
 - cmd/petrock: starts the project's own petrock, generators/petrock, which runs this server
-- .petrock: history and plans of this clone, ignored by git
+- .petrock: history, plans and drafts of this clone, ignored by git
 
 ## Components
 

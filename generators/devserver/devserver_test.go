@@ -150,29 +150,23 @@ func TestDescriptionIsRequired(t *testing.T) {
 	for _, test := range []struct{ tool, arguments, want string }{
 		{"generate_tool", `{"name":"greet"}`, "description is missing; models choose a tool by it. Such as: Sends a mail."},
 		{"generate_tool", `{"name":"greet","description":" "}`, "description is missing"},
-		{"generate_resource", `{"name":"note","uri":"note://{id}"}`, "description: required but missing"},
-		{"generate_prompt", `{"name":"review"}`, "description: required but missing"},
-		{"generate_command", `{"name":"posts/publish"}`, "description: required but missing"},
-		{"generate_query", `{"name":"posts/count"}`, "description: required but missing"},
+		{"generate_resource", `{"name":"note","uri":"note://{id}"}`, "clients choose a resource by it. Such as: The text of a note."},
+		{"generate_prompt", `{"name":"review"}`, "users choose a prompt by it. Such as: Asks for a review."},
+		{"generate_command", `{"name":"posts/publish"}`, "models choose a command by it. Such as: Publishes a post."},
+		{"generate_query", `{"name":"posts/count"}`, "models choose a query by it. Such as: Counts posts."},
 		{"generate_component", `{"kind":"tool","name":"greet"}`, "description is missing"},
 		{"generate_component", `{"kind":"query","name":"posts/count"}`, "models choose a query by it. Such as: Counts posts."},
 		{"generate_component", `{"kind":"prompt","name":"review"}`, "users choose a prompt by it. Such as: Asks for a review."},
-		{"plan", `{"kind":"tool","name":"greet"}`, "description is missing"},
+		{"generate_component", `{"name":"greet"}`, "kind is missing; the generators are command, "},
 		{"generate_tool", `{"name":"greet","description":"Greets."}`, "no petrock.json"},
 		{"generate_tool", `{"from":"./store.Find"}`, "no petrock.json"},
 		{"generate_worker", `{"name":"posts/digest","every":"5m"}`, "no petrock.json"},
 		{"generate_feature", `{"name":"posts"}`, "no petrock.json"},
-		{"generate_generator", `{"name":"macro"}`, "no petrock.json"},
+		{"generate_component", `{"kind":"generator","name":"macro"}`, "no petrock.json"},
 	} {
 		result := client.CallTool(test.tool, test.arguments)
 		if !result.IsError || !strings.Contains(result.Text(), test.want) {
 			t.Errorf("%s(%s) = %s, want the error %q", test.tool, test.arguments, result.Text(), test.want)
-		}
-	}
-	for _, tool := range client.Tools() {
-		required := strings.Contains(string(tool.InputSchema), `"name","description"]`) || strings.Contains(string(tool.InputSchema), `"uri","description"]`)
-		if want := slices.Contains([]string{"generate_resource", "generate_prompt", "generate_command", "generate_query"}, tool.Name); required != want {
-			t.Errorf("%s requires a description: %t, want %t", tool.Name, required, want)
 		}
 	}
 }

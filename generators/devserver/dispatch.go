@@ -79,8 +79,7 @@ func (t *Tools) runProgram(ctx context.Context, p *openProject, program string, 
 		return nil, err
 	}
 	p.engine.Step("running " + program)
-	const alwaysDetailed = "0.1.0" // the version of petrock that has no --detail
-	if args = append(args, "--json"); wantsDetail(ctx) && p.engine.CodeVersion() != alwaysDetailed {
+	if args = append(args, "--json"); wantsDetail(ctx) {
 		args = append(args, "--detail")
 	}
 	out, errOut, err := process.Run(ctx, process.RunOptions{Dir: p.engine.Root(), Stdin: bytes.NewReader(input), Group: true}, executable, args...)
@@ -177,12 +176,7 @@ func (t *Tools) findProject(dir string) (*project.Project, error) {
 // acquire returns a project for exclusive use until done is called. The client gets the steps of
 // the engine as progress.
 func (t *Tools) acquire(ctx context.Context, dir string) (o *openProject, done func(), err error) {
-	found, err := t.options.Find(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	o, err = t.openProject(found)
-	if err != nil {
+	if o, err = t.project(dir); err != nil {
 		return nil, nil, err
 	}
 	select {
@@ -198,7 +192,12 @@ func (t *Tools) acquire(ctx context.Context, dir string) (o *openProject, done f
 	return o, func() { o.engine.Step = nil; <-o.busy }, nil
 }
 
-func (t *Tools) openProject(found *project.Project) (*openProject, error) {
+// project returns a project that other calls may use too.
+func (t *Tools) project(dir string) (*openProject, error) {
+	found, err := t.options.Find(dir)
+	if err != nil {
+		return nil, err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if o := t.open[found.Root]; o != nil && o.engine.IsSameFolder() {
@@ -217,7 +216,7 @@ func (t *Tools) openProject(found *project.Project) (*openProject, error) {
 // toolNames are the tools that do the same as commands of the command line.
 var toolNames = map[string]string{
 	"apply": "apply", "change": "change", "destroy": "destroy_component", "edit": "edit", "generate": "generate_component",
-	"history": "history", "list": "list_components", "redo": "redo", "sync": "build", "test": "test", "undo": "undo",
+	"history": "history", "list": "list_components", "redo": "undo", "sync": "build", "test": "test", "undo": "undo",
 }
 
 // FormatCall returns a function that writes a call as the call of a tool, for tools whose names
@@ -239,6 +238,9 @@ func FormatCall(prefix string) func(gen.Call) string {
 			} else {
 				members = append(members, fmt.Sprintf("%q:%s", a.Name, value))
 			}
+		}
+		if c.Command == "redo" {
+			members = append(members, `"redo":true`)
 		}
 		arguments := strings.Join(members, ",")
 		switch {

@@ -48,9 +48,9 @@ func TestRefusalNamesArguments(t *testing.T) {
 		{"undo", map[string]any{}, 8, "With keep these files stay and the rest is undone; with force they are undone too"},
 		{"undo", map[string]any{"keep": true}, 0, "there is nothing to undo"},
 		{"undo", map[string]any{"force": true, "no_data": true}, 0, "Undid"},
-		{"redo", map[string]any{}, 9, "With keep these files stay and the rest is redone; with force they are redone too"},
-		{"redo", map[string]any{"keep": true}, 0, "there is nothing to redo"},
-		{"redo", map[string]any{"force": true, "no_data": true}, 0, "Redid"},
+		{"undo", map[string]any{"redo": true}, 9, "With keep these files stay and the rest is redone; with force they are redone too"},
+		{"undo", map[string]any{"redo": true, "keep": true}, 0, "there is nothing to redo"},
+		{"undo", map[string]any{"redo": true, "force": true, "no_data": true}, 0, "Redid"},
 		{"apply", map[string]any{"plan": "0123", "no_data": true}, 0, "plan"},
 	} {
 		if step.hour > 0 {

@@ -18,30 +18,23 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
-// registerGenerators registers generate_component, plan, and generate_KIND for each generator but
-// version.
+// registerGenerators registers generate_component, and generate_KIND for each generator that most
+// projects need.
 func (t *Tools) registerGenerators() error {
-	anyKind := json.RawMessage(`{"type":"object","properties":{"kind":{"type":"string"},"name":{"type":"string"},"dir":{"type":"string"},"detail":{"type":"boolean"}},"required":["kind"]}`)
-	err := errors.Join(
-		t.Server.AddTool(mcp.Tool{
-			Name:        "generate_component",
-			Description: "Runs any generator: takes kind and the arguments of generate_KIND.",
-			InputSchema: anyKind,
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
-		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
-			return t.generate(ctx, "", arguments, engine.Options{})
-		}),
-		t.Server.AddTool(mcp.Tool{
-			Name:        "plan",
-			Description: "Dry run of a generator: takes kind and the arguments of generate_KIND, verifies everything, writes nothing. detail shows diffs. Pass the plan's id to apply.",
-			InputSchema: anyKind,
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false), IdempotentHint: new(true)},
-		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
-			return t.generate(ctx, "", arguments, engine.Options{DryRun: true})
-		}),
-	)
+	schema, err := listedSchema(json.RawMessage(`{"type":"object","properties":{"kind":{"type":"string"},"name":{"type":"string"}}}`))
+	if err != nil {
+		return err
+	}
+	err = t.Server.AddTool(mcp.Tool{
+		Name:        "generate_component",
+		Description: "Runs any generator: takes kind and the arguments of generate_KIND. Kind generator creates a generator of the project's own: see petrock://docs/generators.",
+		InputSchema: schema,
+		Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
+	}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
+		return t.generate(ctx, "", arguments)
+	})
 	for _, g := range t.options.Generators {
-		if g.Name != "version" { // change runs it; generate_component can
+		if g.Name != "version" && g.Name != "generator" { // change runs version
 			t.offerGenerator(context.Background(), g)
 		}
 	}
@@ -51,7 +44,7 @@ func (t *Tools) registerGenerators() error {
 // offerGenerator registers the tool of a generator. If that fails, it logs a warning, and returns
 // false.
 func (t *Tools) offerGenerator(ctx context.Context, g gen.Generator) bool {
-	input, err := listedSchema(g.InputSchema, g.NeedsDescription() && g.Name != "tool") // from has one
+	input, err := listedSchema(g.InputSchema)
 	if err == nil {
 		err = t.Server.AddTool(mcp.Tool{
 			Name:        "generate_" + g.Name,
@@ -59,7 +52,7 @@ func (t *Tools) offerGenerator(ctx context.Context, g gen.Generator) bool {
 			InputSchema: input,
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 		}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
-			return t.generate(ctx, g.Name, arguments, engine.Options{})
+			return t.generate(ctx, g.Name, arguments)
 		})
 	}
 	if err != nil {
@@ -69,10 +62,10 @@ func (t *Tools) offerGenerator(ctx context.Context, g gen.Generator) bool {
 }
 
 // listedSchema returns the input schema of a generator as tools/list shows it: short, with the
-// common properties. If described is true, the description is required.
-func listedSchema(schema json.RawMessage, described bool) (json.RawMessage, error) {
+// common properties. No property is required, because a draft may have it; the engine checks that.
+func listedSchema(schema json.RawMessage) (json.RawMessage, error) {
 	properties := strictjson.Member(schema, "properties")
-	for _, name := range []string{"dir", "detail", "no_data"} {
+	for _, name := range reserved {
 		if strictjson.Member(properties, name) != nil {
 			return nil, fmt.Errorf("the input property %s is reserved for the dev server; rename it", name)
 		}
@@ -87,27 +80,19 @@ func listedSchema(schema json.RawMessage, described bool) (json.RawMessage, erro
 			return nil, err
 		}
 	}
-	all = strictjson.AppendMember(all, "dir", []byte(`{"type":"string"}`)) // the instructions describe them
-	all = strictjson.AppendMember(all, "detail", []byte(`{"type":"boolean"}`))
+	for _, name := range []string{"draft", "dry_run", "detail", "dir"} { // the instructions describe them
+		kind := map[bool]string{true: "boolean", false: "string"}[name == "dry_run" || name == "detail"]
+		all = strictjson.AppendMember(all, name, []byte(`{"type":"`+kind+`"}`))
+	}
 	short := []byte("{")
-	var required []string
 	err := strictjson.Object(schema, func(key, value []byte) error {
 		switch string(key) {
-		case "required":
-			return json.Unmarshal(value, &required)
-		case "properties", "additionalProperties":
+		case "required", "properties", "additionalProperties":
 			return nil
 		}
 		short = strictjson.AppendMember(short, string(key), value)
 		return nil
 	})
-	if described && !slices.Contains(required, "description") {
-		required = append(required, "description")
-	}
-	if len(required) > 0 {
-		list, _ := json.Marshal(required) // never fails
-		short = strictjson.AppendMember(short, "required", list)
-	}
 	short = strictjson.AppendMember(short, "properties", append(all, '}'))
 	return append(short, '}'), err
 }
@@ -148,11 +133,10 @@ func propertyNames(schema json.RawMessage) (names []string) {
 	return names
 }
 
-// generate runs a generator. An empty kind is an argument, like those of [Common].
-func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMessage, o engine.Options) (*mcp.ToolResult, error) {
+// generate runs a generator. An empty kind is an argument, like those of [Writing].
+func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMessage) (*mcp.ToolResult, error) {
 	var common struct {
-		Common
-		DataOption
+		Writing
 		Kind string `json:"kind"`
 	}
 	input := map[string]json.RawMessage{}
@@ -160,12 +144,15 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 	if err != nil {
 		return Answer(ctx, nil, &terminal.UsageError{Err: err})
 	}
-	delete(input, "dir")
-	delete(input, "detail")
-	delete(input, "no_data")
+	for _, name := range reserved {
+		delete(input, name)
+	}
 	if kind == "" {
 		kind = common.Kind
 		delete(input, "kind")
+	}
+	if kind == "" {
+		return Answer(ctx, nil, terminal.Usagef("kind is missing; the generators are %s", strings.Join(gen.Names(t.options.Generators), ", ")))
 	}
 	rest, err := strictjson.Marshal(input)
 	if err != nil {
@@ -176,7 +163,7 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 			return Answer(ctx, nil, terminal.Usagef("description is missing; %s choose a %s by it. %s", gen.ChosenBy(kind), kind, example))
 		}
 	}
-	o.NoExec, o.NoData = t.options.NoExec, common.NoData
+	o := engine.Options{DryRun: common.DryRun, NoData: common.NoData, NoExec: t.options.NoExec}
 	return t.operate(ctx, common.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
 		return t.dispatch(ctx, p, kind, func() (*engine.Result, error) {
 			return p.engine.Generate(ctx, kind, rest, o)
@@ -197,12 +184,12 @@ func (t *Tools) flags(o engine.Options) (flags []string) {
 
 // ApplyInput is the input of apply.
 type ApplyInput struct {
-	Plan string `json:"plan"` // Id of a plan
-	DataOption
+	Plan   string `json:"plan"` // Id from a dry run
+	NoData bool   `json:"no_data,omitempty"`
 	Common
 }
 
-// Apply writes exactly the files of a plan. It fails if they would differ now.
+// Apply writes exactly the files of the plan of a dry run. It fails if they would differ now.
 //
 //petrock:hints additive
 func (t *Tools) Apply(ctx context.Context, in ApplyInput) (*mcp.ToolResult, error) {
@@ -212,20 +199,21 @@ func (t *Tools) Apply(ctx context.Context, in ApplyInput) (*mcp.ToolResult, erro
 		if err != nil {
 			return nil, err
 		}
-		return t.dispatch(ctx, p, kind, func() (*engine.Result, error) {
-			return p.engine.Apply(ctx, in.Plan, o)
-		}, nil, append([]string{"apply", in.Plan}, t.flags(o)...)...)
+		here := func() (*engine.Result, error) { return p.engine.Apply(ctx, in.Plan, o) }
+		if kind == "" {
+			return here()
+		}
+		return t.dispatch(ctx, p, kind, here, nil, append([]string{"apply", in.Plan}, t.flags(o)...)...)
 	})
 }
 
 // DestroyComponentInput is the input of destroy_component.
 type DestroyComponentInput struct {
-	Kind  string `json:"kind"`            // As in list_components
-	Name  string `json:"name"`            // Such as send_mail or posts/create
+	Kind  string `json:"kind,omitempty"`  // As in list_components
+	Name  string `json:"name,omitempty"`  // Such as send_mail or posts/create
 	Force bool   `json:"force,omitempty"` // Also if edited since
 	engine.Removal
-	DataOption
-	Common
+	Drafted
 }
 
 // DestroyComponent removes a component with its test, or a feature with its folder. Undo restores
@@ -234,7 +222,7 @@ type DestroyComponentInput struct {
 //petrock:hints closed-world
 func (t *Tools) DestroyComponent(ctx context.Context, in DestroyComponentInput) (*mcp.ToolResult, error) {
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
-		return p.engine.Destroy(ctx, in.Kind, in.Name, engine.Options{Force: in.Force, Removal: in.Removal, NoData: in.NoData, NoExec: t.options.NoExec})
+		return p.engine.Destroy(ctx, in.Kind, in.Name, engine.Options{Force: in.Force, Removal: in.Removal, DryRun: in.DryRun, NoData: in.NoData, NoExec: t.options.NoExec})
 	})
 }
 
@@ -272,47 +260,32 @@ func (t *Tools) operate(ctx context.Context, in Common, do func(context.Context,
 // UndoInput is the input of undo.
 type UndoInput struct {
 	Operation string `json:"operation,omitempty"` // Id, from a result or history
+	Redo      bool   `json:"redo,omitempty"`      // Redo it, or what was undone last
 	Keep      bool   `json:"keep,omitempty"`      // Keep files edited since, undo the rest
 	Force     bool   `json:"force,omitempty"`     // Also undo files edited since
-	DataOption
-	Common
+	Writing
 }
 
-// Undo reverts a whole operation, by default the last that is neither undone nor a plain sync. It
-// fails if files were edited since.
+// Undo reverts a whole operation, by default the last that is neither undone nor a plain sync, or
+// redoes it. It fails if files were edited since.
 //
 //petrock:hints closed-world
 func (t *Tools) Undo(ctx context.Context, in UndoInput) (*mcp.ToolResult, error) {
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
-		return p.engine.Undo(ctx, in.Operation, engine.Options{Keep: in.Keep, Force: in.Force, NoData: in.NoData, NoExec: t.options.NoExec})
-	})
-}
-
-// RedoInput is the input of redo.
-type RedoInput struct {
-	Operation string `json:"operation,omitempty"` // Default: the one undone last
-	Keep      bool   `json:"keep,omitempty"`
-	Force     bool   `json:"force,omitempty"`
-	DataOption
-	Common
-}
-
-// Redo restores an operation that undo reverted.
-//
-//petrock:hints closed-world
-func (t *Tools) Redo(ctx context.Context, in RedoInput) (*mcp.ToolResult, error) {
-	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
-		return p.engine.Redo(ctx, in.Operation, engine.Options{Keep: in.Keep, Force: in.Force, NoData: in.NoData, NoExec: t.options.NoExec})
+		revert := p.engine.Undo
+		if in.Redo {
+			revert = p.engine.Redo
+		}
+		return revert(ctx, in.Operation, engine.Options{Keep: in.Keep, Force: in.Force, DryRun: in.DryRun, NoData: in.NoData, NoExec: t.options.NoExec})
 	})
 }
 
 // EditInput is the input of edit.
 type EditInput struct {
-	Edits  []engine.FileEdit `json:"edits"`            // In order
+	Edits  []engine.FileEdit `json:"edits,omitempty"`  // In order
 	Test   bool              `json:"test,omitempty"`   // Only if the tests pass
 	Accept []string          `json:"accept,omitempty"` // As for build
-	DataOption
-	Common
+	Drafted
 }
 
 // Edit edits files of the project in one operation. Imports and derived files follow. Nothing is
@@ -321,7 +294,7 @@ type EditInput struct {
 //petrock:hints open-world
 func (t *Tools) Edit(ctx context.Context, in EditInput) (*mcp.ToolResult, error) {
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
-		return p.engine.Edit(ctx, in.Edits, engine.Options{Test: in.Test, Accept: in.Accept, NoData: in.NoData, NoExec: t.options.NoExec})
+		return p.engine.Edit(ctx, in.Edits, engine.Options{Test: in.Test, Accept: in.Accept, DryRun: in.DryRun, NoData: in.NoData, NoExec: t.options.NoExec})
 	})
 }
 
@@ -350,8 +323,7 @@ type ChangeInput struct {
 	engine.Change
 	Examples []json.RawMessage `json:"examples,omitempty"`
 	Edits    []json.RawMessage `json:"edits,omitempty"` // Of other code, as for edit, after the change
-	DataOption
-	Common
+	Drafted
 }
 
 // Change renames or edits a component in place. References, tests and stored events follow.
@@ -373,7 +345,7 @@ func (t *Tools) Change(ctx context.Context, in ChangeInput) (*mcp.ToolResult, er
 		in.Change.Examples = append(in.Change.Examples, example)
 	}
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
-		result, err := p.engine.Change(ctx, in.Change, engine.Options{NoData: in.NoData, NoExec: t.options.NoExec})
+		result, err := p.engine.Change(ctx, in.Change, engine.Options{DryRun: in.DryRun, NoData: in.NoData, NoExec: t.options.NoExec})
 		if refusal, ok := errors.AsType[*engine.Refusal](err); ok && len(refusal.Diagnostics)+len(refusal.Tests) > 0 {
 			refusal.Remedy += " To change other code or tests in the same call, set edits."
 		}

@@ -8,20 +8,15 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 )
 
-// Whatever a schema requires, the listed one requires the description too, once.
-func TestListedSchemaRequired(t *testing.T) {
-	for required, want := range map[string][]string{
-		``: {"description"}, `,"required":[]`: {"description"}, `,"required":["name"]`: {"name", "description"},
-		`,"required":["description","name"]`: {"description", "name"},
-	} {
-		text, err := listedSchema(json.RawMessage(`{"type":"object"`+required+`}`), true)
-		var got struct{ Required []string }
-		if err == nil {
-			err = json.Unmarshal(text, &got)
-		}
-		if err != nil || !slices.Equal(got.Required, want) {
-			t.Errorf("listedSchema(%s) requires %q, %v; want %q", required, got.Required, err, want)
-		}
+// The listed schema of a generator requires nothing, because a draft may have it.
+func TestListedSchema(t *testing.T) {
+	got, err := listedSchema(json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","format":"go"}},"required":["a"],"additionalProperties":false}`))
+	want := `{"type":"object","properties":{"a":{"type":"string"},"draft":{"type":"string"},"dry_run":{"type":"boolean"},"detail":{"type":"boolean"},"dir":{"type":"string"}}}`
+	if err != nil || string(got) != want {
+		t.Errorf("got %s, %v; want %s", got, err, want)
+	}
+	if _, err := listedSchema(json.RawMessage(`{"properties":{"draft":{}}}`)); err == nil {
+		t.Error("the property draft: got no error, want one")
 	}
 }
 

@@ -202,12 +202,6 @@ type Generator struct {
 	Make        func(p Project, input json.RawMessage) (Draft, error)
 }
 
-// NeedsDescription reports whether the generator's components are chosen by their descriptions, see
-// [ChosenBy].
-func (g Generator) NeedsDescription() bool {
-	return slices.Contains([]string{"tool", "resource", "prompt", "command", "query"}, g.Name)
-}
-
 // ChosenBy returns who chooses a component of a kind by its description, such as models.
 func ChosenBy(kind string) string {
 	switch kind {
@@ -223,7 +217,8 @@ func ChosenBy(kind string) string {
 // returns an example: "Such as: Sends a mail." A tool from a function has its doc comment.
 func (g Generator) MissingDescription(input json.RawMessage) (example string, missing bool) {
 	text, _ := strictjson.Unquote(strictjson.Member(input, "description"))
-	if !g.NeedsDescription() || strings.TrimSpace(text) != "" || strictjson.Member(input, "from") != nil {
+	isChosen := slices.Contains([]string{"tool", "resource", "prompt", "command", "query"}, g.Name)
+	if !isChosen || strings.TrimSpace(text) != "" || strictjson.Member(input, "from") != nil {
 		return "", false
 	}
 	property := strictjson.Member(strictjson.Member(g.InputSchema, "properties"), "description")

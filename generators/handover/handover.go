@@ -18,9 +18,8 @@ import (
 
 // The programs of a project that petrock hands over to, by folder.
 const (
-	Petrock      = "generators/petrock"      // the project's petrock
-	OlderPetrock = "cmd/petrock"             // the same in a project without generators/petrock
-	Generators   = "internal/generators/run" // the project's petrock with the project's own generators
+	Petrock    = "generators/petrock"      // the project's petrock
+	Generators = "internal/generators/run" // the project's petrock with the project's own generators
 )
 
 // An Operation describes an operation of the command line or the dev server in a project.
@@ -38,8 +37,6 @@ func (o Operation) Program() (string, error) {
 	switch {
 	case !o.IsCurrent && o.has(Petrock):
 		program = Petrock // it hands over to Generators if needed
-	case !o.IsCurrent && o.has(OlderPetrock):
-		program = OlderPetrock
 	case o.IsCurrent && o.NeedsOwn && o.has(Generators):
 		program = Generators
 	default:

@@ -66,7 +66,7 @@ func TestChange(t *testing.T) {
 		t.Errorf("after undoing the changes the source differs:\n%s", changed)
 	}
 	for range operations {
-		mustCall[engine.Result](w, client, "redo", object{})
+		mustCall[engine.Result](w, client, "undo", object{"redo": true})
 	}
 	call("tickets_create", object{"title": "second", "priority": "normal", "source": "mail"}, `"seq":2`)
 	call("tickets_open", object{"title": "third", "priority": "normal", "source": "mail"}, `"seq":3`)
@@ -82,7 +82,7 @@ func TestChange(t *testing.T) {
 		t.Errorf("undo returned %s, want %q", said.Text(), want)
 	}
 	for range len(operations) - 2 {
-		mustCall[engine.Result](w, client, "redo", object{})
+		mustCall[engine.Result](w, client, "undo", object{"redo": true})
 	}
 	if changed := after.differences(w.source()); changed != "" {
 		t.Errorf("the refused undo has changed the source:\n%s", changed)

@@ -190,7 +190,7 @@ func TestDevServerIsCheap(t *testing.T) {
 		{"inspect_component", object{"name": "tickets_list"}, false, "func (q List) "},
 		{"inspect_component", object{"file": "features/tickets/state.go", "from": 1, "to": 3}, false, "lines 1 to 3 of"},
 		{"inspect_component", object{"file": "go.sum"}, false, "to read on"},
-		{"plan", object{"kind": "tool", "description": "Does its work.", "name": "other"}, false, "apply"},
+		{"generate_tool", object{"dry_run": true, "description": "Does its work.", "name": "other"}, false, "apply"},
 		{"project_status", object{}, false, "command tickets_close"},
 		{"undo", object{}, false, "tools/shout.go"},
 		{"history", object{}, false, "generate tool shout (undone by "},
@@ -282,8 +282,9 @@ func TestDevServerPlans(t *testing.T) {
 	input := shout()
 	input["kind"] = "tool"
 	input["body"] = "if x := &in.Text; len(*x) < 0 && *x > \"\" {\n\tpanic(\"<never>\")\n}\n" + input["body"].(string)
-	plan := mustCall[engine.Result](w, client, "plan", input)
-	again := mustCall[engine.Result](w, client, "plan", input)
+	input["dry_run"] = true
+	plan := mustCall[engine.Result](w, client, "generate_component", input)
+	again := mustCall[engine.Result](w, client, "generate_component", input)
 	if plan.Plan == "" || plan.Plan != again.Plan || !plan.DryRun || plan.Operation != "" {
 		t.Errorf(`plans are %+v and %+v; want Plan set, Plan %q, DryRun true and Operation ""`, plan, again, again.Plan)
 	}
@@ -337,7 +338,7 @@ func TestDevServerCanBeCancelled(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("a cancelled call returned no error, want one")
 	}
-	made := mustCall[engine.Result](w, client, "plan", object{"kind": "tool", "description": "Does its work.", "name": "other"})
+	made := mustCall[engine.Result](w, client, "generate_tool", object{"dry_run": true, "description": "Does its work.", "name": "other"})
 	if len(made.Files) == 0 {
 		t.Errorf("after the cancelled call generate_tool made %+v, want files", made)
 	}
@@ -366,13 +367,13 @@ func TestDevServerIsRooted(t *testing.T) {
 		{"link", "name a folder below"},
 		{"hello/../../" + filepath.Base(other.base) + "/hello", "name a folder below"},
 	} {
-		for _, tool := range []string{"list_components", "project_status", "undo", "build", "call", "plan"} {
+		for _, tool := range []string{"list_components", "project_status", "undo", "build", "call", "generate_tool"} {
 			arguments := object{"dir": test.dir}
 			switch tool {
 			case "call":
 				arguments = object{"dir": test.dir, "name": "add"}
-			case "plan":
-				arguments = object{"dir": test.dir, "name": "add", "kind": "tool", "description": "Does its work."}
+			case "generate_tool":
+				arguments = object{"dir": test.dir, "name": "add", "description": "Does its work."}
 			}
 			isError := tool != "project_status" || test.dir != "" // it works without a project
 			if said := client.CallTool(tool, arguments); said.IsError != isError || !strings.Contains(said.Text(), test.says) {
@@ -431,7 +432,7 @@ func TestDevServerWithoutExec(t *testing.T) {
 	}
 
 	// A generator that was added later is code of the project, too.
-	mustCall[engine.Result](w, client, "generate_generator", object{"name": "handler"})
+	mustCall[engine.Result](w, client, "generate_component", object{"kind": "generator", "name": "handler"})
 	if said := client.CallTool("generate_handler", object{"name": "first"}); !said.IsError || !strings.Contains(said.Text(), "--no-exec") {
 		t.Errorf(`the project's own generator returned %s; want IsError true and Text containing "--no-exec"`, said.Text())
 	}
@@ -460,12 +461,12 @@ func TestDevServerKnowsItsGenerators(t *testing.T) {
 	w := newWorld(t)
 	client := w.serve(devserver.Options{NoExec: true})
 	w.replace("generators/resource.go", "holds the arguments of ", "has the arguments of ")
-	made := mustCall[engine.Result](w, client, "plan", object{"kind": "prompt", "description": "Does its work.", "name": "first"})
+	made := mustCall[engine.Result](w, client, "generate_prompt", object{"dry_run": true, "description": "Does its work.", "name": "first"})
 	if len(made.Warnings) != 1 || !strings.Contains(made.Warnings[0].Message, "without the project's version of the generators") {
 		t.Errorf(`got the warnings %+v; want one containing "without the project's version of the generators"`, made.Warnings)
 	}
 	client = w.serve(devserver.Options{NoExec: true})
-	if made := mustCall[engine.Result](w, client, "plan", object{"kind": "prompt", "description": "Does its work.", "name": "first"}); len(made.Warnings) > 0 {
+	if made := mustCall[engine.Result](w, client, "generate_prompt", object{"dry_run": true, "description": "Does its work.", "name": "first"}); len(made.Warnings) > 0 {
 		t.Errorf("started again: got the warnings %+v, want none", made.Warnings)
 	}
 }

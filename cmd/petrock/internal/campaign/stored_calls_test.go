@@ -60,14 +60,17 @@ func (h *history) do(c call, overMCP bool) string {
 		if h.said = out; status != 0 {
 			return out + errOut
 		}
-	case overMCP && c.tool == "plan":
-		planned := h.client.CallTool("plan", c.arguments)
+	case overMCP && c.arguments["dry_run"] == true:
+		planned := h.client.CallTool(c.tool, c.arguments)
 		if planned.IsError {
 			return planned.Text()
 		}
 		var result engine.Result
 		if err := json.Unmarshal(planned.StructuredContent, &result); err != nil {
 			h.Fatal(err)
+		}
+		if result.Plan == "" { // nothing would change
+			return ""
 		}
 		return h.do(call{tool: "apply", arguments: object{"plan": result.Plan}}, true)
 	case overMCP:
@@ -87,31 +90,32 @@ func (h *history) do(c call, overMCP bool) string {
 	return ""
 }
 
-// inTerminal makes a call as petrock's command line does.
+// inTerminal makes a call as petrock's command line does. It applies the plan of a dry run.
 func (h *history) inTerminal(c call) (*engine.Result, error) {
 	h.Helper()
+	if c.arguments["dry_run"] == true {
+		planned, err := h.inTerminal(c.with("dry_run", "plan"))
+		if err != nil || planned.Plan == "" {
+			return planned, err
+		}
+		return h.e.Apply(h.Context(), planned.Plan, engine.Options{})
+	}
 	var in struct {
 		Kind, Name, Plan, Operation string
-		Force, Test                 bool
+		Force, Test, Redo           bool
 		Edits                       []engine.FileEdit
 		Accept                      []string
 	}
 	h.decode(c.arguments, &in)
-	o := engine.Options{Force: in.Force, Test: in.Test, Accept: in.Accept}
+	o := engine.Options{Force: in.Force, Test: in.Test, Accept: in.Accept, DryRun: c.arguments["dry_run"] == "plan"}
 	switch c.tool {
-	case "generate_component", "plan":
+	case "generate_component":
 		rest := maps.Clone(c.arguments)
 		delete(rest, "kind")
+		delete(rest, "dry_run")
 		var text json.RawMessage
 		h.decode(rest, &text)
-		if c.tool == "generate_component" {
-			return h.e.Generate(h.Context(), in.Kind, text, o)
-		}
-		planned, err := h.e.Generate(h.Context(), in.Kind, text, engine.Options{DryRun: true})
-		if err != nil {
-			return nil, err
-		}
-		return h.e.Apply(h.Context(), planned.Plan, o)
+		return h.e.Generate(h.Context(), in.Kind, text, o)
 	case "change":
 		var change engine.Change
 		h.decode(c.arguments, &change)
@@ -122,9 +126,10 @@ func (h *history) inTerminal(c call) (*engine.Result, error) {
 		h.decode(c.arguments, &o.Removal)
 		return h.e.Destroy(h.Context(), in.Kind, in.Name, o)
 	case "undo":
+		if in.Redo {
+			return h.e.Redo(h.Context(), in.Operation, o)
+		}
 		return h.e.Undo(h.Context(), in.Operation, o)
-	case "redo":
-		return h.e.Redo(h.Context(), in.Operation, o)
 	case "build":
 		var in struct{ Skip []string }
 		h.decode(c.arguments, &in)
@@ -152,6 +157,9 @@ func (h *history) decode(arguments object, v any) {
 func (h *history) operate(c call) bool {
 	h.Helper()
 	overMCP := h.IntN(2) == 0
+	if c.tool != "" && c.tool != "build" && h.IntN(3) == 0 { // build may update other packages although it is refused
+		c = c.with("dry_run", true)
+	}
 	asked := map[string]bool{}
 	for {
 		before := h.source()
@@ -199,7 +207,7 @@ func isDerived(file, _ string) bool {
 // accept records the effects of an accepted call: an undo may restore a broken edit by hand, and an
 // accepted incompatible change ends the promise of the last commit to read older events.
 func (h *history) accept(c call) {
-	h.isOpen = h.isOpen || (c.tool == "undo" || c.tool == "redo") && strings.Contains(h.said, "; keep old events readable with ")
+	h.isOpen = h.isOpen || c.tool == "undo" && strings.Contains(h.said, "; keep old events readable with ")
 	accepted, _ := c.arguments["accept"].([]string)
 	if list, ok := c.arguments["accept"].([]any); ok {
 		accepted = append(accepted, list[0].(string))

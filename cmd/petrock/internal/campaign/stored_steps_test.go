@@ -190,9 +190,6 @@ func operations() map[string]operation {
 				return call{}, false
 			}
 			c := h.newCommand(found[h.IntN(len(found))].Name())
-			if h.IntN(4) == 0 {
-				c.tool = "plan"
-			}
 			return c, true
 		},
 		"command again": func(h *history) (call, bool) {
@@ -263,7 +260,7 @@ func operations() map[string]operation {
 		"destroy worker":  destroy(derive.Worker),
 		"destroy feature": destroy(derive.Feature),
 		"undo":            func(h *history) (call, bool) { return call{tool: "undo", arguments: object{}}, true },
-		"redo":            func(h *history) (call, bool) { return call{tool: "redo", arguments: object{}}, true },
+		"redo":            func(h *history) (call, bool) { return call{tool: "undo", arguments: object{"redo": true}}, true },
 		"undo one": func(h *history) (call, bool) {
 			done, err := h.e.History(h.Context())
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -323,6 +324,10 @@ func TestDryRun(t *testing.T) {
 		{"generate", "prompt", "review", "code"},
 		{"generate", "resource", "note", "note://{id}"},
 		{"destroy", "tool", "add"},
+		{"change", "tool", "send_mail", "--rename", "post_mail", "--alias"},
+		{"edit", "tools/post_mail.go", "--replace", "post_mail", "--with", "post_a_mail", "--all"},
+		{"undo"},
+		{"undo", "0004"},
 		{"undo", "0002"},
 		{"redo"},
 		{"undo"}, // the redo
@@ -358,9 +363,11 @@ func TestDryRun(t *testing.T) {
 		if out, err := apply.CombinedOutput(); err != nil {
 			t.Fatalf("git apply of %s: %v\n%s%s", args, err, out, diff)
 		}
-		if out, errOut, status := w.run(args...); status != 0 {
-			t.Fatalf("%s: exit code %d, want 0: %s%s", args, status, out, errOut)
+		plan := regexp.MustCompile(`apply ([0-9a-f]{16})`).FindStringSubmatch(errOut)
+		if plan == nil {
+			t.Fatalf("%s --dry-run names no plan: %s", args, errOut)
 		}
+		w.ok("apply", plan[1])
 		if how := w.tree().differences(twin.tree()); how != "" {
 			t.Errorf("git apply of the diff of %s has a different result:\n%s", args, how)
 		}

@@ -70,7 +70,7 @@ func TestRenamedFieldsKeepTheirData(t *testing.T) {
 		t.Errorf("after undoing the versions the source differs:\n%s", changed)
 	}
 	for range 2 {
-		mustCall[engine.Result](w, client, "redo", nil)
+		mustCall[engine.Result](w, client, "undo", object{"redo": true})
 	}
 	call("links_list", object{}, `"url":"https://go.dev","tags":["go"]`)
 	call("links_create", object{"link": "https://pkg.go.dev"}, `"seq":2`)
@@ -434,7 +434,7 @@ func (c Order) Apply(s *State, e app.Event) int { return c.Count }
 	if changed := before.differences(w.source()); changed != "" {
 		t.Errorf("after undo the source differs:\n%s", changed)
 	}
-	mustCall[engine.Result](w, client, "redo", object{})
+	mustCall[engine.Result](w, client, "undo", object{"redo": true})
 	call("desk_stock", object{"items": []object{{"title": "Persuasion", "authors": []string{"J. A."}}}}, `{}`)
 	call("desk_authors", object{}, `"Nobody","J. A."]`)
 }
