@@ -92,7 +92,7 @@ func TestNoExecRunsNoProgramOfTheFolder(t *testing.T) {
 	warm(t)
 	const edit = `{"edits":[{"path":"tools/loud.go","text":"package tools\n\nimport _ \"embed\"\n\n//go:embed add.go\nvar source string\n\nfunc loud() string { return source }\n"}]}`
 	lines := []string{ // in order; the last word may be an exit code
-		"generate tool greet name", "generate resource motd motd://today", "generate prompt review", "generate generator note",
+		"generate tool greet name", "generate resource motd motd://today", "generate prompt review", "generate generator note", "generate type money/Currency --values eur", "search add",
 		"generate tool later name --dry-run", "apply PLAN", "undo", "redo", "change tool greet --description Greets.",
 		"edit --input EDIT", "destroy tool later", "add client", "remove client", "sync", "list", "status", "history",
 		"test 2", "generate nosuch 2", "generate feature 2", "generate command 2", "generate query 2",

@@ -52,18 +52,14 @@ func (t *Tools) hook(ctx context.Context, call *mcp.Call, next func(context.Cont
 	return result, err
 }
 
-// shortenList leaves out of tools/list what a model does not need: in a project, also dir, because
-// the server works on that project only. Calls are validated against the whole schemas.
+// shortenList leaves out of tools/list what a model does not need, and dir, which the instructions
+// describe where there is a choice. Calls are validated against the whole schemas.
 func (t *Tools) shortenList(result any, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
 	text, err := strictjson.Marshal(result)
-	hidden := []string{`,"additionalProperties":false`, `,"format":"go"`}
-	if !t.canCreate {
-		hidden = append(hidden, `,"dir":{"type":"string"}`)
-	}
-	for _, member := range hidden {
+	for _, member := range []string{`,"additionalProperties":false`, `,"additionalProperties":{}`, `,"format":"go"`, `,"dir":{"type":"string"}`} {
 		text = bytes.ReplaceAll(text, []byte(member), nil)
 	}
 	return json.RawMessage(text), err
