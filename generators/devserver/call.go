@@ -40,8 +40,8 @@ const (
 	CallPrompt   CallKind = "prompt"
 )
 
-// Call calls a tool of the project, reads a resource or gets a prompt. Each call builds and
-// starts the server.
+// Call calls a tool, reads a resource or gets a prompt of the project. It builds and starts the
+// server.
 //
 //petrock:hints open-world
 func (t *Tools) Call(ctx context.Context, in CallInput) (*mcp.ToolResult, error) {

@@ -117,7 +117,7 @@ func (t *Tools) instructions() string {
 	if t.canCreate {
 		text += `; new_project creates a project`
 	}
-	text += `. generate_tool with fields, output, body and examples makes a tested tool in one call; generate_feature with crud, then generate_command, generate_query, generate_worker add state. edit changes files, change renames or alters components, test runs the tests`
+	text += `. generate_tool with fields, output, body and examples makes a tested tool; generate_feature with crud, then generate_command, generate_query, generate_worker add state. edit changes files, change renames or alters components, test runs the tests`
 	if !t.options.NoExec {
 		text += `, call tries a component`
 	}

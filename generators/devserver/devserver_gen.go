@@ -61,7 +61,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 		}, t.Build),
 		mcp.AddTool(d, mcp.Tool{
 			Name:        "call",
-			Description: "Calls a tool of the project, reads a resource or gets a prompt. Each call builds and starts the server.",
+			Description: "Calls a tool, reads a resource or gets a prompt of the project. It builds and starts the server.",
 			InputSchema: json.RawMessage(inputSchemaTools_Call),
 			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Call),
@@ -75,6 +75,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 			Name:        "data",
 			Description: "Lists workers, retries what they set aside, resets their fields; backs up or restores.",
 			InputSchema: json.RawMessage(inputSchemaTools_Data),
+			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(false)},
 		}, t.Data),
 		mcp.AddTool(d, mcp.Tool{
 			Name:        "destroy_component",
@@ -134,6 +135,7 @@ func (t *Tools) Register(s *mcp.Server) error {
 			Name:        "try",
 			Description: "Runs steps on a copy of the data: calls, workers, time. Effects outside of it are real.",
 			InputSchema: json.RawMessage(inputSchemaTools_Try),
+			Annotations: &mcp.ToolAnnotations{OpenWorldHint: new(true)},
 		}, t.Try),
 		mcp.AddTool(d, mcp.Tool{
 			Name:        "undo",

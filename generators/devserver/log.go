@@ -217,6 +217,8 @@ type TryInput struct {
 }
 
 // Try runs steps on a copy of the data: calls, workers, time. Effects outside of it are real.
+//
+//petrock:hints open-world
 func (t *Tools) Try(ctx context.Context, in TryInput) (*mcp.ToolResult, error) {
 	steps, _ := strictjson.Marshal(in.Steps) // they were decoded from JSON
 	out, err := t.runServer(ctx, in.Dir, steps, "try", "-", fmt.Sprintf("--all=%t", in.Detail))
@@ -239,6 +241,8 @@ type DataInput struct {
 const backups = ".petrock/backup-"
 
 // Data lists workers, retries what they set aside, resets their fields; backs up or restores.
+//
+//petrock:hints closed-world
 func (t *Tools) Data(ctx context.Context, in DataInput) (*mcp.ToolResult, error) {
 	in.Action = cmp.Or(in.Action, "workers")
 	if in.File == "" && in.Action == "backup" {
