@@ -139,7 +139,6 @@ type conversation struct {
 
 	received chan string // closed at the end of the connection
 	asked    string      // the id of the last request of the server
-	states   []string    // each requestState of the server
 	began    bool        // initialize was sent
 
 	still sync.Mutex // held while the server must not be replaced

@@ -480,7 +480,7 @@ var (
 	// emailAddress is that of HTML forms.
 	emailAddress = regexp.MustCompile("^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$")
 	uuid         = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	uriText      = regexp.MustCompile("^[!#-;=?-\\[\\]_a-z~]+$")
+	uriText      = regexp.MustCompile(`^[!#-;=?-\[\]_a-z~]+$`)
 )
 
 func isDate(text string) bool {
