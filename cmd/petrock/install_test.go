@@ -44,8 +44,8 @@ func TestInstall(t *testing.T) {
 		t.Errorf("petrock version prints %q, want it to contain %q", got, generators.Version)
 	}
 	shell(t, work, environment+"petrock new hello", "")
-	if got := shell(t, filepath.Join(work, "hello"), environment+"go run ./cmd/hello call add a=2 b=3", ""); !strings.Contains(got, `"sum": 5`) {
-		t.Errorf(`hello call add prints %q, want it to contain "\"sum\": 5"`, got)
+	if got := shell(t, filepath.Join(work, "hello"), environment+"go run ./cmd/hello call add a=2 b=3", ""); !strings.Contains(got, `{"sum":5}`) {
+		t.Errorf(`hello call add prints %q, want it to contain "{\"sum\":5}"`, got)
 	}
 }
 
