@@ -33,6 +33,14 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 		return gen.Draft{}, fmt.Errorf("feature %s already exists; to add a command, run petrock generate command %[1]s/publish", in.Name)
 	}
 	draft := gen.Draft{Kind: "feature", Name: in.Name}
+	if find := p.Type; find != nil && !in.CRUD {
+		p.Type = func(dir, name string) (*gen.GoType, error) {
+			if strings.ContainsAny(name, "./") {
+				return find(dir, name)
+			}
+			return &gen.GoType{Path: p.Import(dir), Package: p.Package(dir), Name: name}, nil // plainFeature declares it
+		}
+	}
 	fields, err := p.ParseFields(featureDir(in.Name), in.Fields)
 	switch {
 	case err != nil:
