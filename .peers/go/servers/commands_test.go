@@ -60,7 +60,7 @@ func TestProjectCalls(t *testing.T) {
 		{hello, "call add a=2 b=3", `{"sum":5}`, 0},
 		{hello, "call greet -- " + greeter, "petrock call", 2},
 		{petrock, "call add a=2 b=3 --yes", `{"sum":5}`, 0},
-		{petrock, "call add a=2 b=3", `{"sum":5}`, 0}, // petrock wrote the file
+		{petrock, "call add a=2 b=3", "has changed since you allowed it", 2}, // the test wrote the file
 		{petrock, "tools --all", "defines the server greeter", 3},
 		{petrock, "call hello petrock_project_status", "hello", 0},
 		{petrock, "call greeter greet name=Ann", "Hi Ann", 0},
