@@ -196,7 +196,7 @@ func (p *Printer) result(r *mcp.ToolResult, raw json.RawMessage) error {
 		case err == nil:
 			return &terminal.PrintedError{Err: failed}
 		}
-		return &terminal.ReportedError{Err: failed} // nobody has read the result
+		return &terminal.ReportedError{Err: failed} // the result was not printed
 	}
 	if r.IsError {
 		return errors.New(cmp.Or(strings.TrimSpace(terminal.Plain(r.Text())), "the tool returned an error without a message"))
