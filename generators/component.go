@@ -186,7 +186,7 @@ func (n component) isReserved() bool {
 // file returns the empty file of the component. If its package is new, it has a package comment,
 // except in a feature, where state.go has it.
 func (n component) file() gen.GoFile {
-	file := newFile(n.project, n.dir)
+	file := NewFile(n.project, n.dir)
 	if about := packageComments[n.kind]; about != "" && n.project.Packages[n.dir] == "" {
 		file.PackageComment("// Package " + n.project.Package(n.dir) + " " + about)
 	}
@@ -220,7 +220,7 @@ func (n component) writeFunction(file gen.GoFile, params, result, zero string) {
 
 // test returns the test file of the component. The test starts with a client of its package.
 func (n component) test(body func(gen.GoFile) string) gen.GoFile {
-	file := newTestFile(n.project, n.dir)
+	file := NewTestFile(n.project, n.dir)
 	file.Text("func Test"+n.goName+"(t *testing.T) {\n"+n.testSetup(file)+body(file)+"\n}", "testing")
 	return file
 }

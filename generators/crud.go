@@ -127,7 +127,7 @@ func (c crud) sources() ([]source, error) {
 
 func (c crud) path() string { return c.p.Import(featureDir(c.Feature)) }
 
-func (c crud) file() gen.GoFile { return newFile(c.p, featureDir(c.Feature)) }
+func (c crud) file() gen.GoFile { return NewFile(c.p, featureDir(c.Feature)) }
 
 // setValues sets the values that the tests use.
 func (c *crud) setValues() (err error) {

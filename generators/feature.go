@@ -68,7 +68,7 @@ func Feature(p gen.Project, in FeatureInput) (gen.Draft, error) {
 // name get a file each, without fields.
 func plainFeature(p gen.Project, feature string, fields []gen.Field) ([]gen.File, error) {
 	dir := featureDir(feature)
-	file := newFile(p, dir)
+	file := NewFile(p, dir)
 	file.PackageComment("// Package " + feature + " is a feature: commands change its state, and queries read it.")
 	state := structure{StructCode: gen.StructCode{Prefix: "State", Logged: true}, name: "State", fields: slices.Clone(fields),
 		about: "State is the state of " + feature + ", rebuilt from the event log. Only commands change it. Export its fields: snapshots are JSON."}
@@ -100,7 +100,7 @@ func TestReplay(t *testing.T) {
 		if err != nil || (derive.Place{Kind: derive.Feature}).IsReserved(typ) {
 			return nil, fmt.Errorf("the type name %s is reserved in a feature; choose another name", typ)
 		}
-		file := newFile(p, dir)
+		file := NewFile(p, dir)
 		structure{name: typ, about: typ + " is part of State."}.write(file)
 		sources = append(sources, source{name.File("type"), file})
 	}
@@ -119,7 +119,7 @@ func namedTypes(fields []gen.Field) (names []string) {
 }
 
 func featureTest(p gen.Project, feature string) gen.GoFile {
-	test := newTestFile(p, featureDir(feature))
+	test := NewTestFile(p, featureDir(feature))
 	importFeature(p, test, feature)
 	return test
 }

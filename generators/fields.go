@@ -8,8 +8,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/types"
+	"maps"
+	"path"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,6 +22,7 @@ import (
 	"github.com/petrock/petrock/core/civil"
 	"github.com/petrock/petrock/core/plumbing/jsonfield"
 	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -194,6 +198,33 @@ func (s shape) value(t ast.Expr, raw json.RawMessage) (*jen.Statement, bool) {
 		return nil, false
 	}
 	return s.code(t, value)
+}
+
+// Literal returns a value as Go source that is assignable to a type in the package of a folder, and
+// false if there is none. text is JSON, or plain text for a string.
+func Literal(p gen.Project, dir string, file gen.GoFile, text string, t types.Type) (string, bool) {
+	own := shape{path: p.Import(dir)}
+	if feature := p.Feature(path.Base(dir)); feature != nil && feature.Dir == dir {
+		own.strings = slices.Collect(maps.Keys(feature.Strings))
+	}
+	if named, ok := types.Unalias(t).(*types.Named); ok && !derive.IsOpaque(named) {
+		t = named.Underlying() // an untyped constant is assignable
+	}
+	written, err := parser.ParseExpr(types.TypeString(t, func(pkg *types.Package) string {
+		if pkg.Path() == own.path {
+			return ""
+		}
+		return pkg.Name()
+	}))
+	if err != nil {
+		return "", false
+	}
+	for _, raw := range []string{text, strconv.Quote(text)} {
+		if value, ok := own.value(written, json.RawMessage(raw)); ok {
+			return file.Code(value), true
+		}
+	}
+	return "", false
 }
 
 // decode returns the value of a type that encodes to raw, and false if there is none.

@@ -123,7 +123,7 @@ func (w *wrapper) setParams(module string) error {
 			dots = "..."
 			elem := gen.FieldType{Kind: gen.KindGo, Name: strings.TrimPrefix(field.Type.Name, "[]")}
 			field.Optional, field.Type = true, gen.FieldType{Kind: gen.KindList, Elem: &elem}
-		} else if isPointer(typ) {
+		} else if _, isPointer := types.Unalias(typ).(*types.Pointer); isPointer {
 			field.Optional, field.Type.Name = true, strings.TrimPrefix(field.Type.Name, "*")
 		}
 		w.input.fields = append(w.input.fields, field)
@@ -210,12 +210,12 @@ func (w *wrapper) field(others []gen.Field, source, fallback string, typ types.T
 		text = fmt.Sprintf("%s_%d", base, number)
 		name, _ = gen.NameOfValue(text, initialisms...) // cannot fail: base is valid
 	}
-	return gen.Field{Name: text, Go: name.Go(), Type: gen.FieldType{Kind: gen.KindGo, Name: typeText(w.file, typ, w.taken...)}}
+	return gen.Field{Name: text, Go: name.Go(), Type: gen.FieldType{Kind: gen.KindGo, Name: w.file.TypeText(typ, w.taken...)}}
 }
 
 // write writes the tool: its input and output types, and a function that calls the wrapped one.
 func (w *wrapper) write() {
-	called := importName(w.file, w.function.Path, w.function.Package, w.taken) + "." + strings.Join(w.function.Call, ".")
+	called := w.file.ImportAs(w.function.Path, w.function.Package, w.taken) + "." + strings.Join(w.function.Call, ".")
 	body := w.body(called + "(" + strings.Join(w.arguments, ", ") + ")")
 	results := "%s, error"
 	if w.outputType == nil && w.returnsError && len(w.output.fields) > 0 {
@@ -233,7 +233,7 @@ func (w *wrapper) write() {
 // it writes.
 func (w *wrapper) typeName(own types.Type, s structure) string {
 	if own != nil {
-		return typeText(w.file, own, w.taken...)
+		return w.file.TypeText(own, w.taken...)
 	}
 	s.write(w.file)
 	return s.name

@@ -187,7 +187,7 @@ func (g *generator) sample() map[string]any {
 // test returns the test of the generator. It calls the generator with sample values.
 func (g *generator) test() (gen.GoFile, error) {
 	imported := g.project.Import(g.dir)
-	file := newTestFile(g.project, g.dir)
+	file := NewTestFile(g.project, g.dir)
 	object, err := encodeFields(g.input.fields, anySample)
 	set, ok := g.input.shape(imported).members(object)
 	if err != nil || !ok {

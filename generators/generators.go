@@ -12,6 +12,8 @@
 //   - trial: builds and runs examples over planned files, under limits
 //   - journal: changes files atomically and records operations for undo
 //   - handover: chooses and builds the petrock that belongs to a project
+//   - versions: creates new versions of commands, in the part app
+//   - linked: lists the generators of the project
 //   - engine: plans, verifies, applies and records what generators return
 //   - live: runs the project's server for petrock dev, and replaces it after each change
 //   - launch: the program cmd/petrock of a project, which starts the others
@@ -38,11 +40,11 @@ var Files embed.FS
 // -dev. A project records it, and keeps the generators of the version that created it.
 const Version = "0.3.0-dev"
 
-// newFile returns an empty Go file of the package in a folder.
-func newFile(p gen.Project, dir string) gen.GoFile { return newFileOf(p, dir, "") }
+// NewFile returns an empty Go file of the package in a folder.
+func NewFile(p gen.Project, dir string) gen.GoFile { return newFileOf(p, dir, "") }
 
-// newTestFile returns an empty Go file of the test package in a folder.
-func newTestFile(p gen.Project, dir string) gen.GoFile { return newFileOf(p, dir, "_test") }
+// NewTestFile returns an empty Go file of the test package in a folder.
+func NewTestFile(p gen.Project, dir string) gen.GoFile { return newFileOf(p, dir, "_test") }
 
 func newFileOf(p gen.Project, dir, suffix string) gen.GoFile {
 	file := gen.NewGoFile(p.Import(dir)+suffix, p.Package(dir)+suffix)

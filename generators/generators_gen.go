@@ -23,8 +23,6 @@ const (
 
 	inputSchemaType = `{"type":"object","properties":{"name":{"type":"string","description":"desk/Loan in a feature; money/Currency in internal/money"},"fields":{"type":"array","items":{"type":"string"},"description":"Of a struct, as for a tool"},"values":{"type":"array","items":{"type":"string"},"description":"Of an enum"},"description":{"type":"string"}},"required":["name"],"additionalProperties":false}`
 
-	inputSchemaNewVersion = `{"type":"object","properties":{"name":{"type":"string","description":"Such as posts/create"},"rename":{"type":"array","items":{"type":"string"},"description":"Renamed fields, as OLD=NEW"},"drop":{"type":"array","items":{"type":"string"},"description":"Fields to ignore in old events"},"default":{"type":"array","items":{"type":"string"},"description":"Values of new fields in old events: status=open"},"body":{"type":"string","format":"go","description":"Go statements that return the new command from old, for other conversions"},"read_first":{"type":"boolean","description":"Keep the old version as input and in new events, so that older builds can read them"},"downgrade":{"type":"boolean","description":"For a version that exists: write func Downgrade, which log downgrade uses to go back to an older build"},"downgrade_body":{"type":"string","format":"go","description":"Go statements of Downgrade, which return the old command from c; by default it copies the fields"}},"required":["name"],"additionalProperties":false}`
-
 	inputSchemaWorker = `{"type":"object","properties":{"name":{"type":"string","description":"Such as posts/digest"},"fields":{"type":"array","items":{"type":"string"},"description":"Fields of its saved state w, as for a tool"},"on":{"type":"array","items":{"type":"string"},"description":"Commands, such as posts/create"},"every":{"type":"string","description":"Interval, such as 5m"},"description":{"type":"string","description":"Such as: Mails new posts."},"body":{"type":"string","format":"go","description":"Go statements that return nil, or an error to retry later. In scope: ctx, w; with on also c (the command) and e (its event). app.Do(ctx, Publish{…}) executes a command"},"examples":{"type":"array","items":` + schemaGenStep + `,"description":"As for a command; the worker runs after setup and each call; later advances the clock first, such as 336h"}},"required":["name"],"additionalProperties":false}`
 )
 
@@ -39,7 +37,6 @@ func All() []gen.Generator {
 		gen.New("resource", "Creates a resource that clients read at a URI.", inputSchemaResource, Resource),
 		gen.New("tool", "Creates a tool: a function with input and output types, and a test. With a body and examples it is complete.", inputSchemaTool, Tool),
 		gen.New("type", "Creates a struct or an enum that components share.", inputSchemaType, Type),
-		gen.New("version", "Creates a new version of a command whose fields change, and upgrades stored events. Run it before or after editing the Go type.", inputSchemaNewVersion, NewVersion),
 		gen.New("worker", "Creates a worker of a feature, which commands or a timer trigger. It calls external systems and executes commands.", inputSchemaWorker, Worker),
 	}
 }

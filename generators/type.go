@@ -38,7 +38,7 @@ func Type(p gen.Project, in TypeInput) (gen.Draft, error) {
 	case place.IsReserved(name):
 		return gen.Draft{}, fmt.Errorf("the Go name %s is reserved in %s; choose another name", name, dir)
 	}
-	file, about := newFile(p, dir), gen.DocSentence(name, description)
+	file, about := NewFile(p, dir), gen.DocSentence(name, description)
 	if !p.HasPackage(dir) {
 		file.PackageComment("// Package " + p.Package(dir) + " holds types that features, tools and other packages share.")
 	}

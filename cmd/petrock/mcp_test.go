@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/mcptest"
-	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/devserver"
+	"github.com/petrock/petrock/generators/linked"
 )
 
 // serveMCP runs the dev server of petrock mcp in a folder, and returns a client of it.
 func serveMCP(t *testing.T, dir, prefix string) *mcptest.Client {
 	t.Helper()
-	tools, err := newDevServer(devserver.Options{Dir: dir, Generators: generators.All(), Prefix: prefix})
+	tools, err := newDevServer(devserver.Options{Dir: dir, Generators: linked.All(), Prefix: prefix})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,10 +19,10 @@ import (
 	"github.com/petrock/petrock/cmd/petrock/internal/create"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
 	"github.com/petrock/petrock/core/mcptest"
-	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/launch"
+	"github.com/petrock/petrock/generators/linked"
 )
 
 // hostileProject creates a project that names programs wherever it can. Each appends its name to
@@ -199,7 +199,7 @@ func untested(t *testing.T, root *cobra.Command, lines []string) (names []string
 // callTools calls the tools of petrock mcp --no-exec, except new_project.
 func callTools(t *testing.T, dir string) {
 	t.Helper()
-	tools, err := devserver.New(devserver.Options{Dir: dir, Generators: generators.All(), NoExec: true})
+	tools, err := devserver.New(devserver.Options{Dir: dir, Generators: linked.All(), NoExec: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/launch"
+	"github.com/petrock/petrock/generators/linked"
 	"github.com/petrock/petrock/generators/live"
 	"github.com/petrock/petrock/generators/trial"
 )
@@ -62,7 +63,7 @@ func NewMCP(env Env, newTools func(devserver.Options) (*devserver.Tools, error))
 			if terminal.IsTerminal(os.Stdin) {
 				fmt.Fprintln(env.Err, "petrock mcp reads MCP messages from standard input. MCP clients start it; press Ctrl-D to end it.")
 			}
-			o.Dir, o.Generators = env.Dir, generators.All()
+			o.Dir, o.Generators = env.Dir, linked.All()
 			tools, err := newTools(o)
 			if err != nil {
 				return err
@@ -102,7 +103,7 @@ type Env struct {
 	args []string // the command line; [Run] sets it
 }
 
-func (env Env) generators() []gen.Generator { return append(generators.All(), env.Own...) }
+func (env Env) generators() []gen.Generator { return append(linked.All(), env.Own...) }
 
 // Run runs a command line and returns the exit code. Commands on a project are handed over to the
 // project's own petrock, see [handover.Operation]. Run prints errors to standard error or, with

@@ -173,9 +173,10 @@ func newChange(env Env) *cobra.Command {
 	var c projectFlags
 	var in engine.Change
 	var examplesOf []string
+	var input string
 	exampleSchema := json.RawMessage(`{"properties":{"example":{"type":"array","items":{"type":"object"}}}}`)
 	cmd := &cobra.Command{
-		Use:   "change KIND NAME",
+		Use:   "change [KIND NAME]",
 		Short: "Rename or edit a component in place",
 		Example: examples(env,
 			"change tool add --rename sum --alias",
@@ -187,12 +188,25 @@ func newChange(env Env) *cobra.Command {
 			"change command posts/purge --internal --hint destructive",
 			"change type desk/Loan --rename-field due=until"),
 		Args: func(cmd *cobra.Command, args []string) error {
+			if input != "" && len(args) == 0 {
+				return nil
+			}
 			if err := mcpcli.ExactArgs("tool", "add")(cmd, args); err != nil || slices.Contains(engine.Kinds(), args[0]) {
 				return err
 			}
 			return fmt.Errorf("unknown kind %q; %s", args[0], terminal.DidYouMean(args[0], engine.Kinds(), "the kinds are "+strings.Join(engine.Kinds(), ", ")))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			change := func(e *engine.Engine, ctx context.Context, in engine.Change) (*engine.Result, error) {
+				return e.Change(ctx, in, c.Options)
+			}
+			if len(args) == 0 {
+				given, err := readFile(cmd, "input", input)
+				if err != nil {
+					return err
+				}
+				return runDrafted(cmd, env, &c, "change", given, change)
+			}
 			in.Kind, in.Name = args[0], args[1]
 			for flag, text := range map[string]*string{"body": &in.Body, "check": &in.Check, "upgrade": &in.Upgrade, "downgrade": &in.Downgrade} {
 				var err error
@@ -213,14 +227,13 @@ func newChange(env Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return runDrafted(cmd, env, &c, "change", given, func(e *engine.Engine, ctx context.Context, in engine.Change) (*engine.Result, error) {
-				return e.Change(ctx, in, c.Options)
-			})
+			return runDrafted(cmd, env, &c, "change", given, change)
 		},
 		ValidArgsFunction: completeComponent(env, &c),
 	}
 	flags := cmd.Flags()
 	c.addDraftFlag(cmd)
+	flags.StringVar(&input, "input", "", "instead of KIND, NAME and flags, read the change from a JSON `FILE`, or - for standard input")
 	flags.StringVar(&in.Rename, "rename", "", "new `NAME`")
 	flags.BoolVar(&in.Alias, "alias", false, "with --rename: keep the old name of a tool as a deprecated alias")
 	flags.StringVar(&in.Description, "description", "", "new description")

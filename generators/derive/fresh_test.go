@@ -55,7 +55,7 @@ func deriveHome(t *testing.T, dir string, h home, core string) []*derive.Package
 	var places []derive.Place
 	all := derive.Places(view)
 	if h.module == petrock {
-		all = []derive.Place{{Dir: "generators", Kind: derive.Generator}, {Dir: "generators/devserver", Kind: derive.Tool}}
+		all = []derive.Place{{Dir: "generators", Kind: derive.Generator}, {Dir: "generators/versions", Kind: derive.Generator}, {Dir: "generators/devserver", Kind: derive.Tool}}
 	}
 	for _, place := range all {
 		if len(view.Files(place.Dir)) > 0 {

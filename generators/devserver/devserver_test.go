@@ -14,6 +14,7 @@ import (
 	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/linked"
 )
 
 func write(t *testing.T, file, text string) {
@@ -184,7 +185,7 @@ func quote(t *testing.T, text string) string {
 // connect starts a dev server with petrock's own generators.
 func connect(t *testing.T, o devserver.Options) *mcptest.Client {
 	t.Helper()
-	o.Generators = generators.All()
+	o.Generators = linked.All()
 	tools, err := devserver.New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -26,12 +26,20 @@ import (
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// dispatch runs an operation that uses a generator: it calls here in this process, or runs the
-// program that [handover.Operation] chooses with args. If that program is unavailable, dispatch
-// calls here and adds a warning; for a project generator it fails.
+// dispatch runs an operation that uses a generator, or that may use those of parts if kind is
+// empty: it calls here in this process, or runs the program that [handover.Operation] chooses with
+// args. If that program is unavailable, dispatch calls here and adds a warning; for a project
+// generator it fails.
 func (t *Tools) dispatch(ctx context.Context, p *openProject, kind string, here func() (*engine.Result, error), input []byte, args ...string) (*engine.Result, error) {
-	known := hasKind(t.options.Generators, kind)
-	operation := handover.Operation{Root: p.engine.Root(), IsCurrent: t.hasGeneratorsOf(p), NeedsOwn: !known, NoExec: t.options.NoExec}
+	lacks := t.lacksGenerators(p)
+	if kind == "" && !lacks {
+		return here()
+	}
+	linked := hasKind(t.options.Generators, kind)
+	known := linked || kind == ""
+	operation := handover.Operation{
+		Root: p.engine.Root(), IsCurrent: t.hasGeneratorsOf(p) && (linked || !lacks), NeedsOwn: !known, NoExec: t.options.NoExec,
+	}
 	program, err := operation.Program()
 	if program == "" && err == nil {
 		return here()
@@ -50,13 +58,24 @@ func (t *Tools) dispatch(ctx context.Context, p *openProject, kind string, here 
 
 func hasKind(all []gen.Generator, kind string) bool { return slices.Contains(gen.Names(all), kind) }
 
-// sumGenerators returns hashes of the folder generators, without the archives of parts, which are
-// not compiled.
+// lacksGenerators reports whether the project has got a part with generators since this process was
+// built.
+func (t *Tools) lacksGenerators(p *openProject) bool {
+	for _, part := range parts.All() {
+		folder := filepath.Join(p.engine.Root(), filepath.FromSlash(part.Generators))
+		if _, err := os.Stat(folder); err == nil && part.Generators != "" && !hasKind(t.options.Generators, part.Kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// sumGenerators returns hashes of the folder generators, without the parts of the project.
 func sumGenerators(root string) engine.Sum {
 	sum := engine.SumOf(os.DirFS(root), "generators")
-	for _, part := range parts.All() {
-		delete(sum, part.Archive())
-	}
+	maps.DeleteFunc(sum, func(file, _ string) bool {
+		return file == parts.Linked || slices.ContainsFunc(parts.All(), func(part parts.Part) bool { return file == part.Archive() || part.Holds(file) })
+	})
 	return sum
 }
 

@@ -200,9 +200,6 @@ func (t *Tools) Apply(ctx context.Context, in ApplyInput) (*mcp.ToolResult, erro
 			return nil, err
 		}
 		here := func() (*engine.Result, error) { return p.engine.Apply(ctx, in.Plan, o) }
-		if kind == "" {
-			return here()
-		}
 		return t.dispatch(ctx, p, kind, here, nil, append([]string{"apply", in.Plan}, t.flags(o)...)...)
 	})
 }
@@ -344,8 +341,14 @@ func (t *Tools) Change(ctx context.Context, in ChangeInput) (*mcp.ToolResult, er
 		}
 		in.Change.Examples = append(in.Change.Examples, example)
 	}
+	input, err := strictjson.Marshal(in.Change)
+	if err != nil {
+		return nil, err
+	}
+	o := engine.Options{DryRun: in.DryRun, NoData: in.NoData, NoExec: t.options.NoExec}
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
-		result, err := p.engine.Change(ctx, in.Change, engine.Options{DryRun: in.DryRun, NoData: in.NoData, NoExec: t.options.NoExec})
+		here := func() (*engine.Result, error) { return p.engine.Change(ctx, in.Change, o) }
+		result, err := t.dispatch(ctx, p, "", here, input, append([]string{"change", "--input", "-"}, t.flags(o)...)...)
 		if refusal, ok := errors.AsType[*engine.Refusal](err); ok && len(refusal.Diagnostics)+len(refusal.Tests) > 0 {
 			refusal.Remedy += " To change other code or tests in the same call, set edits."
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/petrock/petrock/core/mcp"
 	"github.com/petrock/petrock/core/mcptest"
 	"github.com/petrock/petrock/core/strictjson"
-	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/linked"
 )
 
 var update = flag.Bool("update", false, "rewrite generators/live/manifest.json")
@@ -31,7 +31,7 @@ type manifest struct {
 // manifestOf asks a dev server with a prefix for its manifest, in a revision.
 func manifestOf(t *testing.T, revision mcp.Revision) manifest {
 	t.Helper()
-	tools, err := devserver.New(devserver.Options{Dir: t.TempDir(), Generators: generators.All(), Prefix: "petrock_"})
+	tools, err := devserver.New(devserver.Options{Dir: t.TempDir(), Generators: linked.All(), Prefix: "petrock_"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestPrefix(t *testing.T) {
 	own := gen.Generator{Name: "note", Description: "Generates a note.", InputSchema: json.RawMessage(`{"type":"object"}`)}
 	var names [2][]string
 	for i, prefix := range []string{"", "petrock_"} {
-		tools, err := devserver.New(devserver.Options{Dir: t.TempDir(), Generators: append(generators.All(), own), NoExec: true, Prefix: prefix})
+		tools, err := devserver.New(devserver.Options{Dir: t.TempDir(), Generators: append(linked.All(), own), NoExec: true, Prefix: prefix})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -158,6 +158,17 @@ func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, actio
 		put(file, text)
 		sum.Add(file, text)
 	}
+	view := e.before.With(p.texts)
+	after := presentParts(view)
+	if linked, err := e.textOf(p.texts, parts.Linked); err != nil {
+		return err
+	} else if linked != nil {
+		if linked, err = parts.LinkedText(e.checker.Module().Path, after); err != nil {
+			return err
+		}
+		put(parts.Linked, linked)
+		sum.Add(parts.Linked, linked)
+	}
 	put(SumFile, sum.Encode())
 	change := PartChange{Name: part.Name, Action: action, Folders: part.Folders, Files: len(added)}
 	if action == journal.Delete {
@@ -168,8 +179,6 @@ func (e *Engine) changePart(ctx context.Context, p *plan, part parts.Part, actio
 	if err := errors.Join(modErr, sumErr); err != nil {
 		return err
 	}
-	view := e.before.With(p.texts)
-	after := presentParts(view)
 	newMod, newSum, ok, err := parts.ChangeModules(goMod, goSum, before, after, importPaths(view.All()...))
 	if err == nil && !ok {
 		p.tidied = true

@@ -195,7 +195,7 @@ func (p *plan) dirs() []string {
 func (p *plan) belongsToPart(file string) bool {
 	return slices.ContainsFunc(p.parts, func(change PartChange) bool {
 		part, _ := parts.Find(change.Name)
-		return part.Holds(file) || file == part.Archive() || file == SumFile || file == "go.sum"
+		return part.Holds(file) || file == part.Archive() || file == parts.Linked || file == SumFile || file == "go.sum"
 	})
 }
 

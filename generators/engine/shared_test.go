@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/linked"
 )
 
 // stored returns the source of a feature with commands, by their names with their fields.
@@ -55,7 +55,7 @@ func openLibrary(t *testing.T) *bench {
 	b := open(t)
 	b.Engine.Close()
 	var err error
-	if b.Engine, err = engine.Open(b.dir, generators.All()); err != nil {
+	if b.Engine, err = engine.Open(b.dir, linked.All()); err != nil {
 		t.Fatal(err)
 	}
 	b.library()

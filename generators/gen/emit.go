@@ -8,6 +8,9 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	"go/types"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,6 +52,27 @@ func (f GoFile) Text(source string, imports ...string) {
 		f.Import(path)
 	}
 	f.Add(Source(source))
+}
+
+// TypeText returns a type as Go source, and adds its imports. Imports get no name that is taken.
+func (f GoFile) TypeText(t types.Type, taken ...string) string {
+	if alias, ok := t.(*types.Alias); ok && alias.Obj().Pkg() != nil && !alias.Obj().Exported() {
+		t = types.Unalias(t)
+	}
+	return types.TypeString(t, func(pkg *types.Package) string { return f.ImportAs(pkg.Path(), pkg.Name(), taken) })
+}
+
+// ImportAs is Import for a package with a name, which is changed if it is taken.
+func (f GoFile) ImportAs(imported, name string, taken []string) string {
+	if slices.Contains(taken, name) && imported != "context" {
+		name += "2"
+	}
+	if name == path.Base(imported) {
+		f.ImportName(imported, name)
+	} else {
+		f.ImportAlias(imported, name)
+	}
+	return f.Import(imported)
 }
 
 // Import imports a package and returns its name in the file, which is empty for the file's own

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/mod/semver"
 	"golang.org/x/tools/txtar"
 
+	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
 )
 
@@ -30,6 +31,8 @@ type Part struct {
 	Needs       []string // parts that its code imports
 	For         []string // folders of the user's code that need it, recursively
 	Extension   string   // folder of its package that extends the server; may be empty
+	Generators  string   // folder of its package of generators; may be empty
+	Kind        string   // one of its generators
 }
 
 // All returns the parts, sorted by name.
@@ -38,9 +41,11 @@ func All() []Part {
 		{
 			Name:        "app",
 			Description: "features with an event log in SQLite",
-			Folders:     []string{"core/app"},
+			Folders:     []string{"core/app", "generators/versions"},
 			Except:      []string{"core/app/postgres"},
 			For:         []string{"features"},
+			Generators:  "generators/versions",
+			Kind:        "version",
 		},
 		{
 			Name:        "client",
@@ -88,6 +93,35 @@ func (p Part) Archive() string { return path.Join(Folder, p.Name+".txtar") }
 
 // Holds reports whether a file or folder of a project belongs to the part.
 func (p Part) Holds(file string) bool { return isBelow(file, p.Folders) && !isBelow(file, p.Except) }
+
+// Linked is the file that lists petrock's generators in a project: those of every project, and
+// those of its parts.
+const Linked = "generators/linked/linked.go"
+
+// LinkedText returns the text of [Linked] for the parts that a project has.
+func LinkedText(module string, names []string) ([]byte, error) {
+	file := gen.NewGoFile(path.Join(module, path.Dir(Linked)), "linked")
+	file.PackageComment("// Package linked lists petrock's generators: those of every project, and those of its parts. It\n// changes when a part comes or goes.")
+	dirs := []string{"generators"}
+	for _, part := range All() {
+		if part.Generators != "" && slices.Contains(names, part.Name) {
+			dirs = append(dirs, part.Generators)
+		}
+	}
+	var lists []string
+	for _, dir := range dirs {
+		file.ImportName(path.Join(module, dir), path.Base(dir))
+		lists = append(lists, file.Ref(path.Join(module, dir), "All")+"()")
+	}
+	generator := path.Join(module, "generators/gen")
+	file.ImportName(generator, "gen")
+	list := lists[0]
+	if len(lists) > 1 {
+		list = file.Ref("slices", "Concat") + "(" + strings.Join(lists, ", ") + ")"
+	}
+	file.Text(fmt.Sprintf("// All returns the generators.\nfunc All() []%s { return %s }", file.Ref(generator, "Generator"), list))
+	return file.Bytes()
+}
 
 // IsUsedBy reports whether a file of the user needs the part: it imports one of the part's
 // packages, or is in a folder that needs it.

@@ -1,6 +1,7 @@
 package parts_test
 
 import (
+	"flag"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/petrock/petrock/generators/parts"
 )
+
+var update = flag.Bool("update", false, "write files that are derived from the parts")
 
 // repository is the folder of this repository, and home its module.
 const (
@@ -59,7 +62,7 @@ func TestPartsAreOptional(t *testing.T) {
 					if isNeeded := slices.ContainsFunc(parts.All(), func(p parts.Part) bool { return p.Holds(name) && slices.Contains(p.Needs, part.Name) }); isNeeded {
 						continue
 					}
-					if !part.Holds(name) && part.IsUsedBy("", home, []string{imported}) {
+					if name != parts.Linked && !part.Holds(name) && part.IsUsedBy("", home, []string{imported}) {
 						t.Errorf("%s imports %s, which is in the part %s", name, imported, part.Name)
 					}
 				}
@@ -264,4 +267,24 @@ func differing(got, want map[string][]byte) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// This repository links the generators of all parts; a project without parts has petrock's alone.
+func TestLinked(t *testing.T) {
+	text, err := parts.LinkedText(home, parts.Names())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(repository, parts.Linked)
+	if now, _ := os.ReadFile(file); string(now) != string(text) {
+		if !*update {
+			t.Fatalf("%s is stale; run go test ./generators/parts -run Linked -update", parts.Linked)
+		}
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err = parts.LinkedText(home, nil); err != nil || strings.Contains(string(text), "versions") {
+		t.Errorf("without parts: %v\n%s", err, text)
+	}
 }

@@ -21,6 +21,8 @@ import (
 	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/linked"
+	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/trial"
 )
 
@@ -28,7 +30,9 @@ import (
 func (w *world) serve(o devserver.Options) *mcptest.Client {
 	w.Helper()
 	o.Dir = cmp.Or(o.Dir, w.dir)
-	o.Generators = generators.All()
+	if o.Generators == nil {
+		o.Generators = linked.All()
+	}
 	tools, err := devserver.New(o)
 	if err != nil {
 		w.Fatal(err)
@@ -101,6 +105,34 @@ func TestDevServerFinishesTool(t *testing.T) {
 	w.soundQuickly(w.engine())
 	mustCall[engine.Result](w, client, "undo", object{"operation": made.Operation})
 	w.unchanged(before, "after undo")
+}
+
+// A dev server that was built before the project got its first feature lets the project's own
+// petrock create versions of commands.
+func TestDevServerLacksPart(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	w := newWorld(t)
+	linkedBefore := w.read(parts.Linked)
+	client := w.serve(devserver.Options{Generators: generators.All()})
+	made := mustCall[engine.Result](w, client, "generate_command", object{"name": "posts/create", "fields": []string{"title"}, "description": "Creates a post."})
+	if linked := w.read(parts.Linked); !strings.Contains(linked, "versions.All()") {
+		t.Errorf("%s is\n%s\nwant versions.All() in it", parts.Linked, linked)
+	}
+	field := object{"kind": "command", "name": "posts/create", "fields": []string{"body"}, "default": []string{"body=none"}}
+	planned := object{"dry_run": true}
+	maps.Copy(planned, field)
+	plan := mustCall[engine.Result](w, client, "change", planned)
+	mustCall[engine.Result](w, client, "apply", object{"plan": plan.Plan})
+	if text := w.read("features/posts/create_v1.go"); !strings.Contains(text, "func (old CreateV1) Upgrade() Create {") {
+		t.Errorf("create_v1.go is\n%s\nwant an Upgrade in it", text)
+	}
+	w.soundQuickly(w.engine())
+	mustCall[engine.Result](w, client, "undo", object{})
+	mustCall[engine.Result](w, client, "undo", object{"operation": made.Operation})
+	if linked := w.read(parts.Linked); linked != linkedBefore {
+		t.Errorf("after undo, %s is\n%s\nwant\n%s", parts.Linked, linked, linkedBefore)
+	}
 }
 
 // Errors in a body are reported. The project stays unchanged, nothing is left behind, and the dev

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/linked"
 )
 
 // The project's own generators can have unusual names. Invalid names are refused with the reason.
@@ -16,7 +16,7 @@ func TestGeneratorNames(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	w := newWorld(t)
-	untried := generators.All() // building the project's petrock for each takes too long
+	untried := linked.All() // building the project's petrock for each takes too long
 	for i, g := range untried {
 		untried[i].Make = func(p gen.Project, input json.RawMessage) (gen.Draft, error) {
 			draft, err := g.Make(p, input)
@@ -137,7 +137,7 @@ func TestGeneratorDrafts(t *testing.T) {
 		t.Run(test.file, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			e, err := engine.Open(w.dir, append(generators.All(), gen.Generator{
+			e, err := engine.Open(w.dir, append(linked.All(), gen.Generator{
 				Name: "note", InputSchema: json.RawMessage(`{"type":"object"}`),
 				Make: func(gen.Project, json.RawMessage) (gen.Draft, error) {
 					return gen.Draft{Kind: "note", Name: "first", Files: []gen.File{{Path: test.file, Text: []byte(test.text)}}}, nil

@@ -20,9 +20,9 @@ import (
 	"github.com/petrock/petrock/cmd/petrock/internal/create"
 	"github.com/petrock/petrock/cmd/petrock/internal/scaffold"
 	"github.com/petrock/petrock/cmd/petrock/internal/testenv"
-	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/cli"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/linked"
 	"github.com/petrock/petrock/generators/trial"
 )
 
@@ -78,7 +78,7 @@ var template = sync.OnceValues(func() (string, error) {
 	if shared, err = readShared(result.Dir); err != nil {
 		return result.Dir, err
 	}
-	e, err := engine.Open(result.Dir, generators.All())
+	e, err := engine.Open(result.Dir, linked.All())
 	if err != nil {
 		return result.Dir, err
 	}
@@ -229,7 +229,7 @@ func (w *world) replace(file, old, text string) {
 // engine opens the project.
 func (w *world) engine() *engine.Engine {
 	w.Helper()
-	e, err := engine.Open(w.dir, generators.All())
+	e, err := engine.Open(w.dir, linked.All())
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -53,13 +53,16 @@ func (s Sources) Make(a Answers) ([]File, error) {
 		return nil, err
 	}
 	used := packParts(files, a)
+	var err error
+	if files[parts.Linked], err = parts.LinkedText(a.Module, used); err != nil {
+		return nil, err
+	}
 	if err := wire(files, a); err != nil {
 		return nil, err
 	}
 	if err := render(s.Templates, a, put); err != nil {
 		return nil, err
 	}
-	var err error
 	bare := fmt.Appendf(nil, "module %s\n\ngo 1.26.0\n", modfile.AutoQuote(a.Module))
 	if files["go.mod"], files["go.sum"], _, err = parts.ChangeModules(bare, nil, nil, used, nil); err != nil {
 		return nil, err

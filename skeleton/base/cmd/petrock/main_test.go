@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/petrock/petrock/core/plumbing/project"
-	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
+	"github.com/petrock/petrock/generators/linked"
 )
 
 // Derived files are up to date, and Apply methods use no clock, randomness or I/O.
 func TestDerivedFilesAreFresh(t *testing.T) {
-	e, err := engine.Open(".", generators.All())
+	e, err := engine.Open(".", linked.All())
 	if errors.Is(err, project.ErrNone) {
 		t.Skip(err) // petrock's own repository has no petrock.json
 	}

@@ -1,14 +1,8 @@
-package generators
+package versions
 
 import (
-	"encoding/json"
 	"fmt"
-	"go/parser"
 	"go/types"
-	"maps"
-	"path"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/generators/contract"
@@ -141,39 +135,11 @@ func (c *converter) functionFor(from, to types.Type) (string, bool) {
 	return "func(v " + c.typeText(from) + ") " + c.typeText(to) + " { return " + converted + " }", ok
 }
 
-func (c *converter) typeText(t types.Type) string { return typeText(c.file, types.Unalias(t)) }
+func (c *converter) typeText(t types.Type) string { return c.file.TypeText(types.Unalias(t)) }
 
 // callApp returns a call of a function of core/app.
 func (c *converter) callApp(function string, arguments ...string) string {
 	return c.file.Ref(c.p.Import("core/app"), function) + "(" + strings.Join(arguments, ", ") + ")"
-}
-
-// literal returns a value as Go source that is assignable to a type, and false if there is none.
-// text is JSON, or plain text for a string.
-func (c *converter) literal(file gen.GoFile, text string, t types.Type) (string, bool) {
-	own := shape{path: c.p.Import(c.dir)}
-	if feature := c.p.Feature(path.Base(c.dir)); feature != nil && feature.Dir == c.dir {
-		own.strings = slices.Collect(maps.Keys(feature.Strings))
-	}
-	if named, ok := types.Unalias(t).(*types.Named); ok && !derive.IsOpaque(named) {
-		t = named.Underlying() // an untyped constant is assignable
-	}
-	written, err := parser.ParseExpr(types.TypeString(t, func(pkg *types.Package) string {
-		if pkg.Path() == own.path {
-			return ""
-		}
-		return pkg.Name()
-	}))
-	if err != nil {
-		return "", false
-	}
-	value, ok := own.value(written, json.RawMessage(text))
-	if !ok {
-		if value, ok = own.value(written, json.RawMessage(strconv.Quote(text))); !ok {
-			return "", false
-		}
-	}
-	return file.Code(value), true
 }
 
 // structLiteral returns the statement that returns a struct with the given fields and values.
@@ -187,27 +153,4 @@ func structLiteral(target string, names, values []string) string {
 		set = append(set, name+": "+values[i])
 	}
 	return fmt.Sprintf("return %s{%s%s%s}", target, strings.TrimPrefix(end, ","), strings.Join(set, between), end)
-}
-
-// typeText returns a type as Go source, and adds its imports to a file. Imports get no name that is
-// taken.
-func typeText(file gen.GoFile, t types.Type, taken ...string) string {
-	if alias, ok := t.(*types.Alias); ok && alias.Obj().Pkg() != nil && !alias.Obj().Exported() {
-		t = types.Unalias(t)
-	}
-	return types.TypeString(t, func(pkg *types.Package) string { return importName(file, pkg.Path(), pkg.Name(), taken) })
-}
-
-// importName imports a package and returns its name in the file, which is empty for the file's own
-// package.
-func importName(file gen.GoFile, imported, name string, taken []string) string {
-	if slices.Contains(taken, name) && imported != "context" {
-		name += "2"
-	}
-	if name == path.Base(imported) {
-		file.ImportName(imported, name)
-	} else {
-		file.ImportAlias(imported, name)
-	}
-	return file.Import(imported)
 }

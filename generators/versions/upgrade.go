@@ -1,4 +1,4 @@
-package generators
+package versions
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
@@ -22,7 +23,7 @@ func (w *oldVersion) writeMethod(o *oldStruct, text string) {
 	if !o.isInner {
 		w.file.Commentf("// Upgrade converts version %d to version %d.", w.Number, w.Number+1)
 	}
-	w.file.Text(fmt.Sprintf("func (old %s) %s() %s {\n%s\n}", o.Obj().Name(), o.method(), typeText(w.file, o.target), text))
+	w.file.Text(fmt.Sprintf("func (old %s) %s() %s {\n%s\n}", o.Obj().Name(), o.method(), w.file.TypeText(o.target), text))
 }
 
 // isConverted reports whether the body converts a struct.
@@ -218,7 +219,7 @@ func (w *oldVersion) convertField(o *oldStruct, was, f derive.JSONField) string 
 
 // defaultValue returns a default value as Go source.
 func (w *oldVersion) defaultValue(o *oldStruct, field, text string, t types.Type) string {
-	code, ok := w.c.literal(w.c.file, text, t)
+	code, ok := generators.Literal(w.u.p, w.Dir, w.c.file, text, t)
 	if !ok {
 		w.addUndecided(o, field, false, "the default %s does not fit %s", text, types.TypeString(t, (*types.Package).Name))
 	}
@@ -282,7 +283,7 @@ func newDowngrade(p gen.Project, in VersionInput, renamed map[string]string) (ge
 // the functions that do so for nested structs.
 func downgradeCode(p gen.Project, v *gen.OldVersion, renamed map[string]string) (statements, functions string, err error) {
 	dir := path.Dir(v.File.Path)
-	c := &converter{p: p, dir: dir, file: newFile(p, dir)}
+	c := &converter{p: p, dir: dir, file: generators.NewFile(p, dir)}
 	type pair struct{ from, to *types.Named }
 	var nested []pair
 	c.function = func(from *types.Named, to types.Type) (string, bool) {

@@ -1,4 +1,4 @@
-package generators
+package versions
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
@@ -84,7 +85,7 @@ func (u *upgrade) newOldVersion(v *gen.Version) *oldVersion {
 		where = path.Join(v.Dir, name.File("command"))
 	}
 	w := &oldVersion{
-		Version: v, u: u, path: where, file: newFile(u.p, v.Dir),
+		Version: v, u: u, path: where, file: generators.NewFile(u.p, v.Dir),
 		structs: map[string]*oldStruct{}, byType: map[*types.Named]*oldStruct{}, enums: map[string]*oldEnum{}, names: map[string]bool{},
 	}
 	w.c = converter{p: u.p, dir: v.Dir, file: w.file, function: w.function, pair: w.pair}
@@ -141,7 +142,7 @@ func (w *oldVersion) write() {
 	w.isDry = true
 	for _, o := range slices.Clone(w.reached) {
 		if w.u.isConverted(o) {
-			w.c.file = newFile(w.u.p, w.Dir) // without imports in the file
+			w.c.file = generators.NewFile(w.u.p, w.Dir) // without imports in the file
 			w.convertFields(o)
 		}
 	}
@@ -174,7 +175,7 @@ func (w *oldVersion) writeReached(hasMethods bool) {
 			continue
 		}
 		if !hasMethods {
-			w.c.file = newFile(w.u.p, w.Dir)
+			w.c.file = generators.NewFile(w.u.p, w.Dir)
 		}
 		if o.code = w.convertFields(o); hasMethods && !(w.isDry && o.isUndecided) {
 			w.writeMethod(o, o.code)
@@ -243,14 +244,14 @@ func (w *oldVersion) declare(o *oldStruct) {
 	for i := range structure.NumFields() {
 		field, tag := structure.Field(i), structure.Tag(i)
 		if field.Embedded() {
-			text += typeText(w.file, field.Type()) + "\n"
+			text += w.file.TypeText(field.Type()) + "\n"
 			continue
 		}
 		name, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
 		if notes[name].Schema != "" {
 			tag += fmt.Sprintf(" schema:%q", notes[name].Schema)
 		}
-		text += field.Name() + " " + typeText(w.file, field.Type()) + " " + gen.RawString(tag)
+		text += field.Name() + " " + w.file.TypeText(field.Type()) + " " + gen.RawString(tag)
 		if comment := notes[name].Comment; comment != "" {
 			text += " // " + strings.ReplaceAll(comment, "\n", " ")
 		}

@@ -1,4 +1,6 @@
-package generators
+// Package versions creates new versions of commands whose fields change, and writes the code that
+// upgrades their stored events. It belongs to the part app.
+package versions
 
 import (
 	"cmp"
@@ -11,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -79,7 +82,7 @@ type upgrade struct {
 	*gen.Version // of the requested command
 	p            gen.Project
 	edit         gen.Edit
-	body         *body
+	body         *body      // nil without one
 	converted    types.Type // the type of the source that the body converts to; nil without a body
 
 	defaults map[token.Pos]string // of new fields in old events, as JSON or plain text, by their declaration
@@ -124,6 +127,17 @@ func (u *upgrade) check(defaults map[string]string) error {
 	return nil
 }
 
+// A body holds the statements of a method that the caller sent.
+type body struct {
+	imports []gen.Import // import declarations before the statements
+	text    string
+}
+
+func parseBody(field, text string) (*body, error) {
+	imports, statements, err := gen.ParseBody(field, text)
+	return &body{imports, statements}, err
+}
+
 func (u *upgrade) draft() (gen.Draft, error) {
 	u.write()
 	if u.body != nil {
@@ -144,22 +158,22 @@ func (u *upgrade) draft() (gen.Draft, error) {
 		Kind: "version", Name: u.EventType, Changes: changes, Warnings: u.Warnings,
 		Trial: gen.Trial{Test: "Test" + u.OldType("")}, Next: u.next(),
 	}
-	var sources []source
+	var tests []gen.File
 	for _, w := range u.versions {
 		draft.NewVersionsOf = append(draft.NewVersionsOf, w.EventType)
-		sources = append(sources, source{w.path, w.file})
-	}
-	for _, w := range u.versions {
-		sources = append(sources, source{strings.TrimSuffix(w.path, ".go") + "_test.go", w.test()})
-	}
-	if draft.Files, err = renderFiles("", sources...); err != nil {
-		return gen.Draft{}, err
-	}
-	for i, w := range u.versions {
-		if w.hasBody {
-			draft.Files[i].AddImports, draft.Files[i].Imports = true, u.body.imports
+		text, err := w.file.Bytes()
+		test, testErr := w.test().Bytes()
+		if err := errors.Join(err, testErr); err != nil {
+			return gen.Draft{}, err
 		}
+		file := gen.File{Path: w.path, Text: text}
+		if w.hasBody {
+			file.AddImports, file.Imports = true, u.body.imports
+		}
+		draft.Files = append(draft.Files, file)
+		tests = append(tests, gen.File{Path: strings.TrimSuffix(w.path, ".go") + "_test.go", Text: test})
 	}
+	draft.Files = append(draft.Files, tests...)
 	return draft, nil
 }
 
@@ -272,7 +286,7 @@ func (u *upgrade) statements(o *oldStruct) string {
 // test returns a test that replays an event of an old version. It compares the upgraded command if
 // its fields have Go literals, and there is no body that converts them.
 func (w *oldVersion) test() gen.GoFile {
-	file := newTestFile(w.u.p, w.Dir)
+	file := generators.NewTestFile(w.u.p, w.Dir)
 	imported := w.u.p.Import(w.Dir)
 	eventlog, apptest := w.u.p.Import("core/app/eventlog"), w.u.p.Import("core/app/apptest")
 	var text strings.Builder
@@ -314,7 +328,7 @@ func (w *oldVersion) expected(file gen.GoFile) (literal string, ok bool) {
 		if text == "" {
 			continue
 		}
-		value, ok := w.c.literal(file, text, f.Var.Type())
+		value, ok := generators.Literal(w.u.p, w.Dir, file, text, f.Var.Type())
 		if !ok || len(f.Path) > 1 {
 			return "", false
 		}
