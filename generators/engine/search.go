@@ -11,6 +11,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/petrock/petrock/core/plumbing/process"
@@ -205,27 +206,46 @@ func (e *Engine) selectFiles(s selection) (names []string, err error) {
 	return names, err
 }
 
-// searchAPI returns the lines that go doc prints about a package or an exported symbol.
+// searchAPI returns the lines that go doc prints about a package or an exported symbol. The package
+// is one of the standard library or one that the project uses; its path may lack the beginning.
 func (e *Engine) searchAPI(ctx context.Context, name string) (found []Match, err error) {
 	e.step("running go doc")
-	run := func(args ...string) ([]byte, error) {
-		o := process.RunOptions{Dir: e.project.Root, Env: append(os.Environ(), "GOPROXY=off")} // only modules that are downloaded
-		out, _, err := process.Run(ctx, o, "go", append([]string{"doc"}, args...)...)
-		return out, err
+	o := process.RunOptions{Dir: e.project.Root, Env: append(os.Environ(), "GOPROXY=off")} // only modules that are downloaded
+	list, _, err := process.Run(ctx, o, "go", "list", "-e", "-deps", "-f", "{{.ImportPath}}\t{{.Dir}}", "./...", "std")
+	if len(list) == 0 {
+		return nil, err
 	}
-	text, err := run("--", name)
+	at := strings.LastIndex(name, "/") + 1
+	base, symbol, _ := strings.Cut(name[at:], ".")
+	imported, dir := "", ""
+	for _, line := range linesOf(list) {
+		other, folder, _ := strings.Cut(line, "\t")
+		if isSuffix := strings.HasSuffix("/"+other, "/"+name[:at]+base); isSuffix && (dir == "" || len(other) < len(imported)) {
+			imported, dir = other, folder
+		}
+	}
+	if dir == "" {
+		return nil, terminal.Usagef("neither the standard library nor the packages of the project and those that they import have %s; name it like strings.Cut, net/http or core/mcp.AddTool", name[:at]+base)
+	}
+	// With modules, go doc reads the requirements of all modules, of which some are not downloaded.
+	o.Env = append(o.Env, "GO111MODULE=off")
+	arguments := slices.DeleteFunc([]string{"doc", dir, symbol}, func(argument string) bool { return argument == "" })
+	text, _, err := process.Run(ctx, o, "go", arguments...)
 	if _, failed := errors.AsType[*exec.ExitError](err); failed {
-		at := strings.LastIndex(name, "/") + 1
-		base, _, _ := strings.Cut(name[at:], ".")
-		list, _ := run("-short", "--", name[:at]+base) // fails if the package is unknown
+		list, _, _ := process.Run(ctx, o, "go", "doc", "-short", dir)
 		var names []string
 		for _, declared := range regexp.MustCompile(`(?m)^(?:func|type|const|var) (\w+)`).FindAllSubmatch(list, -1) {
 			names = append(names, name[:at]+base+"."+string(declared[1]))
 		}
-		return nil, terminal.Usagef("go doc knows no package or symbol %s%s", name, cmp.Or(didYouMean(name, names), "; name it like strings.Cut, net/http or core/mcp.AddTool"))
+		return nil, terminal.Usagef("package %s does not declare %s%s", imported, symbol, didYouMean(name, names))
 	}
-	for _, line := range linesOf(text) {
-		found = append(found, Match{Text: line})
+	for i, line := range linesOf(text) {
+		if clause, _, ok := strings.Cut(line, " // import "); ok && i == 0 {
+			line = clause + " // import " + strconv.Quote(imported)
+		}
+		if !strings.HasPrefix(line, "WARNING: package source is installed in") { // as it always is
+			found = append(found, Match{Text: line})
+		}
 	}
 	return found, err
 }

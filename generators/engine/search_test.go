@@ -147,7 +147,8 @@ func TestSearch(t *testing.T) {
 		{"unknown symbol", engine.Query{Pattern: "desk.Laon.Due", Find: engine.FindReferences}, "the project declares no symbol desk.Laon.Due; did you mean desk.Loan.Due?"},
 		{"symbol in another type", engine.Query{Pattern: "Member.due", Find: engine.FindReferences}, "did you mean desk.Loan.Due?"},
 		{"ambiguous", engine.Query{Pattern: "Create", Find: engine.FindReferences}, "Create is ambiguous: features/posts.Create, features/users.Create"},
-		{"unknown API", engine.Query{Pattern: "strings.Cutt", Find: engine.FindAPI}, "go doc knows no package or symbol strings.Cutt; did you mean strings.Cut?"},
+		{"unknown API", engine.Query{Pattern: "strings.Cutt", Find: engine.FindAPI}, "package strings does not declare Cutt; did you mean strings.Cut?"},
+		{"unknown package", engine.Query{Pattern: "strungs.Cut", Find: engine.FindAPI}, "have strungs; name it like strings.Cut, net/http or core/mcp.AddTool"},
 		{"no regular expression", engine.Query{Pattern: "f("}, `to find a special character such as ( itself, write \(`},
 		{"unknown find", engine.Query{Pattern: "f", Find: "calls"}, `cannot find "calls"; find is one of text, docs`},
 	} {
