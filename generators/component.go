@@ -257,7 +257,7 @@ func (n component) draft(file, test gen.GoFile, err error) (gen.Draft, error) {
 	case len(n.steps) == 0:
 		draft.Next = append(draft.Next, fmt.Sprintf("Write the test of %s in %s.", n.wire, n.testPath()))
 	}
-	if len(n.undescribed) > 0 {
+	if len(n.undescribed) > 0 && !slices.Contains(n.directives, "internal") {
 		draft.Next = append(draft.Next, fmt.Sprintf("%s read the comments of fields. These fields have none in %s: %s.", gen.Capitalize(gen.ChosenBy(n.kind)), n.path(), strings.Join(n.undescribed, ", ")))
 	}
 	if n.feature == "" || n.project.Packages[n.dir] != "" {

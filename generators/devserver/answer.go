@@ -59,9 +59,9 @@ func wantsDetail(ctx context.Context) bool {
 // Answer converts the result or error of an operation to a tool result. The structured content is
 // the JSON that the command line prints, and the text is a rendering of it. Clients show a model
 // one of the two, so both are complete. Without detail, they are the short form of an
-// [engine.Shortener], with as many entries of its lists as fit into maxAnswer. Lists, source and
-// more than maxTwice errors are too long to be sent twice: their short form is text only, which all
-// clients show.
+// [engine.Shortener], with as many entries of its lists as fit into maxAnswer. Lists, source, more
+// than maxTwice errors and results that leave something out are too long to be sent twice: their
+// short form is text only, which all clients show.
 //
 //petrock:ignore
 func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error) {
@@ -93,7 +93,12 @@ func render(result any, short bool) (answer *mcp.ToolResult, size int, err error
 	switch result := result.(type) {
 	case *engine.Fault:
 		answer = mcp.ErrorResult(result)
-		if r := result.Refusal; short && r != nil && len(r.Diagnostics)+len(r.Tests) > maxTwice {
+		if r := result.Refusal; short && r != nil && (len(r.Diagnostics)+len(r.Tests) > maxTwice || r.LeftOut != "") {
+			structured = nil
+		}
+	case *engine.TestResult:
+		answer.Content = text(result.String())
+		if short && result.LeftOut != "" {
 			structured = nil
 		}
 	case *engine.Result:

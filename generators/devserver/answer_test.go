@@ -10,6 +10,7 @@ import (
 	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -20,7 +21,10 @@ func TestAnswerIsShort(t *testing.T) {
 	var files []engine.FileChange
 	var found []typecheck.Diagnostic
 	listing, wide, history := &engine.Listing{}, &engine.Listing{}, &engine.History{}
+	var failed []trial.TestFailure
 	for i := range 100 {
+		got := fmt.Sprintf(`{"items":[%s],"n":`, strings.Repeat(`"item",`, 100))
+		failed = append(failed, trial.TestFailure{Package: "tools", Test: fmt.Sprintf("TestAdd%d", i), Message: fmt.Sprintf("add({}):\ngot  %s1}\nwant %[1]s2}", got)})
 		files = append(files, engine.FileChange{Path: fmt.Sprintf("features/tickets/file%d.go", i), Action: journal.Create, After: "hash", Diff: long})
 		source := strings.Repeat(strings.Repeat("x", 300)+"\n", 20)
 		found = append(found, typecheck.Diagnostic{Package: "hello/tools", File: "tools/add.go", Line: 5 + i, Message: fmt.Sprintf("error %d %s", i, long), Lines: typecheck.LinesAround(source, 10)})
@@ -41,6 +45,7 @@ func TestAnswerIsShort(t *testing.T) {
 			[]string{"the change would not compile:", "tools/add.go:5: error 0", "Correct the body.", "Left out: 9"}},
 		{"edited", nil, &engine.Refusal{Reason: "files have been edited:", Files: files[:2], Remedy: "With keep they stay."}, []string{"features/tickets/file1.go", "With keep", "Left out: diffs. Set detail"}},
 		{"failures", nil, &engine.Refusal{Reason: "examples failed:", Failures: []engine.Failure{{Message: "returns " + long}}, Printed: long}, []string{"examples failed:", "returns a long"}},
+		{"failed tests", &engine.TestResult{Failures: failed}, nil, []string{"got  … ", "want … ", "Left out: ", "TestAdd79"}},
 		{"error", nil, errors.New("read go.mod: " + long), []string{"read go.mod: a long"}},
 		{"listing", listing.Page("", 0, 50), nil, []string{"tool tool0, tools/add.go:0: Adds.\n", " of 100 components; pass offset: "}},
 		{"cut listing", wide.Page("", 0, 50), nil, []string{" of 100 components; pass offset: "}},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -40,11 +41,25 @@ type ProjectStatusOutput struct {
 	sync string // the call that updates derived files
 }
 
-// Short returns the short form of the status: problems, and the names of components.
+// maxListed is how many components the short form of a status lists.
+const maxListed = 12
+
+// Short returns the short form of the status: problems, packages, and the names of components, or
+// their numbers if there are many.
 //
 //petrock:ignore
 func (s ProjectStatusOutput) Short(limit int) any {
-	s.Packages = nil
+	if len(s.Components) > maxListed {
+		counts := map[string]int{}
+		for _, c := range s.Components {
+			kind, _, _ := strings.Cut(c, " ")
+			counts[kind]++
+		}
+		s.Components = nil
+		for _, kind := range slices.Sorted(maps.Keys(counts)) {
+			s.Components = append(s.Components, fmt.Sprintf("%s: %d", kind, counts[kind]))
+		}
+	}
 	s.Parts = slices.DeleteFunc(slices.Clone(s.Parts), func(p engine.PartStatus) bool { return !p.Present })
 	if code := s.PetrockCode; code != nil {
 		if s.PetrockCode = nil; code.Problem != "" {

@@ -115,11 +115,17 @@ func (ch *changer) retype(file *typecheck.File, element *ast.KeyValueExpr, f typ
 	}
 }
 
-// converted returns a value of a field that has another type now, as JSON: the old value if it is
-// valid, else a sample.
+// converted returns a value of a field that has another type now, as JSON: the old value, or a list
+// of it, if it is valid, else a sample.
 func (ch *changer) converted(f gen.Field, old []byte) []byte {
-	if json.Valid(old) && f.Allows(json.RawMessage(old)) {
-		return old
+	values := [][]byte{old}
+	if f.Type.Kind == gen.KindList {
+		values = append(values, fmt.Appendf(nil, "[%s]", old))
+	}
+	for _, value := range values {
+		if json.Valid(value) && f.Allows(json.RawMessage(value)) {
+			return value
+		}
 	}
 	return ch.sample(f)
 }

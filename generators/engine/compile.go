@@ -60,7 +60,8 @@ func (e *Engine) compile(ctx context.Context, c *verified) error {
 			Remedy:    "Nothing was changed. Change them in a terminal; go mod vendor writes the folder vendor.",
 		}
 	}
-	refusal := &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: withSource(withoutExisting(after, before), c.after), Remedy: c.compileRemedy()}
+	found := withoutExisting(after, before)
+	refusal := &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: withSource(found, c.after), Remedy: c.compileRemedy(found)}
 	if c.tidied {
 		refusal.Reason = "the project would not compile with the new go.mod:"
 	}

@@ -200,6 +200,10 @@ func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate) error {
 	if err != nil {
 		return err
 	}
+	if !stored.Looked && !isRecorded {
+		u.stored = nil // new commands have no events, unless their names were once in use
+		return nil
+	}
 	isSkipped := func(command string) bool {
 		return slices.Contains(u.skips, command) || u.before.Commands[command].Skipped && !slices.Contains(u.Accept, command)
 	}

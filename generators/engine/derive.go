@@ -88,9 +88,10 @@ func (e *Engine) refuseNewProblems(ctx context.Context, p *plan, pkg *derive.Pac
 	if err != nil {
 		return err
 	}
-	refusal := &Refusal{Reason: fmt.Sprintf("cannot derive from %s after this change:", pkg.Dir), Remedy: p.compileRemedy()}
 	fresh := withoutExisting(slices.Clone(pkg.Problems), before[0].Problems)
-	refusal.Diagnostics = withSource(fresh, e.before.With(p.texts))
+	refusal := &Refusal{
+		Reason: fmt.Sprintf("cannot derive from %s after this change:", pkg.Dir), Diagnostics: withSource(fresh, e.before.With(p.texts)), Remedy: p.compileRemedy(fresh),
+	}
 	return refusal.orNil()
 }
 

@@ -90,7 +90,7 @@ func (d *Draft) End(result *Result, err error) error {
 
 func (d *Draft) save() error {
 	saved := Draft{Tool: d.Tool, Arguments: maps.Clone(d.Arguments)}
-	for _, name := range []string{"dir", "detail", "draft"} { // each call has its own
+	for _, name := range []string{"dir", "detail", "draft", "dry_run"} { // each call has its own
 		delete(saved.Arguments, name)
 	}
 	text, err := strictjson.Marshal(saved)
@@ -138,10 +138,11 @@ func (e *Engine) prune(dir string, maxAge time.Duration, keep int) {
 	}
 }
 
-// mergeList returns the value of an argument with changes. Elements of edits with the same path, of
-// examples with the same name, and of fields and output with the same field name replace those of
-// the draft, others are appended. An edit or example that is only a path or a name removes those of
-// the draft. Other values are replaced.
+// mergeList returns the value of an argument with changes. Elements of edits with the same path or
+// symbol, of examples with the same name, and of fields and output with the same field name replace
+// those of the draft. Others are appended, as are replacements in a file whose text the draft has.
+// An edit or example that is only a path or a name removes those of the draft. Other values are
+// replaced.
 func (e *Engine) mergeList(name string, draft, given json.RawMessage) json.RawMessage {
 	var old, changes []json.RawMessage
 	isList := slices.Contains([]string{"edits", "examples", "fields", "output"}, name)
@@ -152,7 +153,7 @@ func (e *Engine) mergeList(name string, draft, given json.RawMessage) json.RawMe
 	for i, element := range old {
 		key, replaced := e.elementKey(name, element, fmt.Sprintf("example %d", i+1)), false
 		for k, change := range changes {
-			if key == "" || e.elementKey(name, change, "") != key {
+			if key == "" || e.elementKey(name, change, "") != key || strictjson.Member(element, "text") != nil && strictjson.Member(change, "replace") != nil {
 				continue
 			}
 			if !used[k] && !isOnlyKey(change) {
@@ -179,7 +180,7 @@ func (e *Engine) elementKey(list string, element json.RawMessage, unnamed string
 	if field, ok := strictjson.Unquote(element); ok {
 		return field[:strings.IndexAny(field+":", ": ?\"")]
 	}
-	var in struct{ Path, Name string }
+	var in struct{ Path, Name, Symbol string }
 	json.Unmarshal(element, &in) // an element that is not an object has no key
 	switch {
 	case list == "examples" && in.Name == "":
@@ -187,7 +188,7 @@ func (e *Engine) elementKey(list string, element json.RawMessage, unnamed string
 	case in.Path != "":
 		return e.pathInProject(in.Path)
 	}
-	return in.Name
+	return cmp.Or(in.Name, in.Symbol)
 }
 
 func isOnlyKey(element json.RawMessage) bool {

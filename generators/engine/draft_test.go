@@ -56,6 +56,8 @@ func TestDraftMerges(t *testing.T) {
 		{"examples", `{"examples":[{"input":1},{"input":2},{"name":"third","input":3},4]}`, `{"examples":[{"name":"example 2","input":5},{"name":"third","error":"e"},{"input":6}]}`,
 			`{"examples":[{"input":1},{"name":"example 2","input":5},{"name":"third","error":"e"},4,{"input":6}]}`},
 		{"removed examples", `{"examples":[{"input":1},{"name":"b","input":2}]}`, `{"examples":[{"name":"example 1"},{"name":"b"}]}`, `{"examples":[]}`},
+		{"replacement in a new file", `{"edits":[{"path":"a","text":"1"},{"path":"b","replace":[]},{"symbol":"c","rename":"d"}]}`, `{"edits":[{"path":"a","replace":[]},{"path":"b","replace":[1]},{"symbol":"c","rename":"e"}],"dry_run":true}`,
+			`{"dry_run":true,"edits":[{"path":"a","text":"1"},{"path":"b","replace":[1]},{"symbol":"c","rename":"e"},{"path":"a","replace":[]}]}`},
 		{"edits", `{"edits":[{"path":"a","text":"1"},{"path":"b","text":"2"},{"path":"./a","rename":"c"},{"glob":"*"}]}`,
 			`{"edits":[{"path":"a","text":"3"},{"path":"a","delete":true},{"path":"d","text":"4"},{"path":"b"}]}`,
 			`{"edits":[{"path":"a","text":"3"},{"path":"a","delete":true},{"glob":"*"},{"path":"d","text":"4"}]}`},

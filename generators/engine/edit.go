@@ -85,7 +85,10 @@ func (e *Engine) planEdits(ctx context.Context, j *journal.Journal, p *plan, edi
 	if len(edits) == 0 {
 		return nil
 	}
-	refusal := &Refusal{Reason: "these files cannot be edited as requested:", Remedy: "Nothing was changed."}
+	refusal := &Refusal{Reason: cannotEdit + ":", Remedy: "Nothing was changed."}
+	if p.action == actionChange {
+		refusal.Reason = fmt.Sprintf("%s, after the change of %s %s:", cannotEdit, p.kind, p.name)
+	}
 	for _, edit := range edits {
 		var problem *typecheck.Diagnostic
 		switch {
@@ -119,6 +122,9 @@ func (e *Engine) planEdits(ctx context.Context, j *journal.Journal, p *plan, edi
 	p.missing = append(p.missing, missing...)
 	return e.planGoMod(ctx, p)
 }
+
+// cannotEdit is the reason of refusals of edits.
+const cannotEdit = "these files cannot be edited as requested"
 
 // planGlob plans replacements in all files that a glob selects. Each must occur in at least one.
 func (e *Engine) planGlob(j *journal.Journal, p *plan, edit FileEdit) *typecheck.Diagnostic {

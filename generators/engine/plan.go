@@ -223,7 +223,8 @@ func (e *Engine) readContract(planned map[string][]byte) (*contract.Contract, er
 	return contract.Parse(text)
 }
 
-func (p *plan) compileRemedy() string {
+// compileRemedy returns what to do about errors in the code that a plan would leave.
+func (p *plan) compileRemedy(found []typecheck.Diagnostic) string {
 	remedy := "Nothing was changed."
 	if p.bodyFile != "" {
 		remedy += " Correct " + p.correctable("the body") + " and retry."
@@ -239,7 +240,7 @@ func (p *plan) compileRemedy() string {
 			modules = append(modules, m.String())
 		}
 	}
-	if len(modules) > 0 {
+	if len(modules) > 0 && strings.Contains(fmt.Sprint(found), "import") {
 		remedy += " If modules are not downloaded, connect to the network, run this command, and retry:\n  go mod download " + strings.Join(modules, " ")
 	}
 	return remedy

@@ -36,6 +36,9 @@ func (f *Fault) Error() string {
 	}
 	if f.Draft != "" {
 		text += fmt.Sprintf("\nDraft %s keeps this call: repeat it with draft %[1]s and only what changes.", f.Draft)
+		if strings.HasPrefix(text, cannotEdit) {
+			text += " An edit replaces the one of its path, but a replacement follows a text; an edit with only a path removes those of the path."
+		}
 	}
 	return text
 }
@@ -178,6 +181,11 @@ func (e *Engine) withLines(output string, view *typecheck.View) string {
 	for i, line := range lines {
 		if at := codePosition.FindStringSubmatch(line); at != nil {
 			name := e.pathInProject(at[1])
+			for _, file := range view.All() { // a log names only the last folder
+				if view.File(name) == nil && strings.HasSuffix(file.Path, "/"+name) {
+					name = file.Path
+				}
+			}
 			number, _ := strconv.Atoi(at[2])
 			if source := sourceLine(view, name, number); source != "" && !isPetrockPath(name) {
 				lines[i] += fmt.Sprintf("\n%s:%d: %s", name, number, source)

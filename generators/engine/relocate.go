@@ -102,6 +102,8 @@ func (m *relocation) parseTarget(s snapshot, text string) error {
 		m.to = dirs[0]
 	case len(dirs) > 1 && !slices.Contains(dirs, pkg):
 		return terminal.Usagef("rename %s: %s is ambiguous: %s; pass the whole path", text, pkg, joinFew(dirs))
+	case len(dirs) == 0 && !strings.Contains(pkg, "/") && strings.HasPrefix(m.from, "internal/"):
+		m.to = "internal/" + pkg
 	}
 	existing := cmp.Or(s.view.Package(m.to, nil), &typecheck.Package{})
 	m.pkg = imports.Import{Name: cmp.Or(existing.Name, path.Base(m.to)), Path: s.engine.checker.ImportPath(m.to)}

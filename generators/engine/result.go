@@ -278,6 +278,8 @@ func (r *TestResult) String() string {
 		text = "Tests were not run"
 	case r.Older:
 		text = "No new failures: " + text + ". These failed before, and still fail"
+	case len(r.Failures)+len(r.Diagnostics) == 0 && len(r.Benchmarks) > 0 && r.Passed == 0:
+		text = count(len(r.Benchmarks), "benchmark") + " in " + count(r.Packages, "package")
 	case len(r.Failures)+len(r.Diagnostics) == 0 && len(r.Benchmarks) > 0:
 		text += " and " + count(len(r.Benchmarks), "benchmark")
 	case len(r.Failures)+len(r.Diagnostics) == 0 && r.Packages == 0:

@@ -117,7 +117,11 @@ func (e *Engine) searchText(ctx context.Context, q Query) (found []Match, err er
 		lines := linesOf(text)
 		for i, line := range lines {
 			if pattern.MatchString(line) {
-				found = append(found, newMatch(name, lines, i+1, i+1-q.Context, i+1+q.Context))
+				first := i + 1 - q.Context
+				if q.Find == FindDocs && strings.HasPrefix(line, "#") {
+					first = i + 1 // what precedes a heading belongs to another section
+				}
+				found = append(found, newMatch(name, lines, i+1, first, i+1+q.Context))
 			}
 		}
 	}
@@ -146,12 +150,17 @@ type selection struct {
 	included, excluded *regexp.Regexp
 }
 
+var braces = regexp.MustCompile(`\\{[^{}]*\\}`) // after QuoteMeta
+
 func newSelection(globs []string) (s selection) {
 	translate := strings.NewReplacer(`/\*\*/`, `/(.*/)?`, `\*\*/`, `(.*/)?`, `\*\*`, `.*`, `\*`, `[^/]*`, `\?`, `[^/]`)
 	patterns := map[bool][]string{} // by whether they exclude
 	for _, glob := range globs {
 		glob, excludes := strings.CutPrefix(glob, "!")
 		pattern := translate.Replace(regexp.QuoteMeta(path.Clean(glob)))
+		pattern = braces.ReplaceAllStringFunc(pattern, func(list string) string {
+			return "(" + strings.ReplaceAll(list[2:len(list)-2], ",", "|") + ")"
+		})
 		if !strings.Contains(glob, "/") {
 			pattern = "(.*/)?" + pattern
 		}
@@ -167,7 +176,7 @@ func newSelection(globs []string) (s selection) {
 	return s
 }
 
-func isGlob(name string) bool { return strings.ContainsAny(name, "*?") }
+func isGlob(name string) bool { return strings.ContainsAny(name, "*?{") }
 
 func (s selection) has(name string) bool {
 	return s.included.MatchString(name) && !s.excluded.MatchString(name)

@@ -127,13 +127,14 @@ func TestSearch(t *testing.T) {
 		{"text", engine.Query{Pattern: `\bdue`}, "notes/notes.md\n1: Loans are due after two weeks.\n2: A loan is due.\nreport/report.go\n7: \tdue := l.Due\n8: \treturn due() > 0 && l.Tier == d.Gold && d.Pair[d.Tier]{First: d.Gold}.Swap().Second == d.Basic\n"},
 		{"page", engine.Query{Pattern: `\bdue`, Limit: 1, Offset: 1}, "notes/notes.md\n2: A loan is due.\n2 to 2 of 4 matches; pass offset: 2 to get the next ones.\n"},
 		{"context", engine.Query{Pattern: "A loan", Context: 3}, "notes/notes.md\n1- Loans are due after two weeks.\n2: A loan is due.\n"},
-		{"globs", engine.Query{Pattern: "due", Files: []string{"**/*.{go,md}", "notes/**", "!*.md"}}, "There is no match.\n"},
+		{"globs", engine.Query{Pattern: "due", Files: []string{"**/*.{go,md}", "notes/**", "!*.md"}}, "report/report.go\n7: \tdue := l.Due\n"},
 		{"a folder", engine.Query{Pattern: "due$", Files: []string{"data"}}, "data/big.txt\n1: due\n"},
 		{"names in all folders", engine.Query{Pattern: "is due", Files: []string{"*.md"}}, "notes/notes.md\n2: A loan is due.\n"},
 		{"petrock's code", engine.Query{Pattern: "^type ToolResult"}, "There is no match.\n"},
 		{"petrock's code, named", engine.Query{Pattern: "^type ToolResult", Files: []string{"core/**"}}, "core/mcp/mcp.go\n21: type ToolResult struct{}\n"},
 		{"derived", engine.Query{Pattern: "^package", Files: []string{"tools/*_gen.go"}}, "tools/tools_gen.go\n3: package tools\n"},
 		{"docs", engine.Query{Pattern: "^# Search", Find: engine.FindDocs, Files: []string{"editing"}}, "petrock://docs/editing\n1: # Search, edit files and run tests\n"},
+		{"section of docs", engine.Query{Pattern: "^## Drafts", Find: engine.FindDocs, Context: 2}, "petrock://docs/undo\n74: ## Drafts\n75- \n76- If"},
 		{"api", engine.Query{Pattern: "strings.Cut", Find: engine.FindAPI}, "package strings // import \"strings\"\n\nfunc Cut(s, sep string) (before, after string, found bool)\n"},
 		{"project's api", engine.Query{Pattern: "core/mcp.ToolResult", Find: engine.FindAPI}, "package mcp // import \"hello/core/mcp\"\n"},
 		{"declaration", engine.Query{Pattern: "desk.Member", Find: engine.FindDeclaration}, "desk/loan.go\n23- \t// Member borrows.\n24: \tMember struct {\n25- \t\tName string\n26- \t\tTier Tier\n27- \t}\n"},
@@ -180,11 +181,14 @@ func TestSymbol(t *testing.T) {
 		}},
 		{"desk.Note", "shelf.Remark", "2 places in 1 file", map[string]string{"shelf/remark.go": "package shelf\n\ntype Remark string // A remark\n", "desk/loan.go": "Note shelf.Remark\n"}},
 		{"desk.Pair", "shelf.Pair", "5 places in 2 files", map[string]string{"report/report.go": "shelf.Pair[d.Tier]"}},
+		{"rate.Rate", "price.Rate", "2 places in 2 files", map[string]string{"internal/price/rate.go": "package price\n", "tools/rate.go": "price.Rate"}},
 		{"report.Gold", "tools.gold", "1 place in 1 file", map[string]string{"tools/gold.go": "import d \"hello/desk\"\n\n// gold reports"}},
 	} {
 		t.Run(test.symbol+" to "+test.rename, func(t *testing.T) {
 			b := open(t)
 			b.lending()
+			b.write("internal/rate/rate.go", "package rate\n\n// Rate is a rate.\ntype Rate int\n")
+			b.write("tools/rate.go", "package tools\n\nimport \"hello/internal/rate\"\n\nvar _ rate.Rate\n")
 			before := b.snapshot()
 			result, err := b.edit(fmt.Sprintf(`[{"symbol":%q,"rename":%q}]`, test.symbol, test.rename), engine.Options{Test: true})
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/petrock/petrock/generators/trial"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -60,7 +61,15 @@ func (c *cutter) cut(v reflect.Value, name string) {
 			return
 		}
 		if c.limit > 0 && n > c.limit {
-			c.leftOut = append(c.leftOut, fmt.Sprintf("%d in %s", n-c.limit, name))
+			left := fmt.Sprintf("%d in %s", n-c.limit, name)
+			if failures, ok := v.Interface().([]trial.TestFailure); ok {
+				var tests []string
+				for _, f := range failures[c.limit:] {
+					tests = append(tests, f.Test)
+				}
+				left += " (" + cutText(strings.Join(tests, ", "), 800) + ")"
+			}
+			c.leftOut = append(c.leftOut, left)
 			n = c.limit
 		}
 		list := reflect.MakeSlice(v.Type(), n, n)
@@ -70,7 +79,7 @@ func (c *cutter) cut(v reflect.Value, name string) {
 			c.cut(v.Index(i), name)
 		}
 	case reflect.String:
-		v.SetString(cutText(v.String(), c.maxText()))
+		v.SetString(cutText(cutSame(v.String(), c.maxText()), c.maxText()))
 	}
 }
 
@@ -108,6 +117,27 @@ func cutText(text string, limit int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:limit], "") + " …"
+}
+
+// cutSame shortens the beginning that what a test got has in common with what it wants, if the text
+// is longer than limit.
+func cutSame(text string, limit int) string {
+	head, rest, hasGot := strings.Cut(text, "got ")
+	got, want, hasWant := strings.Cut(rest, "\nwant ")
+	got, want = strings.TrimSpace(got), strings.TrimSpace(want)
+	if len(text) <= limit || !hasGot || !hasWant {
+		return text
+	}
+	same := 0
+	for same < min(len(got), len(want)) && got[same] == want[same] {
+		same++
+	}
+	const shown = 30 // bytes before the difference
+	if same > shown {
+		got, want = "… "+strings.ToValidUTF8(got[same-shown:], ""), "… "+strings.ToValidUTF8(want[same-shown:], "")
+	}
+	half := max(limit-len(head), limit/2) / 2
+	return head + "got  " + cutText(got, half) + "\nwant " + cutText(want, half)
 }
 
 func count(n int, noun string) string {

@@ -220,7 +220,7 @@ func %[4]s(t *testing.T) { apptest.CheckStored(t, %[5]s, %[1]s.Feature()) }
 	}
 	report := summary.Examples
 	if report == nil {
-		return nil, &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: tested.Diagnostics, Remedy: c.compileRemedy()}
+		return nil, &Refusal{cause: causeCompile, Reason: wouldNotCompile, Diagnostics: tested.Diagnostics, Remedy: c.compileRemedy(tested.Diagnostics)}
 	}
 	if report.Passed {
 		return nil, nil

@@ -259,6 +259,8 @@ func (e *Engine) testRemedy(c *verified) string {
 		return "Nothing was changed. Correct the change or the tests and retry."
 	case c.action == actionDestroy:
 		return fmt.Sprintf("Nothing was changed. Remove from these tests what needs %s %s (%s), and retry.", c.kind, c.name, edit)
+	case c.action == actionChange && c.bodyFile != "":
+		return fmt.Sprintf("Nothing was changed. Correct the body, or what these tests expect, in the same operation (%s). Tests have samples of fields that have another type now, unless the old values fit.", edit)
 	case c.bodyFile != "":
 		return fmt.Sprintf("Nothing was changed. Correct %s. If a test expects the old behavior, change it first (%s).", c.correctable("the body"), edit)
 	case c.action == actionChange:

@@ -160,7 +160,7 @@ func (e *Engine) verifyTypes(ctx context.Context, c *verified) error {
 		Reason:      wouldNotCompile,
 		cause:       causeCompile,
 		Diagnostics: withSource(verdict.New, c.after),
-		Remedy:      c.compileRemedy(),
+		Remedy:      c.compileRemedy(verdict.New),
 	})
 }
 

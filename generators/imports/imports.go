@@ -302,7 +302,7 @@ func (s *Resolver) RemoveUnused(ctx context.Context, view *typecheck.View, file 
 	removed := false
 	for _, spec := range slices.Clone(p.syntax.Imports) {
 		i := importOf(spec)
-		isKnown := i.Name != "" || s.standard[i.Path] != nil || p.inside(i.Path) != nil
+		isKnown := i.Name != "" || s.standard[i.Path] != nil || isAtOrBelow(i.Path, p.module) // also if its last file moves
 		name := cmp.Or(i.Name, p.nameOf(i.Path))
 		if isKnown && name != "_" && name != "." && !used[name] {
 			removed = astutil.DeleteNamedImport(p.fset, p.syntax, i.Name, i.Path) || removed
