@@ -176,7 +176,7 @@ func (n component) useDeclaredEnums(lists ...[]gen.Field) {
 // isReserved reports whether petrock uses the name of the component for something else.
 func (n component) isReserved() bool {
 	if n.kind == "generator" {
-		own := append(gen.Names(All()), "component", "all")
+		own := append(gen.Names(All()), "version", "component", "all")
 		return slices.Contains(own, strings.ReplaceAll(n.wire, "_", ""))
 	}
 	place, _ := derive.PlaceAt(n.dir)

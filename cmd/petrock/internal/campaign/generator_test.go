@@ -31,9 +31,9 @@ func TestGeneratorNames(t *testing.T) {
 	defer e.Close()
 	before := w.tree()
 	for refused, names := range map[string][]string{
-		"": {"handler", "func", "type", "Interface", "HTTPHandler", "a_b_c", "send-test", "test", "gen", "x_gen", "windows", "window", "io", "con", "string", "error", "testing", "new", "register", "main", "init", "list", "sync",
+		"": {"handler", "func", "Interface", "HTTPHandler", "a_b_c", "send-test", "test", "gen", "x_gen", "windows", "window", "io", "con", "string", "error", "testing", "new", "register", "main", "init", "list", "sync",
 			"path", "strings", "jen", "emit", "kit", "naming", "sentence", "name", "file", "in", "p", "err", "first", "project", "generators", "tools", "files", "class", "query_by_id", "hello", "petrock", "run", "fields", "doc", "tool_input", "PromptInput", strings.Repeat("a", 41)},
-		"is reserved in":          {"all", "All", "tool", "Tool", "to_ol", "resource", "prompt", "generator", "component", "feature", "command", "query", "version", "worker"},
+		"is reserved in":          {"all", "All", "type", "Type", "tool", "Tool", "to_ol", "resource", "prompt", "generator", "component", "feature", "command", "query", "version", "worker"},
 		"clients reject the name": {strings.Repeat("a", 42)},
 		"invalid name":            {"", "a b", "../x", "a/b", "_", "1a", "ä", "a\nb"},
 	} {

@@ -52,7 +52,7 @@ func hostileFeatures() []hostile {
 		add(hostile{"feature", input{Name: name, CRUD: true, Fields: []string{"title", name + ":int?", "kind:enum(func,list,2xx)"}}, ""})
 	}
 	add(hostile{"feature", input{Name: "orders"}, "feature orders already exists"}, hostile{"feature", input{Name: "orders", CRUD: true, Fields: title}, "feature orders already exists"})
-	add(hostile{"feature", input{Name: "posts", CRUD: true}, "crud needs the fields"}, hostile{"feature", input{Name: "posts", Fields: title}, "fields and item need crud"}, hostile{"feature", input{Name: "posts", Item: "post"}, "fields and item need crud"})
+	add(hostile{"feature", input{Name: "posts", CRUD: true}, "crud needs the fields"}, hostile{"feature", input{Name: "shelves", Fields: title}, ""}, hostile{"feature", input{Name: "posts", Item: "post"}, "item needs crud"})
 	for _, item := range []string{"state", "create", "list-output", "feature", "a b", "../x", "*/", long} {
 		add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: title, Item: item}, "*"})
 	}
@@ -60,6 +60,9 @@ func hostileFeatures() []hostile {
 	// Fields.
 	for _, field := range []string{"a:string; evil", "a:../../x", "a:func", "a:[]", "a:map[string]", "a:string\n}\n\nfunc init() { panic(1) }\n\ntype Zz struct {\n\tQ string", "a:string`", "_", "", "a b", long, "a \"a\nb\"", "a \"\u202e\"", "check", "apply:int"} {
 		add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: []string{field}}, "field"}, hostile{"command", input{Name: "posts/publish", Fields: []string{field}}, "field"})
+	}
+	for _, field := range []string{"a:string; evil", "a:../../x", "a:func", "a:[]", "a:string`", "_", "", "a b", long} {
+		add(hostile{"feature", input{Name: "racks", Fields: []string{field}}, "field"})
 	}
 	for _, field := range []string{"id", "ID:int", "seq:int", "created_at:time", "updatedAt:time"} {
 		add(hostile{"feature", input{Name: "posts", CRUD: true, Fields: []string{field}}, "every item already has"})
@@ -89,7 +92,7 @@ func hostileFeatures() []hostile {
 
 	// Events that workers follow.
 	for _, on := range []string{"posts/nothing", "posts/get"} {
-		add(hostile{"worker", input{Name: "posts/mailer", On: []string{on}}, "which is not a command"})
+		add(hostile{"worker", input{Name: "posts/mailer", On: []string{on}}, "which does not exist; the commands are"})
 	}
 	for _, on := range []string{"", "nothing/create", "../create", "posts/create\nx", "posts/", "*/", "orders"} {
 		add(hostile{"worker", input{Name: "posts/mailer", On: []string{on}}, "on "})
