@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/imports"
@@ -386,4 +387,35 @@ func (ch *changer) setValues(name *types.TypeName, values []gen.EnumValue) error
 	end := endOf(last, last.Comment)
 	ch.replace(ch.view.FileAt(last.Pos()), end, end, added)
 	return nil
+}
+
+// pathIn returns the JSON path of the edited struct in a command, from the changes to the fields of
+// the command: it is empty or ends with a dot.
+func (edit *fieldEdit) pathIn(changes []contract.Change) string {
+	names := slices.Clone(edit.remove)
+	for old, name := range edit.rename {
+		names = append(names, old, name)
+	}
+	for _, f := range edit.set {
+		names = append(names, f.in+f.Name)
+	}
+	for _, change := range changes {
+		for _, name := range names {
+			if before, ok := strings.CutSuffix("."+change.Path, "."+name); ok && before != "" {
+				return before[1:] + "."
+			}
+		}
+	}
+	return ""
+}
+
+// below returns fields below a JSON path. In pairs OLD=NEW, a nested NEW gets it too.
+func below(path string, texts []string, isRename bool) (all []string) {
+	for _, text := range texts {
+		if old, name, _ := strings.Cut(text, "="); isRename && strings.Contains(name, ".") {
+			text = old + "=" + path + name
+		}
+		all = append(all, path+text)
+	}
+	return all
 }
