@@ -88,9 +88,6 @@ type arguments struct {
 // derived files from derive. Planning sets its fields, and nothing after it changes them.
 type plan struct {
 	request
-	plannedFiles
-	plannedCode
-	plannedEvents
 
 	title      string                 // of the operation, such as generate tool greet
 	undoes     string                 // id of the operation that it reverts; empty if none
@@ -100,20 +97,16 @@ type plan struct {
 	next       []string               // next steps, one sentence each
 	notices    []string               // side effects, one sentence each
 	warnings   []typecheck.Diagnostic // for the result
-}
 
-// plannedFiles are the files that a plan writes or deletes.
-type plannedFiles struct {
+	// The files that it writes or deletes.
 	texts      map[string][]byte      // new texts by path; nil deletes a file
 	modes      map[string]fs.FileMode // permissions of restored files
 	recomputed map[string]bool        // files that undo computes again instead of restoring
 	conflicts  []string               // conflicts with the project
 	parts      []PartChange           // parts that are added or removed
 	tidied     bool                   // whether go mod tidy computed go.mod
-}
 
-// plannedCode is the Go code that a plan comes from and that it derives from.
-type plannedCode struct {
+	// The Go code that it comes from and that it derives from.
 	bodyFile  string            // the file with the body that the caller sent; empty if none
 	missing   []imports.Missing // imports that were not found
 	trial     gen.Trial         // the examples to run
@@ -121,10 +114,8 @@ type plannedCode struct {
 	checkPure bool              // whether to refuse code that makes replay non-deterministic
 	packages  []*derive.Package // packages that were derived from
 	others    []*derive.Package // the other packages that the server includes
-}
 
-// plannedEvents is what a plan does to the contract and to stored events.
-type plannedEvents struct {
+	// What it does to the contract and to stored events.
 	contractLost  string          // error if the contract is missing
 	breaks        []string        // changes that break clients
 	newVersionsOf []string        // the commands that get a new version
@@ -157,11 +148,7 @@ type source struct {
 }
 
 func newPlan(asked request) *plan {
-	return &plan{
-		request:       asked,
-		plannedFiles:  plannedFiles{texts: map[string][]byte{}, modes: map[string]fs.FileMode{}, recomputed: map[string]bool{}},
-		plannedEvents: plannedEvents{skips: asked.Skip},
-	}
+	return &plan{request: asked, texts: map[string][]byte{}, modes: map[string]fs.FileMode{}, recomputed: map[string]bool{}, skips: asked.Skip}
 }
 
 func (p *plan) isRevert() bool { return p.action == actionUndo || p.action == actionRedo }
