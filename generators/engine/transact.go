@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -197,32 +199,53 @@ func (e *Engine) correctCase(ctx context.Context, p *plan, found []typecheck.Dia
 			continue
 		}
 		at := view.Fset().File(file.Syntax.FileStart).LineStart(d.Line) + token.Pos(d.Column-1)
-		ident, names := typecheck.Enclosing[*ast.Ident](file, at), map[string]bool{}
-		isOther := func(name string) bool {
-			return name != ident.Name && len(name) == len(ident.Name) && strings.EqualFold(name, ident.Name)
-		}
+		ident := typecheck.Enclosing[*ast.Ident](file, at)
+		var names []string
 		for _, pkg := range pass.InspectTests(file.Dir()) {
-			if ident == nil || !slices.Contains(pkg.Files, file) {
-				continue
-			}
-			for _, known := range view.All() {
-				for other := range nodesOf[*ast.Ident](known.Syntax) {
-					if isOther(other.Name) && pkg.CanBe(file, ident, other.Name) {
-						names[other.Name] = true
-					}
-				}
+			if ident != nil && slices.Contains(pkg.Files, file) && pkg.Info.ObjectOf(ident) == nil {
+				names = append(names, namesInOtherCase(pkg.Info, file, ident, d.Message)...)
 			}
 		}
-		for name := range names {
-			if len(names) == 1 {
-				text := bytes.Clone(p.texts[d.File])
-				copy(text[view.Fset().PositionFor(at, false).Offset:], name)
-				p.texts[d.File], corrected = text, true
-				p.warnings = append(p.warnings, typecheck.Diagnostic{File: d.File, Line: d.Line, Column: d.Column, Message: fmt.Sprintf("corrected %s to %s", ident.Name, name)})
-			}
+		if len(names) == 1 {
+			text := bytes.Clone(p.texts[d.File])
+			copy(text[view.Fset().PositionFor(at, false).Offset:], names[0])
+			p.texts[d.File], corrected = text, true
+			p.warnings = append(p.warnings, typecheck.Diagnostic{File: d.File, Line: d.Line, Column: d.Column, Message: fmt.Sprintf("corrected %s to %s", ident.Name, names[0])})
 		}
 	}
 	return corrected
+}
+
+// otherMember matches the field or method in another case that the type checker suggests.
+var otherMember = regexp.MustCompile(`but does have (?:field |method )?(\w+)\)?$`)
+
+// namesInOtherCase returns what an undefined identifier may mean. message is the error about it.
+func namesInOtherCase(info *types.Info, file *typecheck.File, ident *ast.Ident, message string) (names []string) {
+	if found := otherMember.FindStringSubmatch(message); found != nil {
+		return found[1:]
+	}
+	scope := info.Scopes[file.Syntax].Innermost(ident.Pos())
+	selector := typecheck.Enclosing[*ast.SelectorExpr](file, ident.Pos())
+	isMember := selector != nil && selector.Sel == ident
+	if isMember {
+		x, _ := selector.X.(*ast.Ident)
+		imported, ok := info.Uses[x].(*types.PkgName)
+		if !ok {
+			return nil
+		}
+		scope = imported.Imported().Scope()
+	}
+	for ; scope != nil; scope = scope.Parent() {
+		for _, name := range scope.Names() {
+			_, found := scope.LookupParent(name, ident.Pos())
+			isVisible := found != nil && (found.Exported() || !isMember)
+			isOther := name != ident.Name && len(name) == len(ident.Name) && strings.EqualFold(name, ident.Name)
+			if isVisible && isOther && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // explainMissing replaces errors about undefined package names with the reason why no package was

@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/suite/vet"
-	"golang.org/x/tools/go/ast/astutil"
 )
 
 // A Verdict is the errors of a project after a change.
@@ -374,34 +373,6 @@ func (p *Pass) inspect(path string, files []*File, v *variant) *InspectedPackage
 	}}
 	inspected.types, inspected.errs = p.typeCheck(path, files, &imports{pass: p, variant: v}, inspected.Info, true) // Verify reports type errors
 	return inspected
-}
-
-// CanBe reports whether an identifier is undefined, and would be defined if it had another name.
-func (p *InspectedPackage) CanBe(file *File, ident *ast.Ident, name string) bool {
-	var found types.Object
-	var in ast.Expr // the value or the literal whose field it names
-	nodes, _ := astutil.PathEnclosingInterval(file.Syntax, ident.Pos(), ident.End())
-	if len(nodes) < 3 {
-		return false // the name of the package
-	}
-	selector, _ := nodes[1].(*ast.SelectorExpr)
-	pair, _ := nodes[1].(*ast.KeyValueExpr)
-	literal, _ := nodes[2].(*ast.CompositeLit)
-	switch {
-	case selector != nil && selector.Sel == ident:
-		in = selector.X
-	case pair != nil && pair.Key == ident && literal != nil:
-		in = literal
-	default:
-		_, found = p.types.Scope().Innermost(ident.Pos()).LookupParent(name, ident.Pos())
-	}
-	x, _ := in.(*ast.Ident)
-	if imported, ok := p.Info.Uses[x].(*types.PkgName); ok && ast.IsExported(name) {
-		found = imported.Imported().Scope().Lookup(name)
-	} else if t := p.Info.TypeOf(in); in != nil && t != nil {
-		found, _, _ = types.LookupFieldOrMethod(t, true, p.types, name)
-	}
-	return found != nil && p.Info.ObjectOf(ident) == nil
 }
 
 // VetMark starts the message of a finding of go vet. Compile errors do not have it.
