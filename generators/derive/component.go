@@ -105,6 +105,20 @@ func (c Component) method() (string, bool) {
 	return c.Func, false
 }
 
+// Method returns the method of a command, query or worker that does the work. It is empty for a
+// worker with several, and for other kinds.
+func (c Component) Method() string {
+	switch {
+	case c.Kind == Command:
+		return "Apply"
+	case c.Kind == Query:
+		return "Answer"
+	case len(c.triggers) == 1:
+		return c.triggers[0].method
+	}
+	return ""
+}
+
 // localName returns the name of a command, query or worker within its feature.
 func (c Component) localName() string {
 	name := c.Name

@@ -157,15 +157,9 @@ func declared(pkg *types.Package, c derive.Component) (object, method types.Obje
 	if object == nil {
 		return nil, nil
 	}
-	switch c.Kind {
-	case derive.Command:
-		method, _, _ = types.LookupFieldOrMethod(object.Type(), true, pkg, "Apply")
-	case derive.Query:
-		method, _, _ = types.LookupFieldOrMethod(object.Type(), true, pkg, "Answer")
-	case derive.Worker:
-		method = trigger(object.Type())
-	case derive.Feature:
-	default:
+	if name := c.Method(); name != "" {
+		method, _, _ = types.LookupFieldOrMethod(object.Type(), true, pkg, name)
+	} else if c.Kind != derive.Worker && c.Kind != derive.Feature {
 		method = object
 	}
 	return object, method
@@ -201,23 +195,6 @@ func namedPos(t types.Type) token.Pos {
 		return named.Obj().Pos()
 	}
 	return token.NoPos
-}
-
-// trigger returns the method of a worker that does the work, or nil if it has several.
-func trigger(t types.Type) (found types.Object) {
-	named, ok := t.(*types.Named)
-	if !ok {
-		return nil
-	}
-	for method := range named.Methods() {
-		if name := method.Name(); name == "Every" || startsWithWord(name, "On") {
-			if found != nil {
-				return nil
-			}
-			found = method
-		}
-	}
-	return found
 }
 
 // startsWithWord reports whether an identifier starts with the words of another.
