@@ -181,7 +181,7 @@ func (ch *changer) finish(ctx context.Context) error {
 		p.texts[cmp.Or(ch.moves[name], name)] = slices.Concat(text, []byte(ch.appends[name]))
 	}
 	p.bodyFile = cmp.Or(ch.moves[p.bodyFile], p.bodyFile)
-	missing, err := ch.engine.onDisk().completeGo(ctx, p.texts)
+	missing, err := ch.completeGo(ctx, p.texts)
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (ch *changer) addVersion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	edited := ch.engine.onDisk().with(ch.plan.texts)
+	edited := ch.with(ch.plan.texts)
 	packages, err := ch.engine.deriver.Packages(ctx, edited.view, edited.existingPlaces())
 	if err != nil {
 		return err
@@ -315,7 +315,7 @@ func (ch *changer) addDowngrades(ctx context.Context, g gen.Generator) error {
 			return err
 		}
 		call := generatorCall{Generator: g, input: input, inputNames: map[string]string{"downgrade_body": "downgrade"}}
-		draft, err := ch.engine.onDisk().with(ch.plan.texts).run(ctx, call)
+		draft, err := ch.with(ch.plan.texts).run(ctx, call)
 		switch {
 		case err != nil && (ch.in.Downgrade != "" || ctx.Err() != nil):
 			return generatorError("change command "+ch.c.Name, err)

@@ -75,8 +75,8 @@ func (ch *changer) newFieldEdit(ctx context.Context, t *types.Named, specs, rena
 		t: t, renames: renames, rename: map[string]string{}, remove: removes,
 		removed: map[token.Pos]bool{}, retyped: map[token.Pos]typedField{}, wrapped: map[token.Pos]string{}, unwrapped: map[token.Pos]bool{},
 	}
-	project := gen.Project{Module: ch.engine.checker.Module().Path, Initialisms: ch.initialisms, Type: func(dir, name string) (*gen.GoType, error) {
-		return ch.engine.onDisk().goType(ctx, dir, name)
+	project := gen.Project{Module: ch.engine.checker.Module().Path, Initialisms: ch.engine.project.Initialisms, Type: func(dir, name string) (*gen.GoType, error) {
+		return ch.goType(ctx, dir, name)
 	}}
 	groups := map[string][]string{} // by the path of the struct
 	for _, spec := range specs {
@@ -343,7 +343,7 @@ func (ch *changer) sharedEnum(pkg *types.Package, f gen.Field, values []gen.Enum
 
 // planValues plans the values of an enum type.
 func (ch *changer) planValues() error {
-	values, err := gen.ParseValues(ch.in.Values, ch.initialisms...)
+	values, err := gen.ParseValues(ch.in.Values, ch.engine.project.Initialisms...)
 	if len(values) == 0 {
 		return err
 	}

@@ -35,7 +35,7 @@ func (ch *changer) planRename() error {
 			return fmt.Errorf("rename %s: cannot move it to another package; generate it there, and edit the code that uses it", ch.in.Rename)
 		}
 	}
-	name, err := gen.ParseName(text, ch.initialisms...)
+	name, err := gen.ParseName(text, ch.engine.project.Initialisms...)
 	if err != nil {
 		return err
 	}

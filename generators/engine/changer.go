@@ -44,11 +44,10 @@ type Change struct {
 // A changer plans the change of one component.
 type changer struct {
 	*rewrite
-	engine *Engine
-	plan   *plan
-	in     Change
-	c      derive.Component
-	pkg    *types.Package
+	plan *plan
+	in   Change
+	c    derive.Component
+	pkg  *types.Package
 
 	others []derive.Component // of its package
 
@@ -124,7 +123,7 @@ func (e *Engine) newChanger(ctx context.Context, p *plan, in Change) (*changer, 
 		return nil, err
 	}
 	ch := &changer{
-		rewrite: r, engine: e, plan: p, in: in, c: c,
+		rewrite: r, plan: p, in: in, c: c,
 		newWire: c.Name, newNames: map[string]string{}, moves: map[string]string{}, appends: map[string]string{}, imports: map[string][]imports.Import{},
 	}
 	ch.pkg, _ = ch.pass.Package(home.Dir)
@@ -207,7 +206,7 @@ func startsWithWord(name, start string) bool {
 // readTools sets the types of the tools and prompts in packages that may use the edited types.
 func (ch *changer) readTools(ctx context.Context) error {
 	ch.tools, ch.typed = map[string]toolType{}, map[token.Pos]toolType{}
-	packages, err := ch.engine.deriver.Packages(ctx, ch.view, ch.engine.onDisk().existingPlaces())
+	packages, err := ch.engine.deriver.Packages(ctx, ch.view, ch.existingPlaces())
 	if err != nil {
 		return err
 	}

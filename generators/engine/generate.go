@@ -11,6 +11,7 @@ import (
 
 	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/core/schema"
+	"github.com/petrock/petrock/core/strictjson"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/journal"
 )
@@ -38,7 +39,7 @@ func (e *Engine) planGenerate(ctx context.Context, p *plan, g gen.Generator, inp
 	if err != nil {
 		return generatorError(g.Name, err)
 	}
-	name := inputName(input)
+	name, _ := strictjson.Unquote(strictjson.Member(input, "name"))
 	p.title = strings.TrimSpace(actionGenerate + " " + g.Name + " " + cmp.Or(name, draft.Name))
 	p.kind, p.name = cmp.Or(draft.Kind, g.Name), cmp.Or(draft.Name, name)
 	p.next, p.notices = draft.Next, draft.Notices
@@ -53,13 +54,6 @@ func (e *Engine) planGenerate(ctx context.Context, p *plan, g gen.Generator, inp
 		return err
 	}
 	return e.derive(ctx, p, e.touched(p), true)
-}
-
-// inputName returns the name in the input of a generator, or an empty string.
-func inputName(input json.RawMessage) string {
-	var in struct{ Name string }
-	json.Unmarshal(input, &in) // the generator has checked it
-	return in.Name
 }
 
 func (e *Engine) planDraft(ctx context.Context, p *plan, draft gen.Draft) error {

@@ -25,11 +25,7 @@ import (
 // addImports adds imports to a file: those that it names, and those that its text lacks. It also
 // returns the names for which it found no package.
 func (s snapshot) addImports(ctx context.Context, file gen.File) ([]byte, []imports.Missing, error) {
-	var given []imports.Import
-	for _, i := range file.Imports {
-		given = append(given, imports.Import{Name: i.Name, Path: i.Path})
-	}
-	text, err := s.engine.resolver.Insert(ctx, s.view, file.Path, file.Text, given)
+	text, err := s.engine.resolver.Insert(ctx, s.view, file.Path, file.Text, file.Imports)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -59,7 +59,7 @@ func (e *Engine) planSymbol(ctx context.Context, p *plan, edit FileEdit) error {
 	for _, inspected := range r.packages() {
 		m.object = cmp.Or(m.object, inspected.Info.Defs[found.ident])
 	}
-	if err := m.parseTarget(s, edit.Rename); err != nil {
+	if err := m.parseTarget(edit.Rename); err != nil {
 		return err
 	}
 	if m.name != m.object.Name() {
@@ -77,13 +77,13 @@ func (e *Engine) planSymbol(ctx context.Context, p *plan, edit FileEdit) error {
 	}
 	p.notices = append(p.notices, fmt.Sprintf("%s is now %s: changed %s in %s.", found.name, edit.Rename, count(m.places, "place"), count(len(m.files), "file")))
 	p.warn(m.unbuilt...)
-	return m.finish(ctx, s, p)
+	return m.finish(ctx, p)
 }
 
 // parseTarget parses the new name: NAME, or PACKAGE.NAME to move a declaration.
-func (m *relocation) parseTarget(s snapshot, text string) error {
+func (m *relocation) parseTarget(text string) error {
 	at := strings.LastIndex(text, ".") + 1
-	pkg := strings.TrimPrefix(strings.TrimSuffix(text[:at], "."), s.engine.checker.Module().Path+"/")
+	pkg := strings.TrimPrefix(strings.TrimSuffix(text[:at], "."), m.engine.checker.Module().Path+"/")
 	in := strings.TrimSuffix(m.symbol.name, "."+m.symbol.ident.Name)
 	m.name, m.to = text[at:], m.from
 	switch isMove := pkg != "" && !strings.HasSuffix("/"+in, "/"+pkg) && !strings.HasSuffix(in, "."+pkg); {
@@ -96,7 +96,7 @@ func (m *relocation) parseTarget(s snapshot, text string) error {
 	case m.symbol.isMember() || m.symbol.file.IsTest():
 		return terminal.Usagef("rename %s: fields, methods and tests stay in their package; pass a name without package", text)
 	}
-	dirs := slices.DeleteFunc(s.view.Dirs(), func(dir string) bool { return !strings.HasSuffix("/"+dir, "/"+pkg) || isPetrockPath(dir) })
+	dirs := slices.DeleteFunc(m.view.Dirs(), func(dir string) bool { return !strings.HasSuffix("/"+dir, "/"+pkg) || isPetrockPath(dir) })
 	switch m.to = pkg; {
 	case len(dirs) == 1:
 		m.to = dirs[0]
@@ -105,12 +105,10 @@ func (m *relocation) parseTarget(s snapshot, text string) error {
 	case len(dirs) == 0 && !strings.Contains(pkg, "/") && strings.HasPrefix(m.from, "internal/"):
 		m.to = "internal/" + pkg
 	}
-	existing := cmp.Or(s.view.Package(m.to, nil), &typecheck.Package{})
-	m.pkg = imports.Import{Name: cmp.Or(existing.Name, path.Base(m.to)), Path: s.engine.checker.ImportPath(m.to)}
+	existing := cmp.Or(m.view.Package(m.to, nil), &typecheck.Package{})
+	m.pkg = imports.Import{Name: cmp.Or(existing.Name, path.Base(m.to)), Path: m.engine.checker.ImportPath(m.to)}
 	return nil
 }
-
-func (m *relocation) line(pos token.Pos) int { return m.view.Fset().PositionFor(pos, false).Line }
 
 func (m *relocation) refuse(pos token.Pos, format string, args ...any) {
 	m.errs = append(m.errs, fmt.Errorf("%s:%d: %s", m.view.FileAt(pos).Path, m.line(pos), fmt.Sprintf(format, args...)))
@@ -336,7 +334,7 @@ func (m *relocation) qualifier(u use) string {
 }
 
 // finish adds the new texts to the plan.
-func (m *relocation) finish(ctx context.Context, s snapshot, p *plan) error {
+func (m *relocation) finish(ctx context.Context, p *plan) error {
 	slices.SortFunc(m.moved, func(a, b span) int { return int(a.start - b.start) })
 	source := ""
 	for _, moved := range m.moved {
@@ -361,11 +359,11 @@ func (m *relocation) finish(ctx context.Context, s snapshot, p *plan) error {
 			return terminal.Usagef("rename: %w", err)
 		}
 		file := path.Join(m.to, name.File("type"))
-		if reason := s.engine.whyNotEditable(file, nil); reason != "" {
+		if reason := m.engine.whyNotEditable(file, nil); reason != "" {
 			return fmt.Errorf("%s %s", file, reason)
 		}
 		head := "package " + m.pkg.Name
-		if existing := s.view.File(file); existing != nil {
+		if existing := m.view.File(file); existing != nil {
 			head = m.applied(file, 0, len(existing.Text))
 		}
 		texts[file] = []byte(head + source + "\n")
@@ -374,7 +372,7 @@ func (m *relocation) finish(ctx context.Context, s snapshot, p *plan) error {
 	for file, text := range texts {
 		var err error
 		if p.texts[file] = text; text != nil {
-			p.texts[file], err = s.engine.resolver.Insert(ctx, s.view, file, text, m.imports[file])
+			p.texts[file], err = m.engine.resolver.Insert(ctx, m.view, file, text, m.imports[file])
 		}
 		if err != nil {
 			return err

@@ -22,15 +22,13 @@ import (
 // A rewrite edits Go files of the project at positions in their syntax, and renames declarations
 // with all uses.
 type rewrite struct {
-	view      *typecheck.View
+	snapshot
 	pass      *typecheck.Pass
 	dirs      []string              // packages whose files may use the edited declarations
 	edits     map[string][]textEdit // by file
 	renamed   map[token.Pos]string  // new Go names, by the position of their declaration
 	jsonNames map[token.Pos]string  // new JSON names of fields, by the position of their declaration
 	unbuilt   []string              // warnings about files that may use renamed declarations
-
-	initialisms []string // of the project
 
 	packages func() []*typecheck.InspectedPackage // in dirs, tests included
 }
@@ -44,7 +42,7 @@ type textEdit struct {
 func (s snapshot) newRewrite(ctx context.Context, edited ...string) (*rewrite, error) {
 	dirs := s.engine.checker.Importers(s.view, edited...)
 	pass, err := s.engine.checker.NewPass(ctx, s.view, dirs, typecheck.PassOptions{})
-	r := &rewrite{initialisms: s.engine.project.Initialisms, view: s.view, pass: pass, dirs: dirs, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, jsonNames: map[token.Pos]string{}}
+	r := &rewrite{snapshot: s, pass: pass, dirs: dirs, edits: map[string][]textEdit{}, renamed: map[token.Pos]string{}, jsonNames: map[token.Pos]string{}}
 	r.packages = sync.OnceValue(func() (all []*typecheck.InspectedPackage) {
 		for _, dir := range r.dirs {
 			all = append(all, r.pass.InspectTests(dir)...)
@@ -325,7 +323,7 @@ func (r *rewrite) renameField(t *types.Named, old, name string) error {
 		return fmt.Errorf("rename %s=%s: %s has neither field", old, name, t.Obj().Name())
 	}
 	short := strings.TrimPrefix(name, prefix)
-	parsed, err := gen.ParseFieldName(short, r.initialisms...)
+	parsed, err := gen.ParseFieldName(short, r.engine.project.Initialisms...)
 	if err != nil {
 		return fmt.Errorf("rename %s=%s: %w", old, name, err)
 	}

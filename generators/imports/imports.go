@@ -35,6 +35,7 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/tools/go/ast/astutil"
 
+	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -259,10 +260,7 @@ func explainMissing(w want, near []*candidate) string {
 }
 
 // An Import is a package that a file imports.
-type Import struct {
-	Name string // local name; empty for the package's own name
-	Path string
-}
+type Import = gen.Import
 
 // Insert adds imports to a file, whether the file uses them or not. If the file does not parse,
 // Insert returns it unchanged.
