@@ -111,9 +111,6 @@ func (e *Engine) IsSameFolder() bool {
 // Root returns the project's folder.
 func (e *Engine) Root() string { return e.project.Root }
 
-// Name returns the project's name.
-func (e *Engine) Name() string { return e.project.Name }
-
 // PetrockVersion returns the version of petrock that created the project.
 func (e *Engine) PetrockVersion() string { return e.project.Petrock }
 
