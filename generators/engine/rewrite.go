@@ -6,8 +6,11 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
+	"go/format"
 	"go/token"
 	"go/types"
+	"maps"
+	"path"
 	"reflect"
 	"slices"
 	"strconv"
@@ -16,6 +19,7 @@ import (
 
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/imports"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -437,4 +441,45 @@ func endOf(node ast.Node, comment *ast.CommentGroup) token.Pos {
 		return comment.End()
 	}
 	return node.End()
+}
+
+// addImports adds imports to a file: those that it names, and those that its text lacks. It also
+// returns the names for which it found no package.
+func (s snapshot) addImports(ctx context.Context, file gen.File) ([]byte, []imports.Missing, error) {
+	text, err := s.engine.resolver.Insert(ctx, s.view, file.Path, file.Text, file.Imports)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.engine.resolver.Add(ctx, s.view, file.Path, text)
+}
+
+// completeGo adds missing imports to planned Go files, removes unused ones, and formats the files.
+// It returns the names for which it found no package.
+func (s snapshot) completeGo(ctx context.Context, texts map[string][]byte) (missing []imports.Missing, err error) {
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		planned := s.with(texts)
+		if planned.view.File(name) == nil {
+			continue // deleted, not Go, or in testdata
+		}
+		text, err := s.engine.resolver.RemoveUnused(ctx, planned.view, name, texts[name])
+		if err != nil {
+			return nil, err
+		}
+		text, unknown, err := planned.addImports(ctx, gen.File{Path: name, Text: text})
+		if err != nil {
+			return nil, err
+		}
+		texts[name], missing = formatted(name, text), append(missing, unknown...)
+	}
+	return missing, nil
+}
+
+// formatted returns the text of a file, formatted if it is Go that parses.
+func formatted(file string, text []byte) []byte {
+	if path.Ext(file) == ".go" {
+		if formatted, err := format.Source(text); err == nil {
+			return formatted
+		}
+	}
+	return text
 }

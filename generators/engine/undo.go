@@ -138,20 +138,18 @@ func (e *Engine) findRedo(history []journal.Operation, id string) (int, error) {
 		}
 		return e.findOperation(history, by)
 	}
-	var since *journal.Operation // the first operation after the undo
 	for at, op := range slices.Backward(history) {
-		switch {
-		case op.Undoes == "":
-			since = &op
-		case op.Action != actionUndo || undone[op.ID] != "":
-		case since == nil:
+		if op.Action != actionUndo || undone[op.ID] != "" {
+			continue
+		}
+		since := slices.IndexFunc(history[at:], func(later journal.Operation) bool { return later.Undoes == "" })
+		if since < 0 {
 			return at, nil
-		default:
-			return 0, &Refusal{
-				Reason:     fmt.Sprintf("nothing to redo: %s (%s) followed the last undo", since.ID, since.Title),
-				Operations: []string{op.ID},
-				Remedy:     fmt.Sprintf("Nothing was changed. To redo %s anyway: %s.", history[original(history, at)].Title, e.Call("redo", "operation", op.ID)),
-			}
+		}
+		return 0, &Refusal{
+			Reason:     fmt.Sprintf("nothing to redo: %s (%s) followed the last undo", history[at+since].ID, history[at+since].Title),
+			Operations: []string{op.ID},
+			Remedy:     fmt.Sprintf("Nothing was changed. To redo %s anyway: %s.", history[original(history, at)].Title, e.Call("redo", "operation", op.ID)),
 		}
 	}
 	return 0, &Refusal{Reason: "nothing to redo in this clone of the project: no operation is undone"}
