@@ -44,18 +44,18 @@ func (e *Engine) compile(ctx context.Context, c *verified) error {
 	if err != nil {
 		return err
 	}
-	after, reached, err := e.goErrors(ctx, c.after, dirs, all, true, typecheck.BuildOptions{
+	after, _, err := e.goErrors(ctx, c.after, dirs, all, typecheck.BuildOptions{
 		Roots: []string{e.project.Root, filepath.Join(temp, "files")}, Flags: []string{"-overlay=" + overlay},
 	})
 	unseen := c.unseenByGo()
 	if err != nil || len(after)+len(unseen) == 0 {
 		return err
 	}
-	before, reached, err := e.goErrors(ctx, e.before, dirs, all, reached == vetting, typecheck.BuildOptions{})
+	before, isLoaded, err := e.goErrors(ctx, e.before, dirs, all, typecheck.BuildOptions{})
 	switch {
 	case err != nil:
 		return err
-	case reached == loading: // nothing to compare with
+	case !isLoaded: // nothing to compare with
 		c.result.Diagnostics = append(c.result.Diagnostics, after...)
 		return nil
 	case len(unseen) > 0:
@@ -73,22 +73,13 @@ func (e *Engine) compile(ctx context.Context, c *verified) error {
 	return refusal.orNil()
 }
 
-// A goStep is a step of the go command in verifying packages.
-type goStep int
-
-const (
-	loading goStep = iota
-	building
-	vetting
-)
-
 // goErrors returns what go build reports about the packages in dirs and those that import them, or
-// about all packages. If that is nothing and vet is set, it returns what go vet reports about the
-// packages in dirs, or about all but petrock's. It also returns the step that it reached.
-func (e *Engine) goErrors(ctx context.Context, view *typecheck.View, dirs []string, all, vet bool, o typecheck.BuildOptions) (found []typecheck.Diagnostic, reached goStep, err error) {
+// about all packages. If that is nothing, it returns what go vet reports about the packages in
+// dirs, or about all but petrock's. isLoaded is false if the go command found no packages to build.
+func (e *Engine) goErrors(ctx context.Context, view *typecheck.View, dirs []string, all bool, o typecheck.BuildOptions) (found []typecheck.Diagnostic, isLoaded bool, err error) {
 	o.Dir, o.Env, o.Flags = e.project.Root, slices.Concat(e.system.Env, []string{"PWD=" + e.project.Root}), slices.Concat(e.system.Flags, o.Flags)
 	if o.Patterns = patterns(view, e.checker.Importers(view, dirs...)); len(o.Patterns) == 0 && !all {
-		return nil, building, nil
+		return nil, true, nil
 	}
 	if all {
 		o.Patterns = []string{"./..."}
@@ -96,22 +87,22 @@ func (e *Engine) goErrors(ctx context.Context, view *typecheck.View, dirs []stri
 	}
 	result, err := typecheck.CheckPackages(ctx, o)
 	if _, failed := errors.AsType[*exec.ExitError](err); failed {
-		return []typecheck.Diagnostic{{Message: err.Error()}}, loading, nil
+		return []typecheck.Diagnostic{{Message: err.Error()}}, false, nil
 	}
 	if err != nil {
-		return nil, loading, err
+		return nil, false, err
 	}
 	if len(result.Packages) == 0 && len(result.Diagnostics) > 0 {
-		return result.Diagnostics, loading, nil
+		return result.Diagnostics, false, nil
 	}
-	if o.Patterns = patterns(view, dirs); len(result.Diagnostics) > 0 || len(o.Patterns) == 0 || !vet {
-		return result.Diagnostics, building, nil
+	if o.Patterns = patterns(view, dirs); len(result.Diagnostics) > 0 || len(o.Patterns) == 0 {
+		return result.Diagnostics, true, nil
 	}
 	found, err = typecheck.Build(ctx, o, "vet", "-cgocall=false") // cgocall reads files without the overlay
 	for i := range found {
 		found[i].Message = typecheck.VetMark + strings.TrimPrefix(found[i].Message, typecheck.VetMark)
 	}
-	return found, vetting, err
+	return found, true, err
 }
 
 // patterns returns the patterns of the packages in folders.
