@@ -163,12 +163,10 @@ func (e *Engine) madeFiles(ctx context.Context, c derive.Component) ([]string, e
 	}
 	var files []string
 	for _, g := range own.Components {
-		if g.Name != string(c.Kind) {
-			continue
-		}
 		for _, pattern := range g.Makes {
 			file := strings.Replace(pattern, "*", c.Name, 1)
-			if _, err := e.root.Lstat(file); err == nil && !slices.Contains(files, file) {
+			_, err := e.root.Lstat(file)
+			if err == nil && g.Name == string(c.Kind) && !slices.Contains(files, file) {
 				files = append(files, file)
 			}
 		}
