@@ -43,7 +43,7 @@ func newProjectRoot(env Env) *cobra.Command {
 		Use:     "petrock",
 		Short:   "Generate and check the code of this project",
 		Long:    longHelp("petrock"),
-		Example: examples(env, "generate tool send_mail to 'subject \"What it is about\"'", "undo", "sync", "list"),
+		Example: examples(env, "petrock"),
 	}
 	AddCommands(root, env)
 	mcpcli.AddGroup(root, ServeGroup, NewDev(env, launch.ServeStdio), NewMCP(env, devserver.New))
@@ -55,10 +55,9 @@ func newProjectRoot(env Env) *cobra.Command {
 func NewMCP(env Env, newTools func(devserver.Options) (*devserver.Tools, error)) *cobra.Command {
 	var o devserver.Options
 	cmd := &cobra.Command{
-		Use:     "mcp",
-		Short:   "Run the dev server: petrock as an MCP server on standard input and output",
-		Long:    longHelp("mcp") + "\n\n" + longHelp("examples"),
-		Example: examples(env, "mcp", "mcp --no-net", "mcp --no-exec"),
+		Use:   "mcp",
+		Short: "Run the dev server: petrock as an MCP server on standard input and output",
+		Long:  longHelp("mcp") + "\n\n" + longHelp("examples"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if terminal.IsTerminal(os.Stdin) {
 				fmt.Fprintln(env.Err, "petrock mcp reads MCP messages from standard input. MCP clients start it; press Ctrl-D to end it.")
@@ -183,9 +182,8 @@ func printResult(env Env, r *engine.Result) error {
 func NewDev(env Env, serve func(ctx context.Context, o live.Options, out *os.File) error) *cobra.Command {
 	var o live.Options
 	cmd := &cobra.Command{
-		Use:     "dev [-- ARGUMENT...]",
-		Short:   "Run the project's server and petrock's tools, and reload after each change",
-		Example: examples(env, "dev", "dev --no-petrock", "dev -- --data ./data"),
+		Use:   "dev [-- ARGUMENT...]",
+		Short: "Run the project's server and petrock's tools, and reload after each change",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if before := cmd.ArgsLenAtDash(); len(args) > 0 && before != 0 {
 				return fmt.Errorf("unexpected argument %q; arguments of the server follow --", args[0])

@@ -34,20 +34,15 @@ func AddCommands(root *cobra.Command, env Env) {
 		newGenerate(env),
 		newEdit(env),
 		newApply(env),
-		newRevert(env, (*engine.Engine).Undo, "undo", "Undo an operation", "undo", "undo 0003", "undo 0003 --dry-run", "undo --keep"),
-		newRevert(env, (*engine.Engine).Redo, "redo", "Redo an operation that was undone", "redo", "redo 0003", "redo --dry-run"),
+		newRevert(env, (*engine.Engine).Undo, "undo", "Undo an operation"),
+		newRevert(env, (*engine.Engine).Redo, "redo", "Redo an operation that was undone"),
 		newChange(env),
 		newDestroy(env),
-		newPart(env, (*engine.Engine).AddPart, "add", "Add optional code: app (event log), client (HTTP client), oauth, postgres", "add oauth", "add oauth --dry-run"),
-		newPart(env, (*engine.Engine).RemovePart, "remove", "Remove an unused part", "remove oauth", "remove app --dry-run"),
+		newPart(env, (*engine.Engine).AddPart, "add", "Add optional code: app (event log), client (HTTP client), oauth, postgres"),
+		newPart(env, (*engine.Engine).RemovePart, "remove", "Remove an unused part"),
 		newSync(env),
 	)...)
 	mcpcli.AddGroup(root, "Inspect a project:", projectCommands(env, newList(env), newStatus(env), newSearch(env), newTest(env), newHistory(env))...)
-}
-
-// examples returns command lines for help, one per line.
-func examples(env Env, lines ...string) string {
-	return "  " + env.Program + " " + strings.Join(lines, "\n  "+env.Program+" ")
 }
 
 // projectFlags are the flags that commands on a project share.
@@ -162,11 +157,19 @@ func runDrafted[In any](cmd *cobra.Command, env Env, c *projectFlags, tool strin
 // An operationOn is an operation on a part, a plan or an earlier operation, by its name or id.
 type operationOn func(e *engine.Engine, ctx context.Context, name string, o engine.Options) (*engine.Result, error)
 
-// runOn is runOperation for an argument, which is "" if there is none.
-func runOn(cmd *cobra.Command, env Env, c *projectFlags, do operationOn, args []string) error {
-	return runOperation(cmd, env, c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
-		return do(e, ctx, strings.Join(args, ""), c.Options)
-	})
+// newOn returns a command that runs an operation on its argument, which is "" if there is none.
+func newOn(env Env, c *projectFlags, use, short string, args cobra.PositionalArgs, do operationOn) *cobra.Command {
+	return &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runOperation(cmd, env, c, func(e *engine.Engine, ctx context.Context) (*engine.Result, error) {
+				return do(e, ctx, strings.Join(args, ""), c.Options)
+			})
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
 }
 
 // printReport prints a result of a command that does not change the project.
@@ -195,7 +198,6 @@ func newView[T any](env Env, name, short string, do operation[T], show func(Env,
 	return c.addFlags(&cobra.Command{
 		Use:               name,
 		Short:             short,
-		Example:           examples(env, name, name+" --json"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			result, err := run(cmd.Context(), env, &c, do, show)
@@ -245,22 +247,17 @@ func partsHelp() string {
 }
 
 // newPart returns a command that adds or removes a part.
-func newPart(env Env, do operationOn, name, short string, lines ...string) *cobra.Command {
+func newPart(env Env, do operationOn, name, short string) *cobra.Command {
 	var c projectFlags
-	return c.addFlags(&cobra.Command{
-		Use:     name + " PART",
-		Short:   short,
-		Long:    longHelp(name) + "\n\n" + partsHelp(),
-		Example: examples(env, lines...),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fmt.Errorf("%s needs PART, one of %s", name, strings.Join(parts.Names(), ", "))
-			}
-			return mcpcli.ExactArgs("oauth")(cmd, args)
-		},
-		RunE:              func(cmd *cobra.Command, args []string) error { return runOn(cmd, env, &c, do, args) },
-		ValidArgsFunction: cobra.FixedCompletions(parts.Names(), cobra.ShellCompDirectiveNoFileComp),
-	}, true)
+	cmd := newOn(env, &c, name+" PART", short, func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("%s needs PART, one of %s", name, strings.Join(parts.Names(), ", "))
+		}
+		return mcpcli.ExactArgs("oauth")(cmd, args)
+	}, do)
+	cmd.Long = longHelp(name) + "\n\n" + partsHelp()
+	cmd.ValidArgsFunction = cobra.FixedCompletions(parts.Names(), cobra.ShellCompDirectiveNoFileComp)
+	return c.addFlags(cmd, true)
 }
 
 func newHistory(env Env) *cobra.Command {
@@ -292,9 +289,7 @@ func newSearch(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search PATTERN",
 		Short: "Search the project's text and symbols, the documentation and APIs",
-		Example: examples(env, "search 'TODO|FIXME' --files '**/*.go' --context 2", "search tools.Add --find references",
-			"search State.Items --find callers", "search idempotent --find docs", "search strings.Cut --find api"),
-		Args: mcpcli.ExactArgs("TODO"),
+		Args:  mcpcli.ExactArgs("TODO"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q.Pattern = args[0]
 			found, err := run(cmd.Context(), env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Matches, error) {
@@ -319,17 +314,8 @@ func newSearch(env Env) *cobra.Command {
 
 func newApply(env Env) *cobra.Command {
 	var c projectFlags
-	cmd := &cobra.Command{
-		Use:         "apply PLAN",
-		Short:       "Apply the plan of a dry run",
-		Annotations: map[string]string{needsOwn: ""}, // the plan may come from any generator
-		Example:     examples(env, "generate tool search query --dry-run", "apply 5f0c2a9d1b7e4c33"),
-		Args:        mcpcli.ExactArgs("5f0c2a9d1b7e4c33"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runOn(cmd, env, &c, (*engine.Engine).Apply, args)
-		},
-		ValidArgsFunction: cobra.NoFileCompletions,
-	}
+	cmd := newOn(env, &c, "apply PLAN", "Apply the plan of a dry run", mcpcli.ExactArgs("5f0c2a9d1b7e4c33"), (*engine.Engine).Apply)
+	cmd.Annotations = map[string]string{needsOwn: ""} // the plan may come from any generator
 	cmd.Flags().BoolVar(&c.noNet, "no-net", false, noNetUsage)
 	return c.addFlags(cmd, false)
 }
@@ -339,9 +325,7 @@ func newDestroy(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "destroy KIND NAME",
 		Short: "Remove a component",
-		Example: examples(env, "destroy tool add", "destroy prompt review --dry-run", "destroy command posts/create --retire", "destroy feature posts --skip",
-			"destroy command posts/publish --map posts/update --body 'return Update{ID: old.ID}, nil'"),
-		Args: mcpcli.ExactArgs("tool", "add"),
+		Args:  mcpcli.ExactArgs("tool", "add"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if c.Removal.Body, err = readText(cmd, "body", c.Removal.Body); err != nil {
 				return err
@@ -389,7 +373,6 @@ func newSync(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "sync",
 		Short:             "Derive registration and schemas from your Go code",
-		Example:           examples(env, "sync", "sync --check", "sync --dry-run", "sync --accept posts/create"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if check && len(c.Accept)+len(c.Skip) > 0 {
@@ -421,21 +404,14 @@ func printCheck(env Env, r *engine.Result) error {
 }
 
 // newRevert returns the command undo or redo.
-func newRevert(env Env, do operationOn, name, short string, lines ...string) *cobra.Command {
+func newRevert(env Env, do operationOn, name, short string) *cobra.Command {
 	var c projectFlags
-	cmd := &cobra.Command{
-		Use:     name + " [ID]",
-		Short:   short,
-		Example: examples(env, lines...),
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if c.Keep && c.Force {
-				return terminal.Usagef("--keep and --force cannot be combined; pass one of them")
-			}
-			return runOn(cmd, env, &c, do, args)
-		},
-		ValidArgsFunction: cobra.NoFileCompletions,
-	}
+	cmd := newOn(env, &c, name+" [ID]", short, func(cmd *cobra.Command, args []string) error {
+		if c.Keep && c.Force {
+			return terminal.Usagef("--keep and --force cannot be combined; pass one of them")
+		}
+		return cobra.MaximumNArgs(1)(cmd, args)
+	}, do)
 	cmd.Flags().BoolVar(&c.Keep, "keep", false, "leave edited files, and "+name+" the rest")
 	cmd.Flags().BoolVar(&c.Force, "force", false, "also "+name+" edited files")
 	return c.addFlags(cmd, true)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/plumbing/mcpcli"
+	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 )
@@ -79,6 +80,11 @@ func TestLongHelp(t *testing.T) {
 		}
 	}
 	check(root)
+	for _, name := range gen.Names(generators.All()) {
+		if sections["generate "+name] = examples(Env{}, "generate "+name); sections["generate "+name] == "" {
+			t.Errorf("help.txt has no examples of generate %s", name)
+		}
+	}
 	if got := strings.Count("\n"+helpText, "\n== "); got != len(sections) {
 		t.Errorf("help.txt has %d sections, want %d, one for each command", got, len(sections))
 	}

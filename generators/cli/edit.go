@@ -28,15 +28,7 @@ func newEdit(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edit [FILE]",
 		Short: "Edit project files as one verified operation",
-		Example: examples(env,
-			"edit tools/add.go --replace 'in.A + in.B' --with 'in.B + in.A' --test",
-			"edit tools/add.go --rename tools/sum.go",
-			"edit '**/*.md' --replace 'colou?r' --with color --regexp",
-			"edit --symbol desk.Tier --rename money.Tier",
-			"edit notes.md --from /tmp/notes.md",
-			"edit notes.md --delete",
-			"edit --input edits.json"),
-		Args: cobra.MaximumNArgs(1),
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given, err := edit.read(cmd, joinDir(env.Dir, c.dir), args, c.draft != "")
 			if err != nil {
@@ -145,10 +137,9 @@ func newTest(env Env) *cobra.Command {
 	var c projectFlags
 	var o engine.TestOptions
 	cmd := &cobra.Command{
-		Use:     "test [PACKAGE|FILE|COMPONENT…]",
-		Short:   "Run the project's tests",
-		Example: examples(env, "test", "test tools features/...", "test tools --run 'TestAdd$'", "test add --coverage", "test tools --bench . --count 5", "test --json"),
-		Args:    cobra.ArbitraryArgs,
+		Use:   "test [PACKAGE|FILE|COMPONENT…]",
+		Short: "Run the project's tests",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.NoExec {
 				return terminal.Usagef("test runs code of the project; run it without --no-exec")
@@ -178,15 +169,6 @@ func newChange(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "change [KIND NAME]",
 		Short: "Rename or edit a component in place",
-		Example: examples(env,
-			"change tool add --rename sum --alias",
-			"change tool search --description 'Finds notes by their text.'",
-			"change tool search --field 'limit:int:1..50 \"Maximum number of hits\"' --remove-field order",
-			"change command posts/create --rename-field body=text",
-			"change command posts/create --field 'status:enum(draft,live)' --default status=live",
-			"change command posts/create --field 'source:string?' --read-first",
-			"change command posts/purge --internal --hint destructive",
-			"change type desk/Loan --rename-field due=until"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if input != "" && len(args) == 0 {
 				return nil

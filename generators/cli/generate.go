@@ -25,16 +25,10 @@ const noNetUsage = "run examples without network, if the system permits namespac
 
 func newGenerate(env Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "generate KIND NAME …",
-		Aliases: []string{"g"},
-		Short:   "Add a component to the project: a tool, a resource, a prompt, a feature, a generator",
-		Long:    longHelp("generate") + "\n\n" + longHelp("examples"),
-		Example: examples(env,
-			"generate tool send_mail to 'subject \"What it is about\"'",
-			"g resource note 'note://{id}'",
-			"g prompt review code 'style:enum(short,long)?'",
-			"g tool search query 'limit:int:1..100' --dry-run",
-			"g feature posts --crud title 'body:string?'"),
+		Use:         "generate KIND NAME …",
+		Aliases:     []string{"g"},
+		Short:       "Add a component to the project: a tool, a resource, a prompt, a feature, a generator",
+		Long:        longHelp("generate") + "\n\n" + longHelp("examples"),
 		Annotations: map[string]string{needsOwn: ""}, // this is the command for kinds that this petrock does not have
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -78,7 +72,7 @@ func newGenerator(env Env, g gen.Generator) *cobra.Command {
 		Use:               g.Name + form.usage(),
 		Short:             strings.TrimSuffix(short, "."),
 		Long:              g.Description + "\n\n" + form.help(),
-		Example:           examples(Env{Program: env.Program + " generate"}, generatorExamples(g.Name, form)...),
+		Example:           cmp.Or(examples(env, "generate "+g.Name), "  "+env.Program+" generate "+g.Name+form.usage()),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Args: func(cmd *cobra.Command, args []string) error {
 			return form.checkArgs(g.Name, args, cmd.Flags().Changed("input") || c.draft != "")
@@ -128,34 +122,6 @@ func askDescription(ctx context.Context, asker *mcpcli.Asker, g gen.Generator, i
 	}
 	all["description"] = strictjson.AppendString(nil, text)
 	return strictjson.Marshal(all)
-}
-
-func generatorExamples(kind string, f *form) []string {
-	known := map[string][]string{
-		"tool": {
-			`tool send_mail to 'subject "What it is about"' --description 'Sends a mail.'`,
-			`tool search query 'limit:int:1..100' 'order:enum(up,down)?' --output 'hits:[]string'`,
-			`tool shout text --body 'return ShoutOutput{Result: strings.ToUpper(in.Text)}, nil' --examples '{"input":{"text":"a"},"output":{"result":"A"}}'`,
-			`tool --from ./store.Find`,
-		},
-		"resource": {`resource note 'note://{id}' --description 'The text of a note.'`, `resource settings config://settings`},
-		"prompt":   {`prompt review code 'style:enum(short,long)?' --description 'Asks for a review.'`},
-		"feature":  {`feature posts --crud 'title:string:1..200' 'body:string?'`, `feature accounts`},
-		"command":  {`command posts/publish id --check 'return s.checkID(c.ID)' --body 's.Posts[c.ID].UpdatedAt = e.Time; return PublishOutput{}'`},
-		"query":    {`query posts/count --output 'count:int' --body 'return CountOutput{Count: len(s.Posts)}, nil'`},
-		"type":     {`type desk/Loan item:string due:time`, `type money/Currency --values eur,usd`},
-		"worker":   {`worker posts/digest --on posts/create`, `worker posts/sweep --every 5m`},
-		"version":  {`version posts/create --rename body=text`},
-		"generator": {
-			`generator handler --description 'Makes a handler.'`,
-			`generator page --path 'docs/*.md' --template '# {{.Human}}'`,
-			`generator macro subject:string:1..80 --template @macro.tmpl --test @macro_test.tmpl`,
-		},
-	}
-	if examples := known[kind]; examples != nil {
-		return examples
-	}
-	return []string{kind + f.usage()}
 }
 
 // A form maps a command line to the input of a generator.

@@ -25,8 +25,8 @@ const programVariable = "PETROCK_PROGRAM"
 // needsOwn is the cobra annotation of commands that may use the project's own generators.
 const needsOwn = "petrock.own"
 
-// projectCommands completes commands on a project, and their subcommands. Their help is the section
-// of help.txt with their name, unless they have their own. They run in the program that
+// projectCommands completes commands on a project, and their subcommands. Their help and examples are
+// the section of help.txt with their name, unless they have their own. They run in the program that
 // [handover.Operation] names: the installed petrock hands them over to the project's own petrock,
 // which hands those that need the project's own generators over to a program that links them in.
 // This happens only after cobra has accepted the whole command line, so a misspelt --no-exec is a
@@ -35,6 +35,7 @@ func projectCommands(env Env, commands ...*cobra.Command) []*cobra.Command {
 	for _, cmd := range commands {
 		projectCommands(env, cmd.Commands()...)
 		cmd.Long = cmp.Or(cmd.Long, longHelp(cmd.Name()))
+		cmd.Example = cmp.Or(cmd.Example, examples(env, cmd.Name()))
 		run := cmd.RunE
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if done, err := handOver(cmd, env); done || err != nil {

@@ -17,11 +17,28 @@ import (
 //go:embed help.txt
 var helpText string
 
-// longHelp returns a section of help.txt: the help of a command, or of several.
-func longHelp(name string) string {
+// helpSection returns the text and the examples in a section of help.txt: those of a command, or of
+// several. Examples are command lines that start with $.
+func helpSection(name string) (text, examples string) {
 	_, section, _ := strings.Cut(helpText, "== "+name+"\n")
 	section, _, _ = strings.Cut(section, "\n== ")
-	return strings.TrimSpace(section)
+	text, examples, _ = strings.Cut("\n"+section, "\n$ ")
+	return strings.TrimSpace(text), strings.TrimSpace(examples)
+}
+
+func longHelp(name string) string {
+	text, _ := helpSection(name)
+	return text
+}
+
+// examples returns the examples of a command as its help shows them, or "".
+func examples(env Env, name string) string {
+	_, lines := helpSection(name)
+	if lines == "" {
+		return ""
+	}
+	start := "  " + env.Program + " "
+	return start + strings.ReplaceAll(lines, "\n$ ", "\n"+start)
 }
 
 // extendHelp makes the help command of root print the pages of package docs, and the help of root
