@@ -25,20 +25,10 @@ const callTimeout = time.Minute
 type CallInput struct {
 	Name      string                     `json:"name"` // Or URI of a resource
 	Arguments map[string]json.RawMessage `json:"arguments,omitempty"`
-	Kind      CallKind                   `json:"kind,omitempty"` // Default: resource for a URI, else tool
+	Kind      string                     `json:"kind,omitempty" schema:"enum=tool|resource|prompt"` // Default: resource for a URI, else tool
 	Actor     string                     `json:"actor,omitempty"`
 	InDir
 }
-
-// A CallKind is a kind of component that can be called.
-type CallKind string
-
-// The kinds that can be called.
-const (
-	CallTool     CallKind = "tool"
-	CallResource CallKind = "resource"
-	CallPrompt   CallKind = "prompt"
-)
 
 // Call calls a tool, reads a resource or gets a prompt of the project. It builds and starts the
 // server.
@@ -129,9 +119,9 @@ func (in CallInput) send(ctx context.Context, server *client.Client) (*mcp.ToolR
 	}
 	method, params := "prompts/get", map[string]any{"name": in.Name, "arguments": in.Arguments}
 	switch {
-	case in.Kind == CallResource, in.Kind == "" && strings.Contains(in.Name, "://"):
+	case in.Kind == "resource", in.Kind == "" && strings.Contains(in.Name, "://"):
 		method, params = "resources/read", map[string]any{"uri": in.Name}
-	case in.Kind != CallPrompt:
+	case in.Kind != "prompt":
 		return server.CallTool(ctx, in.Name, in.Arguments)
 	}
 	var raw json.RawMessage

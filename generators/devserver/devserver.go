@@ -7,6 +7,7 @@ package devserver
 import (
 	"cmp"
 	"context"
+	_ "embed" // texts.tmpl
 	"errors"
 	"fmt"
 	"math"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"text/template"
 	"time"
 
 	"github.com/petrock/petrock/core/mcp"
@@ -77,9 +79,13 @@ func New(o Options) (*Tools, error) {
 			t.builtFrom = sumGenerators(found.Root)
 		}
 	}
+	instructions, err := t.instructions()
+	if err != nil {
+		return nil, err
+	}
 	t.Server = mcp.NewServer(
 		mcp.Implementation{Name: "petrock", Title: "Petrock dev server", Version: generators.Version},
-		mcp.Options{Instructions: t.instructions(), Hook: t.hook, NamePrefix: o.Prefix, MaxMessage: 4 << 20, Grace: 30 * time.Second},
+		mcp.Options{Instructions: instructions, Hook: t.hook, NamePrefix: o.Prefix, MaxMessage: 4 << 20, Grace: 30 * time.Second},
 	)
 	err = errors.Join(t.Register(t.Server), t.registerGenerators(), t.registerResources(), t.registerPrompts())
 	if err != nil {
@@ -106,47 +112,24 @@ func (t *Tools) Close() (err error) {
 	return err
 }
 
+//go:embed texts.tmpl
+var texts string
+
+// fill returns a text of texts.tmpl.
+func fill(name string, data any) (string, error) {
+	templates, err := template.New("").Parse(texts)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	err = templates.ExecuteTemplate(&out, name, data)
+	return out.String(), err
+}
+
 // instructions explain the workflow. Clients may cut them: the first 512 characters say what
 // matters most.
-func (t *Tools) instructions() string {
-	text := `Petrock creates and extends MCP servers in Go.`
-	if prefix := t.options.Prefix; prefix != "" {
-		text = fmt.Sprintf(`Petrock's tools start with %[1]s: where a text says edit, call %[1]sedit. The others are the project's own.`, prefix)
-	}
-	text += ` Each change is compiled before it is written, and can be undone. Workflow: project_status first`
-	if t.canCreate {
-		text += `; new_project creates a project`
-	}
-	text += `. generate_tool with fields, output, body and examples makes a tested tool; generate_feature with crud, then generate_command, generate_query, generate_worker add state. edit changes files, change renames or alters components, test runs the tests`
-	if !t.options.NoExec {
-		text += `, call tries a component`
-	}
-	text += `, undo reverts and redoes, log repairs stored events, try runs workers and the clock on a copy of the data.
-
-- If a call fails, nothing was written, and its result has a draft id. Fix what the diagnostics or the failing example show: call the same tool with draft and only what changes. null removes an argument. In edits, examples, fields and output, send only the elements to replace or add, found by their path or name; without names, examples are example 1, example 2.
-- dry_run: true verifies everything, returns the diff and writes nothing; apply writes exactly that.
-- Results are short. detail: true adds whole diffs, schemas and whole files. no_data: true does not look at stored events.`
-	if t.canCreate {
-		text += ` dir selects a project below the working directory of this server. Default: the project created last, or else the enclosing one, or else the only one below.`
-	}
-	text += `
-- search finds text and symbols, inspect_component shows a component or, with file, any file or folder.
-- Types of fields can be Go types of the project, such as ticket:Ticket or tier:desk.Tier; generate_type declares them.
-- generate_resource and generate_prompt work like generate_tool. change renames or edits a component in place; references, tests and stored events follow.
-- Examples can read files and, without --no-net, use the network.`
-	switch {
-	case t.options.NoExec:
-	case t.options.Prefix != "":
-		text += `
-- Call the project's tools directly; new ones appear in the tool list. call is for its prompts and resources, and for tools that your list does not show yet.`
-	default:
-		text += `
-- The project's tools are not in the tool list of this server: call runs them in the project's real server.`
-	}
-	text += `
-- Never edit *_gen.go files: petrock derives them. After an edit without petrock, run build.
-- Before you write Go, read petrock://docs/tools, petrock://docs/directives or petrock://docs/features; resources/list has the other pages.`
-	return text
+func (t *Tools) instructions() (string, error) {
+	return fill("instructions", map[string]any{"Prefix": t.options.Prefix, "NoExec": t.options.NoExec, "CanCreate": t.canCreate})
 }
 
 func (t *Tools) registerPrompts() error {
@@ -158,22 +141,9 @@ func (t *Tools) registerPrompts() error {
 	}, func(_ context.Context, in struct {
 		Feature string `json:"feature"`
 	}) (string, error) {
-		note := ""
-		if t.options.Prefix != "" {
-			note = fmt.Sprintf(" Their names start with %[1]s: edit is %[1]sedit.", t.options.Prefix)
-		}
-		return fmt.Sprintf(addFeature, in.Feature, note), nil
+		return fill("add_feature", map[string]any{"Feature": in.Feature, "Prefix": t.options.Prefix})
 	})
 }
-
-const addFeature = `Add this to the project: %s
-
-Use petrock's tools, in this order.%s
-1. Call project_status, and read petrock://project. If the project does not compile, fix that first. Read petrock://docs/tools and petrock://docs/fields if you have not.
-2. Decide which tools a model needs: few, each with one clear job, named verb_noun, with a description that says when to use it. Data that is only read at a URI is a resource. A message that a user chooses is a prompt. State that persists between calls is a feature, whose commands and queries are tools: read petrock://docs/features. Put shared logic into a separate package of plain Go files, and call it from the bodies.
-3. For persistent state, call generate_feature, with crud if the state is a list of items, then generate_command, generate_query and generate_worker. For each other tool, call generate_tool with name, description, fields (with descriptions, limits, enums), output, body, and at least two examples, one of them an error. If a call fails, nothing was written: read the diagnostics or the failing example, and call again with the draft and only the changed body or example. If you are not sure, set dry_run, check the diff, then call apply.
-4. Run each new tool, with call if it is not in your tool list, on input that is not in the examples, and check the result as a model would see it: is it clear, short and complete? Change code with edit and test: true.
-5. Call test and project_status at the end: everything must compile. Report the new tools, their cost (list_components), and the operation ids that undo them.`
 
 // ListComponentsInput is the input of list_components.
 type ListComponentsInput struct {
@@ -314,22 +284,6 @@ func (t *Tools) describe(ctx context.Context, o *openProject) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var out strings.Builder
-	fmt.Fprintf(&out, "# %s\n\nAn MCP server in Go, in %s, module %s, created with petrock %s.\n\n", found.Name, found.Root, found.Module, found.Petrock)
-	fmt.Fprintf(&out, `## Layout
-
-- cmd/%[1]s: the server; `+"`%[1]s mcp`"+` serves over stdio
-- tools, resources, prompts: one plain Go function per component, next to its test
-- features/NAME: a state with its commands, queries and workers; commands and queries are tools
-- *_gen.go: derived from the other files; do not edit, run build to update
-- internal/generators: the project's own generators
-- core, generators: petrock's code, verified by petrock.sum; do not edit
-- cmd/petrock: starts the project's own petrock, generators/petrock, which runs this server
-- .petrock: history, plans and drafts of this clone, ignored by git
-
-## Components
-
-`, found.Name)
-	fmt.Fprint(&out, listing.Page("", 0, math.MaxInt32).Short(math.MaxInt32))
-	return out.String(), nil
+	about, err := fill("project", found)
+	return about + fmt.Sprint(listing.Page("", 0, math.MaxInt32).Short(math.MaxInt32)), err
 }

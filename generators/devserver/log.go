@@ -24,9 +24,9 @@ import (
 
 // LogInput is the input of log.
 type LogInput struct {
-	Action  LogAction                  `json:"action,omitempty"` // Default: show
-	Seq     int64                      `json:"seq,omitempty"`    // Without it, show lists
-	After   int64                      `json:"after,omitempty"`  // List later events
+	Action  string                     `json:"action,omitempty" schema:"enum=show|skip|map|restore|erase|replay"` // Default: show
+	Seq     int64                      `json:"seq,omitempty"`                                                     // Without it, show lists
+	After   int64                      `json:"after,omitempty"`                                                   // List later events
 	Before  int64                      `json:"before,omitempty"`
 	Limit   int                        `json:"limit,omitempty"` // Default 20
 	Type    string                     `json:"type,omitempty"`  // Types, features, globs; map: new type
@@ -42,31 +42,18 @@ type LogInput struct {
 	Common
 }
 
-// A LogAction is what log does.
-type LogAction string
-
-// The actions of log.
-const (
-	LogShow    LogAction = "show"
-	LogSkip    LogAction = "skip"
-	LogMap     LogAction = "map"
-	LogRestore LogAction = "restore"
-	LogErase   LogAction = "erase"
-	LogReplay  LogAction = "replay"
-)
-
 // Log shows the event log; skips, maps or restores an event that cannot be applied; erases one; or
 // replays the log.
 //
 //petrock:hints closed-world
 func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {
-	in.Action, in.Limit = cmp.Or(in.Action, LogShow), cmp.Or(in.Limit, 20)
+	in.Action, in.Limit = cmp.Or(in.Action, "show"), cmp.Or(in.Limit, 20)
 	args, err := in.args()
 	if err != nil {
 		return Answer(ctx, nil, err)
 	}
 	out, err := t.runServer(ctx, in.Dir, nil, args...)
-	if err != nil && in.Action != LogShow {
+	if err != nil && in.Action != "show" {
 		err = nameLogTool(err)
 	}
 	return textAnswer(ctx, in.output(out), err)
@@ -116,13 +103,13 @@ func (in LogInput) args() ([]string, error) {
 	if in.Seq < 0 || in.Limit < 0 {
 		return nil, terminal.Usagef("log: seq and limit must not be negative")
 	}
-	args := []string{"log", string(in.Action)}
+	args := []string{"log", in.Action}
 	switch {
-	case in.Action == LogReplay:
+	case in.Action == "replay":
 		return []string{"replay"}, nil
 	case in.Seq > 0:
 		args = append(args, strconv.FormatInt(in.Seq, 10))
-	case in.Action == LogShow:
+	case in.Action == "show":
 		page := "--last"
 		if in.After > 0 {
 			page = "--limit"
@@ -136,7 +123,7 @@ func (in LogInput) args() ([]string, error) {
 			args = append(args, flag[0]+flag[1])
 		}
 	}
-	if in.Action == LogErase {
+	if in.Action == "erase" {
 		args = append(args, "--yes")
 	}
 	if in.Force {
@@ -166,9 +153,9 @@ func (in LogInput) output(out string) string {
 	switch {
 	case out == "":
 		return "no events"
-	case in.Action == LogReplay, in.Action == LogErase:
+	case in.Action == "replay", in.Action == "erase":
 		return out
-	case in.Action != LogShow:
+	case in.Action != "show":
 		done, _, _ := strings.Cut(out, "\n") // the rest is a command for a terminal
 		return done + "\nNext: check the log with action replay. restore reverts skip and map."
 	case in.Seq > 0:
