@@ -87,8 +87,8 @@ func New(o Options) (*Tools, error) {
 		mcp.Implementation{Name: "petrock", Title: "Petrock dev server", Version: generators.Version},
 		mcp.Options{Instructions: instructions, Hook: t.hook, NamePrefix: o.Prefix, MaxMessage: 4 << 20, Grace: 30 * time.Second},
 	)
-	err = errors.Join(t.Register(t.Server), t.registerGenerators(), t.registerResources(), t.registerPrompts())
-	if err != nil {
+	t.registerGenerators()
+	if err := errors.Join(t.Register(t.Server), t.registerResources(), t.registerPrompts()); err != nil {
 		return nil, err
 	}
 	if o.NoExec {

@@ -59,7 +59,7 @@ func (t *Tools) shortenList(result any, err error) (any, error) {
 		return nil, err
 	}
 	text, err := strictjson.Marshal(result)
-	for _, member := range []string{`,"additionalProperties":false`, `,"additionalProperties":{}`, `,"format":"go"`, `,"dir":{"type":"string"}`} {
+	for _, member := range []string{`,"additionalProperties":false`, `,"additionalProperties":{}`, `,"format":"go"`, `,"format":"text"`, `,"dir":{"type":"string"}`} {
 		text = bytes.ReplaceAll(text, []byte(member), nil)
 	}
 	return json.RawMessage(text), err

@@ -18,27 +18,22 @@ import (
 	"github.com/petrock/petrock/generators/gen"
 )
 
+// anyGenerator is the name of the generator that takes the kind as an argument.
+const anyGenerator = "component"
+
 // registerGenerators registers generate_component, and generate_KIND for each generator that most
 // projects need.
-func (t *Tools) registerGenerators() error {
-	schema, err := listedSchema(json.RawMessage(`{"type":"object","properties":{"kind":{"type":"string"},"name":{"type":"string"}}}`))
-	if err != nil {
-		return err
-	}
-	err = t.Server.AddTool(mcp.Tool{
-		Name:        "generate_component",
+func (t *Tools) registerGenerators() {
+	t.offerGenerator(context.Background(), gen.Generator{
+		Name:        anyGenerator,
 		Description: "Runs any generator: takes kind and the arguments of generate_KIND. Kind generator creates a generator of the project's own: see petrock://docs/generators.",
-		InputSchema: schema,
-		Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
-	}, func(ctx context.Context, arguments json.RawMessage) (*mcp.ToolResult, error) {
-		return t.generate(ctx, "", arguments)
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"kind":{"type":"string"},"name":{"type":"string"}}}`),
 	})
 	for _, g := range t.options.Generators {
 		if g.Name != "version" && g.Name != "generator" { // change runs version
 			t.offerGenerator(context.Background(), g)
 		}
 	}
-	return err
 }
 
 // offerGenerator registers the tool of a generator. If that fails, it logs a warning, and returns
@@ -64,64 +59,43 @@ func (t *Tools) offerGenerator(ctx context.Context, g gen.Generator) bool {
 // listedSchema returns the input schema of a generator as tools/list shows it: short, with the
 // common properties. No property is required, because a draft may have it; the engine checks that.
 func listedSchema(schema json.RawMessage) (json.RawMessage, error) {
-	properties := strictjson.Member(schema, "properties")
-	for _, name := range reserved {
-		if strictjson.Member(properties, name) != nil {
-			return nil, fmt.Errorf("the input property %s is reserved for the dev server; rename it", name)
-		}
-	}
-	all := []byte("{")
-	if properties != nil {
-		if err := strictjson.Object(properties, func(name, schema []byte) error {
-			short, err := shortenSchema(string(name), schema)
-			all = strictjson.AppendMember(all, string(name), short)
-			return err
-		}); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range []string{"draft", "dry_run", "detail", "dir"} { // the instructions describe them
-		kind := map[bool]string{true: "boolean", false: "string"}[name == "dry_run" || name == "detail"]
-		all = strictjson.AppendMember(all, name, []byte(`{"type":"`+kind+`"}`))
-	}
-	short := []byte("{")
+	listed, properties := []byte("{"), []byte("{")
 	err := strictjson.Object(schema, func(key, value []byte) error {
 		switch string(key) {
-		case "required", "properties", "additionalProperties":
-			return nil
+		case "required", "additionalProperties":
+		case "properties":
+			return strictjson.Object(value, func(name, property []byte) error {
+				if slices.Contains(reserved, string(name)) {
+					return fmt.Errorf("the input property %s is reserved for the dev server; rename it", name)
+				}
+				properties = strictjson.AppendMember(properties, string(name), shortenSchema(string(name), property))
+				return nil
+			})
+		default:
+			listed = strictjson.AppendMember(listed, string(key), value)
 		}
-		short = strictjson.AppendMember(short, string(key), value)
 		return nil
 	})
-	short = strictjson.AppendMember(short, "properties", append(all, '}'))
-	return append(short, '}'), err
+	for _, common := range [][2]string{{"draft", "string"}, {"dry_run", "boolean"}, {"detail", "boolean"}, {"dir", "string"}} { // the instructions describe them
+		properties = strictjson.AppendMember(properties, common[0], []byte(`{"type":"`+common[1]+`"}`))
+	}
+	listed = strictjson.AppendMember(listed, "properties", append(properties, '}'))
+	return append(listed, '}'), err
 }
 
-// shortenSchema returns the schema of a property without format and additionalProperties, which the
-// engine checks. Of a list of objects, it keeps the keys only, in the description. The keys of
-// examples are in the description of generate_command, to which the other generators refer.
-func shortenSchema(name string, schema json.RawMessage) (json.RawMessage, error) {
-	short := []byte("{")
-	description, _ := strictjson.Unquote(strictjson.Member(schema, "description"))
-	err := strictjson.Object(schema, func(key, value []byte) error {
-		switch string(key) {
-		case "additionalProperties", "format", "description":
-			return nil
-		case "items":
-			if keys := propertyNames(value); keys != nil {
-				value = []byte(`{"type":"object"}`)
-				if name != "examples" {
-					description = strings.TrimPrefix(strings.TrimSuffix(description, ".")+". Keys: "+strings.Join(keys, ", "), ". ")
-				}
-			}
-		}
-		short = strictjson.AppendMember(short, string(key), value)
-		return nil
-	})
-	if description != "" {
-		short = strictjson.AppendMember(short, "description", strictjson.AppendString(nil, description))
+// shortenSchema returns the schema of a property. Of a list of objects, it keeps the keys only, in
+// the description: the engine checks the rest. The keys of examples are in the description of
+// generate_command, to which the other generators refer.
+func shortenSchema(name string, schema json.RawMessage) json.RawMessage {
+	keys := propertyNames(strictjson.Member(schema, "items"))
+	if keys == nil {
+		return schema
 	}
-	return append(short, '}'), err
+	description, _ := strictjson.Unquote(strictjson.Member(schema, "description"))
+	if name != "examples" {
+		description = strings.TrimPrefix(strings.TrimSuffix(description, ".")+". Keys: "+strings.Join(keys, ", "), ". ")
+	}
+	return fmt.Appendf(nil, `{"type":%s,"items":{"type":"object"},"description":%s}`, strictjson.Member(schema, "type"), strictjson.AppendString(nil, description))
 }
 
 // propertyNames returns the names of the properties of an object schema.
@@ -133,7 +107,7 @@ func propertyNames(schema json.RawMessage) (names []string) {
 	return names
 }
 
-// generate runs a generator. An empty kind is an argument, like those of [Writing].
+// generate runs a generator. Its kind may be an argument, like those of [Writing].
 func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMessage) (*mcp.ToolResult, error) {
 	var common struct {
 		Writing
@@ -147,7 +121,7 @@ func (t *Tools) generate(ctx context.Context, kind string, arguments json.RawMes
 	for _, name := range reserved {
 		delete(input, name)
 	}
-	if kind == "" {
+	if kind == anyGenerator {
 		kind = common.Kind
 		delete(input, "kind")
 	}

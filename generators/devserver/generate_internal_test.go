@@ -11,7 +11,7 @@ import (
 // The listed schema of a generator requires nothing, because a draft may have it.
 func TestListedSchema(t *testing.T) {
 	got, err := listedSchema(json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","format":"go"}},"required":["a"],"additionalProperties":false}`))
-	want := `{"type":"object","properties":{"a":{"type":"string"},"draft":{"type":"string"},"dry_run":{"type":"boolean"},"detail":{"type":"boolean"},"dir":{"type":"string"}}}`
+	want := `{"type":"object","properties":{"a":{"type":"string","format":"go"},"draft":{"type":"string"},"dry_run":{"type":"boolean"},"detail":{"type":"boolean"},"dir":{"type":"string"}}}`
 	if err != nil || string(got) != want {
 		t.Errorf("got %s, %v; want %s", got, err, want)
 	}
