@@ -21,7 +21,7 @@ type CommandInput struct {
 // Command creates a command: a tool that changes the state of a feature. It also creates the
 // feature if needed.
 func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
-	n, err := newComponent(p, "command", request{in.Name, in.Description, in.Fields, in.Output, Implementation{in.Body, in.Examples}})
+	n, err := newComponent(p, "command", request{in.Name, in.Description, in.Fields, in.Output, Implementation{in.Body, in.Examples}, in.Directives})
 	if err != nil {
 		return gen.Draft{}, err
 	}
@@ -32,9 +32,6 @@ func Command(p gen.Project, in CommandInput) (gen.Draft, error) {
 		if n.check, err = parseBody("check", in.Check); err != nil {
 			return gen.Draft{}, err
 		}
-	}
-	if err := n.addDirectives(in.Directives); err != nil {
-		return gen.Draft{}, err
 	}
 	file := n.toolFile()
 	n.writeCommandMethods(file, n.output.name)
@@ -80,11 +77,8 @@ type QueryInput struct {
 // Query creates a query: a tool that reads the state of a feature. It also creates the feature if
 // needed.
 func Query(p gen.Project, in QueryInput) (gen.Draft, error) {
-	n, err := newComponent(p, "query", request{in.Name, in.Description, in.Fields, in.Output, Implementation{in.Body, in.Examples}})
+	n, err := newComponent(p, "query", request{in.Name, in.Description, in.Fields, in.Output, Implementation{in.Body, in.Examples}, in.Directives})
 	if err != nil {
-		return gen.Draft{}, err
-	}
-	if err := n.addDirectives(in.Directives); err != nil {
 		return gen.Draft{}, err
 	}
 	file := n.toolFile()

@@ -44,6 +44,7 @@ type request struct {
 	name, description string
 	fields, output    []string
 	Implementation
+	gen.Directives
 }
 
 // newComponent returns the component that a request asks for. Its name is FEATURE/NAME, unless its
@@ -97,7 +98,10 @@ func newComponent(p gen.Project, kind string, in request) (component, error) {
 	if err := n.setImplementation(in.Implementation); err != nil {
 		return n, err
 	}
-	return n, n.setFields(in.fields, in.output)
+	if err := n.setFields(in.fields, in.output); err != nil {
+		return n, err
+	}
+	return n, n.addDirectives(in.Directives)
 }
 
 // addDirectives adds the directives of a request. In a feature, they are in the doc comment of the

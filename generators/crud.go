@@ -202,10 +202,9 @@ func (f crudFile) Changeable() string { return f.structure(f.changeable()).membe
 // Enums returns the declarations of the types of the fields.
 func (f crudFile) Enums() string { return f.structure(f.Fields).enums() }
 
-// Literal returns a value of a type of the feature, on one line if it sets few fields.
+// Literal returns a value of a type of the feature.
 func (f crudFile) Literal(typ string, set []jen.Code) string {
-	layout := jen.Options{Open: "{", Close: "}", Separator: ",", Multi: len(set) > 3}
-	return f.file.Code(jen.Qual(f.path(), typ).Custom(layout, set...))
+	return f.file.Code(shape{path: f.path(), name: typ}.with(set))
 }
 
 // Item returns an item. created and updated are the numbers of its events.

@@ -143,11 +143,13 @@ type shape struct {
 // required field is missing, or a field is unknown or has another type.
 func (s shape) literal(object json.RawMessage) (*jen.Statement, bool) {
 	set, ok := s.members(object)
-	around := jen.Options{Open: "{", Separator: ",", Close: "}"}
-	if len(set) > 3 { // a line each
-		around = jen.Options{Open: "{\n", Separator: ",\n", Close: ",\n}"}
-	}
-	return jen.Qual(s.path, s.name).Custom(around, set...), ok
+	return s.with(set), ok
+}
+
+// with returns a value with the given fields, on one line if they are few.
+func (s shape) with(set []jen.Code) *jen.Statement {
+	layout := jen.Options{Open: "{", Close: "}", Separator: ",", Multi: len(set) > 3}
+	return jen.Qual(s.path, s.name).Custom(layout, set...)
 }
 
 // argument returns an input or output in a test: a Go value if one encodes to it, else JSON text.

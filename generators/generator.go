@@ -29,7 +29,7 @@ type GeneratorInput struct {
 
 // Generator creates a generator of the project's own, with a test, from a template or a body.
 func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
-	n, err := newComponent(p, "generator", request{in.Name, in.Description, in.Fields, nil, Implementation{Body: in.Body}})
+	n, err := newComponent(p, "generator", request{name: in.Name, description: in.Description, fields: in.Fields, Implementation: Implementation{Body: in.Body}})
 	if err != nil {
 		return gen.Draft{}, err
 	}

@@ -102,7 +102,7 @@ type PromptInput struct {
 
 // Prompt creates a prompt, a message template that users choose in their client.
 func Prompt(p gen.Project, in PromptInput) (gen.Draft, error) {
-	n, err := newComponent(p, "prompt", request{in.Name, in.Description, in.Fields, nil, Implementation(in.TextImplementation)})
+	n, err := newComponent(p, "prompt", request{name: in.Name, description: in.Description, fields: in.Fields, Implementation: Implementation(in.TextImplementation)})
 	if err != nil {
 		return gen.Draft{}, err
 	}

@@ -27,11 +27,8 @@ func Tool(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if in.Name == "" {
 		return gen.Draft{}, fmt.Errorf("a tool needs a name, such as send_mail, or %s, a function of the project such as ./store.Find", p.Call("", "from", nil))
 	}
-	n, err := newComponent(p, "tool", request{in.Name, in.Description, in.Fields, in.Output, in.Implementation})
+	n, err := newComponent(p, "tool", request{in.Name, in.Description, in.Fields, in.Output, in.Implementation, in.Directives})
 	if err != nil {
-		return gen.Draft{}, err
-	}
-	if err := n.addDirectives(in.Directives); err != nil {
 		return gen.Draft{}, err
 	}
 	if err := n.setForm(in.Asks); err != nil {

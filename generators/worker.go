@@ -31,7 +31,7 @@ type trigger struct {
 // Worker creates a worker of a feature, which commands or a timer trigger. It calls external
 // systems and executes commands.
 func Worker(p gen.Project, in WorkerInput) (gen.Draft, error) {
-	n, err := newComponent(p, "worker", request{in.Name, in.Description, in.Fields, nil, Implementation{in.Body, in.Examples}})
+	n, err := newComponent(p, "worker", request{name: in.Name, description: in.Description, fields: in.Fields, Implementation: Implementation{in.Body, in.Examples}})
 	if err != nil {
 		return gen.Draft{}, err
 	}

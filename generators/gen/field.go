@@ -405,17 +405,10 @@ func (s StructCode) Tag(f Field, settings ...string) string {
 	}
 	text += `"`
 	var limits []string
-	if f.Min != "" {
-		limits = append(limits, "min="+f.Min)
-	}
-	if f.Max != "" {
-		limits = append(limits, "max="+f.Max)
-	}
-	if f.Pattern != "" {
-		limits = append(limits, "pattern="+tagValue(f.Pattern))
-	}
-	if format := f.Format(); format != "" {
-		limits = append(limits, "format="+format)
+	for _, limit := range [][2]string{{"min=", f.Min}, {"max=", f.Max}, {"pattern=", tagValue(f.Pattern)}, {"format=", f.Format()}} {
+		if limit[1] != "" {
+			limits = append(limits, limit[0]+limit[1])
+		}
 	}
 	if f.Default != nil {
 		limits = append(limits, "default="+tagValue(*f.Default))
