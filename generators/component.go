@@ -1,6 +1,7 @@
 package generators
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"maps"
@@ -92,16 +93,8 @@ func newComponent(p gen.Project, kind string, in request) (component, error) {
 	case !n.name.IsExact():
 		n.directives = append(n.directives, "name "+n.wire)
 	}
-	if n.description, err = gen.ParseDescription(in.description); err != nil {
-		return n, err
-	}
-	if err := n.setImplementation(in.Implementation); err != nil {
-		return n, err
-	}
-	if err := n.setFields(in.fields, in.output); err != nil {
-		return n, err
-	}
-	return n, n.addDirectives(in.Directives)
+	n.description, err = gen.ParseDescription(in.description)
+	return n, errors.Join(err, n.setImplementation(in.Implementation), n.setFields(in.fields, in.output), n.addDirectives(in.Directives))
 }
 
 // addDirectives adds the directives of a request. In a feature, they are in the doc comment of the

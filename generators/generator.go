@@ -29,11 +29,7 @@ type GeneratorInput struct {
 
 // Generator creates a generator of the project's own, with a test, from a template or a body.
 func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
-	n, err := newComponent(p, "generator", request{name: in.Name, description: in.Description, fields: in.Fields, Implementation: Implementation{Body: in.Body}})
-	if err != nil {
-		return gen.Draft{}, err
-	}
-	g, err := newGenerator(n, in)
+	g, err := newGenerator(p, in)
 	if err != nil {
 		return gen.Draft{}, err
 	}
@@ -49,10 +45,10 @@ func Generator(p gen.Project, in GeneratorInput) (gen.Draft, error) {
 		}
 		draft.Sample = sample.Files
 	}
-	draft.Trial = gen.Trial{Test: "Test" + n.goName}
-	draft.Next = []string{fmt.Sprintf("Try it: %s.", p.Call("generate", "kind", n.wire, "name", "first"))}
+	draft.Trial = gen.Trial{Test: "Test" + g.goName}
+	draft.Next = []string{fmt.Sprintf("Try it: %s.", p.Call("generate", "kind", g.wire, "name", "first"))}
 	if in.Template == "" && in.Body == "" {
-		draft.Next = append(draft.Next, fmt.Sprintf("Edit %s in %s, and its test in %s.", n.goName, n.path(), n.testPath()))
+		draft.Next = append(draft.Next, fmt.Sprintf("Edit %s in %s, and its test in %s.", g.goName, g.component.path(), g.testPath()))
 	}
 	return draft, nil
 }
@@ -65,7 +61,11 @@ type generator struct {
 	templates []gen.Template
 }
 
-func newGenerator(n component, in GeneratorInput) (*generator, error) {
+func newGenerator(p gen.Project, in GeneratorInput) (*generator, error) {
+	n, err := newComponent(p, "generator", request{name: in.Name, description: in.Description, fields: in.Fields, Implementation: Implementation{Body: in.Body}})
+	if err != nil {
+		return nil, err
+	}
 	g := &generator{component: n, makes: n.wire}
 	g.description = cmp.Or(g.description, fmt.Sprintf("creates %s.", plural(n.name.Human())))
 	for _, f := range g.input.fields {

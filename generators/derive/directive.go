@@ -106,29 +106,23 @@ func (f *finder) parseVersion(d directive, remedy string) int {
 }
 
 func (f *finder) addHints(c *Component, d directive) {
-	c.annotations = &mcp.ToolAnnotations{}
+	a := &mcp.ToolAnnotations{}
+	c.annotations = a
+	hints := map[string]**bool{
+		"read-only": &a.ReadOnlyHint, "destructive": &a.DestructiveHint, "additive": &a.DestructiveHint,
+		"idempotent": &a.IdempotentHint, "open-world": &a.OpenWorldHint, "closed-world": &a.OpenWorldHint,
+	}
 	for word := range strings.FieldsSeq(d.text) {
-		var hint **bool
-		switch word {
-		case "read-only":
-			hint = &c.annotations.ReadOnlyHint
-		case "destructive", "additive":
-			hint = &c.annotations.DestructiveHint
-		case "idempotent":
-			hint = &c.annotations.IdempotentHint
-		case "open-world", "closed-world":
-			hint = &c.annotations.OpenWorldHint
-		}
-		switch {
+		switch hint := hints[word]; {
 		case hint == nil:
 			f.problem(d.pos, "%q is not a hint; the hints are read-only, destructive, additive, idempotent, open-world and closed-world", word)
-			continue
-		case c.Kind == Command && (hint == &c.annotations.ReadOnlyHint || hint == &c.annotations.OpenWorldHint):
+		case c.Kind == Command && (hint == &a.ReadOnlyHint || hint == &a.OpenWorldHint):
 			f.problem(d.pos, "%q is not a hint for a command, which only changes state; use destructive or additive, and idempotent", word)
 		case *hint != nil:
 			f.problem(d.pos, "%q contradicts another hint", word)
+		default:
+			*hint = new(word != "additive" && word != "closed-world")
 		}
-		*hint = new(word != "additive" && word != "closed-world")
 	}
 }
 

@@ -3,6 +3,7 @@ package derive
 import (
 	"fmt"
 	"path"
+	"reflect"
 	"strings"
 
 	"github.com/petrock/petrock/generators/gen"
@@ -110,14 +111,11 @@ func (c Component) registration() string {
 	if c.Output != nil {
 		fmt.Fprintf(&out, "OutputSchema: json.RawMessage(%s),\n", c.constant("outputSchema"))
 	}
-	if a := c.annotations; a != nil {
+	if c.annotations != nil {
 		var hints []string
-		for _, h := range []struct {
-			field string
-			value *bool
-		}{{"ReadOnlyHint", a.ReadOnlyHint}, {"DestructiveHint", a.DestructiveHint}, {"IdempotentHint", a.IdempotentHint}, {"OpenWorldHint", a.OpenWorldHint}} {
-			if h.value != nil {
-				hints = append(hints, fmt.Sprintf("%s: new(%t)", h.field, *h.value))
+		for field, value := range reflect.ValueOf(*c.annotations).Fields() {
+			if hint, ok := value.Interface().(*bool); ok && hint != nil {
+				hints = append(hints, fmt.Sprintf("%s: new(%t)", field.Name, *hint))
 			}
 		}
 		fmt.Fprintf(&out, "Annotations: &mcp.ToolAnnotations{%s},\n", strings.Join(hints, ", "))
