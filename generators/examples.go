@@ -218,11 +218,11 @@ func (n component) toolRow(s step) (input, output *jen.Statement, err error) {
 		if s.tool == n.ownTool() {
 			result = n.output.shape(n.project.Import(n.dir))
 		}
-		text, err := compact(s.Output)
+		text, err := strictjson.Marshal(s.Output) // on one line
 		if err != nil {
 			return nil, nil, err
 		}
-		output = result.argument(json.RawMessage(text))
+		output = result.argument(text)
 	}
 	return n.inputOf(s.tool).argument(s.Input), output, nil
 }

@@ -358,8 +358,8 @@ func scalar(v reflect.Value) (code *jen.Statement, ok bool) {
 	case time.Duration:
 		return gen.Duration(value), true
 	case json.RawMessage:
-		text, err := compact(value)
-		return jen.Qual("encoding/json", "RawMessage").Call(gen.TextLit(text)), err == nil
+		text, err := strictjson.Marshal(value)
+		return jen.Qual("encoding/json", "RawMessage").Call(gen.TextLit(string(text))), err == nil
 	case string: // which may be in an interface
 		return jen.Lit(value), !strings.ContainsRune(value, utf8.RuneError)
 	case float64:
@@ -371,12 +371,6 @@ func scalar(v reflect.Value) (code *jen.Statement, ok bool) {
 		return gen.Source(text), text != "-0.0" && v.Kind() == reflect.Float64
 	}
 	return gen.Source(fmt.Sprint(v)), v.Kind() == reflect.Bool || v.CanInt() || v.CanUint()
-}
-
-func compact(raw json.RawMessage) (string, error) {
-	var out bytes.Buffer
-	err := json.Compact(&out, raw)
-	return out.String(), err
 }
 
 // typeCode returns a type as jennifer code. It supports the same types as typeOf.

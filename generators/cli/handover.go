@@ -44,7 +44,7 @@ func projectCommands(env Env, commands ...*cobra.Command) []*cobra.Command {
 			return run(cmd, args)
 		}
 		cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-			if isHelpFlagSet(cmd) {
+			if isSet, _ := cmd.Flags().GetBool("help"); isSet { // not help COMMAND
 				if done, _ := handOver(cmd, env); done {
 					return
 				}
@@ -53,12 +53,6 @@ func projectCommands(env Env, commands ...*cobra.Command) []*cobra.Command {
 		})
 	}
 	return commands
-}
-
-// isHelpFlagSet reports whether the command line is COMMAND --help, not help COMMAND.
-func isHelpFlagSet(cmd *cobra.Command) bool {
-	isSet, _ := cmd.Flags().GetBool("help")
-	return isSet
 }
 
 // handOver runs a command in the program that it belongs to. The error is an [exitError] with its

@@ -191,7 +191,7 @@ func parse(t *testing.T, env Env, args ...string) (to *target, err error) {
 		}
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return find(cmd) }
 		cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-			if isHelpFlagSet(cmd) {
+			if isSet, _ := cmd.Flags().GetBool("help"); isSet {
 				err = find(cmd)
 			}
 		})

@@ -242,17 +242,17 @@ type completer struct {
 	pos      token.Pos
 }
 
-// A mapper is a function of a feature that reads events of removed commands:
+// A mapper is a function of a feature that reads events of one type, that of a removed command:
 //
 //	//petrock:map scratch/poke
 //	func MapPoke(old eventlog.Record) (Create, error)
 //
 // With the directive, func Map states which types it reads.
 type mapper struct {
-	function string
-	types    []string
-	pos      token.Pos
-	line     typecheck.Diagnostic // of the directive, without a message
+	function  string
+	eventType string
+	pos       token.Pos
+	line      typecheck.Diagnostic // of the directive, without a message
 }
 
 // A trigger is a method that runs after each command of a type, or at an interval.

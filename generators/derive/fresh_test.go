@@ -9,6 +9,7 @@ import (
 
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
+	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
 
@@ -76,7 +77,7 @@ func TestOursAreFresh(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var files []derive.File
+		var files []gen.File
 		packages := deriveHome(t, dir, home, petrock+"/core")
 		for _, pkg := range packages {
 			for _, d := range append(pkg.Problems, pkg.Warnings...) {
@@ -86,7 +87,7 @@ func TestOursAreFresh(t *testing.T) {
 				t.Errorf("%s", d)
 			}
 			if pkg.Text != nil {
-				files = append(files, derive.File{Path: pkg.File, Text: pkg.Text})
+				files = append(files, gen.File{Path: pkg.File, Text: pkg.Text})
 			}
 		}
 		if home.name == "server" {
@@ -106,7 +107,7 @@ func TestOursAreFresh(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			files = append(files, derive.File{Path: contract.File, Text: text})
+			files = append(files, gen.File{Path: contract.File, Text: text})
 		}
 		for _, file := range files {
 			path := filepath.Join(dir, file.Path)

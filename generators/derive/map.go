@@ -34,6 +34,7 @@ func (f *finder) visitMapper(file *typecheck.File, decl *ast.FuncDecl) {
 	case f.function(decl) == nil:
 		return // the compiler reports a declaration with the same name
 	}
+	var all []mapper
 	m := mapper{function: name, pos: decl.Name.Pos(), line: f.diagnostic(first.pos, "")}
 	for _, d := range directives(decl.Doc) {
 		switch {
@@ -49,10 +50,11 @@ func (f *finder) visitMapper(file *typecheck.File, decl *ast.FuncDecl) {
 			if feature, name, _ := strings.Cut(eventType, "/"); CheckFeatureName(feature) != nil || !isWireName(name) {
 				f.problem(d.pos, "%q is not the type of an event; write the feature and the removed command, such as scratch/poke", eventType)
 			}
-			m.types = append(m.types, eventType)
+			m.eventType = eventType
+			all = append(all, m)
 		}
 	}
-	f.found.mappers = append(f.found.mappers, m)
+	f.found.mappers = append(f.found.mappers, all...)
 }
 
 // checkMappers checks the signatures of map functions. checkMap checks that of Map.
@@ -77,10 +79,8 @@ func (f *finder) checkMappers() {
 func (p *Package) mapItems() string {
 	list := ""
 	for _, m := range p.mappers {
-		for _, eventType := range m.types {
-			if m.function != mapFunc {
-				list += fmt.Sprintf("app.MapOf(%q, %s),\n", eventType, m.function)
-			}
+		if m.function != mapFunc {
+			list += fmt.Sprintf("app.MapOf(%q, %s),\n", m.eventType, m.function)
 		}
 	}
 	return list
@@ -92,10 +92,8 @@ func MappedTypes(packages []*Package) map[string]string {
 	mapped := map[string]string{}
 	for _, p := range packages {
 		for _, m := range p.mappers {
-			for _, eventType := range m.types {
-				if len(p.Problems) == 0 {
-					mapped[eventType] = p.featureName() + "." + m.function
-				}
+			if len(p.Problems) == 0 {
+				mapped[m.eventType] = p.featureName() + "." + m.function
 			}
 		}
 	}
@@ -124,18 +122,16 @@ func checkMappedTypes(packages, others []*Package) {
 			continue
 		}
 		for _, m := range p.mappers {
-			for _, eventType := range m.types {
-				d := m.line
-				if c, exists := commands[eventType]; exists {
-					d.Message = fmt.Sprintf("//petrock:map %s: it is the command %s in %s, and only events of removed commands are mapped; older versions need a type with Upgrade, or func Map without this directive", eventType, c.Func, c.File)
-				} else if other, taken := mapped[eventType]; taken {
-					d.Message = fmt.Sprintf("//petrock:map %s: %s maps it too; remove one", eventType, other)
-				}
-				if d.Message != "" {
-					p.Problems = append(p.Problems, d)
-				}
-				mapped[eventType] = p.featureName() + "." + m.function
+			d := m.line
+			if c, exists := commands[m.eventType]; exists {
+				d.Message = fmt.Sprintf("//petrock:map %s: it is the command %s in %s, and only events of removed commands are mapped; older versions need a type with Upgrade, or func Map without this directive", m.eventType, c.Func, c.File)
+			} else if other, taken := mapped[m.eventType]; taken {
+				d.Message = fmt.Sprintf("//petrock:map %s: %s maps it too; remove one", m.eventType, other)
 			}
+			if d.Message != "" {
+				p.Problems = append(p.Problems, d)
+			}
+			mapped[m.eventType] = p.featureName() + "." + m.function
 		}
 	}
 }

@@ -17,28 +17,22 @@ import (
 // wireFile is the derived file of the server's package main.
 const wireFile = "wire_gen.go"
 
-// A File is a derived file.
-type File struct {
-	Path string
-	Text []byte
-}
-
 // Wire derives the wiring of the server: its registrations and extensions. It reads the derived
 // files of the packages, so that a package with problems stays registered. The server ignores
 // events of the skipped types.
-func (p Project) Wire(view *typecheck.View, skipped []string) ([]File, error) {
-	var files []File
+func (p Project) Wire(view *typecheck.View, skipped []string) ([]gen.File, error) {
+	var files []gen.File
 	for _, dir := range p.programs(view) {
 		file := path.Join(dir, wireFile)
 		if old := view.File(file); old != nil && slices.ContainsFunc(Places(view), func(place Place) bool { return declarationsIn(view, place).isWrong }) {
-			files = append(files, File{file, old.Text}) // a new call of New would not compile either
+			files = append(files, gen.File{Path: file, Text: old.Text}) // a new call of New would not compile either
 			continue
 		}
 		text, err := p.wire(view, dir, skipped)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, File{file, text})
+		files = append(files, gen.File{Path: file, Text: text})
 	}
 	return files, nil
 }
@@ -178,9 +172,9 @@ func declarationsIn(view *typecheck.View, place Place) (d declarations) {
 // GeneratorProgram derives the project's petrock with the project's own generators. It is separate
 // from cmd/petrock, which must build even if the generators do not. The text is nil if the project
 // has no generators of its own.
-func (p Project) GeneratorProgram(view *typecheck.View) (File, error) {
+func (p Project) GeneratorProgram(view *typecheck.View) (gen.File, error) {
 	dir := path.Join(OwnGenerators, "run")
-	file := File{Path: path.Join(dir, "main_gen.go")}
+	file := gen.File{Path: path.Join(dir, "main_gen.go")}
 	own, _ := PlaceOf(Generator)
 	registry := view.File(own.derivedFile())
 	if registry == nil {

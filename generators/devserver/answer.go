@@ -109,6 +109,8 @@ func render(result any, short bool) (answer *mcp.ToolResult, size int, err error
 			}
 		}
 		answer.Content = text(summary)
+	case string:
+		answer.Content, structured = text(result), nil
 	case *engine.FileText: // lines are hard to read in JSON
 		answer.Content, structured = text(result.String()), nil
 	case *engine.Inspection:

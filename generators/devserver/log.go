@@ -56,15 +56,7 @@ func (t *Tools) Log(ctx context.Context, in LogInput) (*mcp.ToolResult, error) {
 	if err != nil && in.Action != "show" {
 		err = nameLogTool(err)
 	}
-	return textAnswer(ctx, in.output(out), err)
-}
-
-// textAnswer is [Answer] for a result that is text.
-func textAnswer(ctx context.Context, text string, err error) (*mcp.ToolResult, error) {
-	if err != nil {
-		return Answer(ctx, nil, err)
-	}
-	return mcp.TextResult(text), nil
+	return Answer(ctx, in.output(out), err)
 }
 
 // runServer builds the server of a project with features, and returns the output of one of its
@@ -212,7 +204,7 @@ func (t *Tools) Try(ctx context.Context, in TryInput) (*mcp.ToolResult, error) {
 	if !in.Detail && len(out) > 2*maxAnswer {
 		out = strictjson.Clip(out, 2*maxAnswer) + "\nNext: pass fewer steps, or detail for everything."
 	}
-	return textAnswer(ctx, out, err)
+	return Answer(ctx, out, err)
 }
 
 // DataInput is the input of data.
@@ -252,5 +244,5 @@ func (t *Tools) Data(ctx context.Context, in DataInput) (*mcp.ToolResult, error)
 	}
 	out, err := t.runServer(ctx, in.Dir, nil, args...)
 	out, _, _ = strings.Cut(out, "\n\nNext:") // a command for a terminal
-	return textAnswer(ctx, cmp.Or(out, "no data yet"), err)
+	return Answer(ctx, cmp.Or(out, "no data yet"), err)
 }

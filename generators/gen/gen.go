@@ -204,13 +204,7 @@ type Generator struct {
 
 // ChosenBy returns who chooses a component of a kind by its description, such as models.
 func ChosenBy(kind string) string {
-	switch kind {
-	case "prompt":
-		return "users"
-	case "resource":
-		return "clients"
-	}
-	return "models"
+	return cmp.Or(map[string]string{"prompt": "users", "resource": "clients"}[kind], "models")
 }
 
 // MissingDescription reports whether an input lacks a description that its component needs, and
