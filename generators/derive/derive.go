@@ -122,11 +122,11 @@ func (f *finder) findComponents(files []*typecheck.File) {
 				}
 			}
 		}
-		if len(f.found.Problems) == problems {
-			f.checkScopeDirectives(file)
+		hasProblems := len(f.found.Problems) > problems
+		f.checkIgnored(file, hasProblems)
+		if !hasProblems {
 			f.findForms(file)
 		}
-		f.warnIgnored(file)
 	}
 	if f.place.Kind == Feature {
 		f.checkFeature()

@@ -142,23 +142,11 @@ func (f *finder) addScopes(c *Component, d directive) {
 	f.scoped[d.pos] = true
 }
 
-// checkScopeDirectives refuses scope directives that apply to no component, since the user would
-// think that the component is protected. It ignores function bodies.
-func (f *finder) checkScopeDirectives(file *typecheck.File) {
-	for _, group := range file.Syntax.Comments {
-		for _, comment := range group.List {
-			if nearlyScopes.MatchString(comment.Text) && !f.scoped[comment.Pos()] && declaration[*ast.BlockStmt](f, comment.Pos()) == nil {
-				f.problem(comment.Pos(), "%q has no effect here; write //petrock:scopes, without spaces, in the doc comment of the function of a tool, resource or prompt, or of the type of a command or query", strings.TrimSpace(comment.Text))
-			}
-		}
-	}
-}
-
-var nearlyScopes = regexp.MustCompile(`(?i)^//\s*petrock:\s*scopes?\b`)
-
-// warnIgnored warns of directives and struct tags that are ignored because of a typing error. It
-// ignores function bodies, and directives that cause a problem.
-func (f *finder) warnIgnored(file *typecheck.File) {
+// checkIgnored warns of directives and struct tags that are ignored because of a typing error. It
+// refuses scope directives that apply to no component, since the user would think that the component
+// is protected, unless other problems are the cause. It ignores function bodies, and directives that
+// cause a problem.
+func (f *finder) checkIgnored(file *typecheck.File, hasProblems bool) {
 	warn := func(pos token.Pos, format string, args ...any) {
 		d := f.diagnostic(pos, format, args...)
 		if !slices.ContainsFunc(f.found.Problems, func(p typecheck.Diagnostic) bool { return p.File == d.File && p.Line == d.Line }) {
@@ -172,12 +160,16 @@ func (f *finder) warnIgnored(file *typecheck.File) {
 	for _, group := range file.Syntax.Comments {
 		for _, comment := range group.List {
 			parts := nearlyDirective.FindStringSubmatch(comment.Text)
-			switch isInBody := declaration[*ast.BlockStmt](f, comment.Pos()) != nil; {
-			case parts == nil || isInBody:
-			case !slices.Contains(known, strings.ToLower(parts[1])):
+			if parts == nil || declaration[*ast.BlockStmt](f, comment.Pos()) != nil {
+				continue
+			}
+			switch name := strings.ToLower(parts[1]); {
+			case (name == "scopes" || name == "scope") && !hasProblems && !f.scoped[comment.Pos()]:
+				f.problem(comment.Pos(), "%q has no effect here; write //petrock:scopes, without spaces, in the doc comment of the function of a tool, resource or prompt, or of the type of a command or query", strings.TrimSpace(comment.Text))
+			case !slices.Contains(known, name):
 				warn(comment.Pos(), "//petrock:%s is not a directive, so it is ignored; remove it, or see generators/docs/directives.md%s", parts[1], gen.DidYouMean(parts[1], known))
-			case !strings.HasPrefix(comment.Text, directivePrefix+strings.ToLower(parts[1])):
-				warn(comment.Pos(), "%q is ignored; write it without spaces, in lower case: //petrock:%s", strings.TrimSpace(comment.Text), strings.ToLower(parts[1]))
+			case !strings.HasPrefix(comment.Text, directivePrefix+name):
+				warn(comment.Pos(), "%q is ignored; write it without spaces, in lower case: //petrock:%s", strings.TrimSpace(comment.Text), name)
 			}
 		}
 	}

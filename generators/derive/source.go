@@ -156,7 +156,7 @@ func commentText(doc *ast.CommentGroup) string {
 }
 
 // almostDirective matches a line that is a directive except for spaces and case, of which
-// [finder.warnIgnored] warns.
+// [finder.checkIgnored] warns.
 var almostDirective = regexp.MustCompile(`(?im)^petrock:[ \t]?[a-z]+.*$`)
 
 // FieldText returns the description of a field: its doc comment, else its line comment.

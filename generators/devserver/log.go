@@ -110,28 +110,17 @@ func (in LogInput) args() ([]string, error) {
 	default: // the command line would change all events of the type
 		return nil, terminal.Usagef("log: action %s requires seq", in.Action)
 	}
-	for _, flag := range [][2]string{{"--type=", in.Type}, {"--actor=", in.Actor}, {"--cause=", in.Cause}, {"--text=", in.Text}, {"--since=", in.Since}, {"--until=", in.Until}, {"--reason=", in.Reason}} {
-		if flag[1] != "" {
-			args = append(args, flag[0]+flag[1])
+	members, err := strictjson.Marshal(in)
+	for _, name := range []string{"type", "actor", "cause", "text", "since", "until", "reason", "force", "version", "input"} {
+		if value := strictjson.Member(members, name); value != nil {
+			text, _ := strictjson.Unquote(value)
+			args = append(args, "--"+name+"="+cmp.Or(text, string(value)))
 		}
 	}
 	if in.Action == "erase" {
 		args = append(args, "--yes")
 	}
-	if in.Force {
-		args = append(args, "--force")
-	}
-	if in.Version != 0 {
-		args = append(args, fmt.Sprintf("--version=%d", in.Version))
-	}
-	if in.Input != nil {
-		text, err := strictjson.Marshal(in.Input)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, "--input="+string(text))
-	}
-	return args, nil
+	return args, err
 }
 
 // Limits of a result of log without detail, in bytes.

@@ -91,7 +91,7 @@ func TestLog(t *testing.T) {
 		{`{"action":"erase","actor":"ada"}`, "log: action erase requires seq", "", true},
 		{`{"action":"replay"}`, `40 events`, "", false},
 		{`{"action":"map","seq":3,"type":"posts/create","input":{"title":"<a>"},"reason":"--wrong","force":true}`,
-			`log|map|3|--type=posts/create|--reason=--wrong|--force|--input={"title":"<a>"}`, "restore reverts", false},
+			`log|map|3|--type=posts/create|--reason=--wrong|--force=true|--input={"title":"<a>"}`, "restore reverts", false},
 		{`{"action":"skip","seq":3,"reason":"x"}`, "anyway, add --force\nIf a stored event is the cause, use the tool log with seq", "redo restores it", true},
 		{`{"action":"skip","type":"posts/create","reason":"x"}`, "log: action skip requires seq", "", true},
 		{`{"seq":-1}`, "must not be negative", "", true},

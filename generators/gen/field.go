@@ -290,7 +290,11 @@ func parseType(text string, depth int, initialisms []string) (FieldType, error) 
 		return FieldType{Kind: kind, Elem: &elem}, err
 	}
 	if inside, ok := strings.CutPrefix(text, "enum("); ok {
-		values, err := parseValues(inside, initialisms)
+		list, closed := strings.CutSuffix(inside, ")")
+		if !closed {
+			return FieldType{}, errors.New("enum( is not closed; end it with )")
+		}
+		values, err := ParseValues([]string{list}, initialisms...)
 		return FieldType{Kind: KindEnum, Values: values}, err
 	}
 	instead := typeWords[strings.ToLower(text)]

@@ -2,7 +2,6 @@ package gen
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -29,13 +28,14 @@ func (t FieldType) HasValues(texts []string) bool {
 	return len(t.Values) == len(texts) && !slices.ContainsFunc(t.Values, func(v EnumValue) bool { return !slices.Contains(texts, v.Text) })
 }
 
-// parseValues parses the values after "enum(". It trims spaces.
-func parseValues(text string, initialisms []string) ([]EnumValue, error) {
+// ParseValues parses the values of an enum. A text may have several, separated by commas. It trims
+// spaces.
+func ParseValues(texts []string, initialisms ...string) ([]EnumValue, error) {
 	const maxValues = 64
-	list, closed := strings.CutSuffix(text, ")")
+	list := strings.Join(texts, ",")
 	switch {
-	case !closed:
-		return nil, errors.New("enum( is not closed; end it with )")
+	case len(texts) == 0:
+		return nil, nil
 	case strings.Count(list, ",") >= maxValues:
 		return nil, fmt.Errorf("enum has %d values, at most %d are allowed; use a string instead", strings.Count(list, ",")+1, maxValues)
 	}
@@ -57,14 +57,6 @@ func parseValues(text string, initialisms []string) ([]EnumValue, error) {
 		values = append(values, EnumValue{Text: value, Go: name.Go()})
 	}
 	return values, nil
-}
-
-// ParseValues parses the values of an enum. A text may have several, separated by commas.
-func ParseValues(texts []string, initialisms ...string) ([]EnumValue, error) {
-	if len(texts) == 0 {
-		return nil, nil
-	}
-	return parseValues(strings.Join(texts, ",")+")", initialisms)
 }
 
 // Largest length limits that are accepted.
