@@ -143,8 +143,7 @@ func (n *component) setFields(input, output []string) (err error) {
 	return nil
 }
 
-// useDeclaredEnums replaces enums with string types of the feature that have the same values, and
-// adds the values of such types that fields name.
+// useDeclaredEnums replaces enums with string types of the feature that have the same values.
 func (n component) useDeclaredEnums(lists ...[]gen.Field) {
 	known := n.knownFeature(n.feature)
 	if known == nil {
@@ -155,11 +154,6 @@ func (n component) useDeclaredEnums(lists ...[]gen.Field) {
 			t := &fields[i].Type
 			for t.Elem != nil {
 				t = t.Elem
-			}
-			for _, text := range known.Strings[t.Name] {
-				if t.Go == nil {
-					t.Values = append(t.Values, gen.EnumValue{Text: text})
-				}
 			}
 			for _, name := range slices.Sorted(maps.Keys(known.Strings)) {
 				if t.Kind == gen.KindEnum && ast.IsExported(name) && t.HasValues(known.Strings[name]) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 
 	"github.com/dave/jennifer/jen"
 
@@ -112,7 +113,12 @@ func (g *generator) setSource(in GeneratorInput) error {
 	case text == "" && path.Ext(g.path) != ".go":
 		return fmt.Errorf("path %s without template; send the template of that file", g.path)
 	case text == "":
-		text, test = functionTemplate(g.name.Human()), functionTest
+		var textErr, testErr error
+		text, textErr = g.fill("function", "", "")
+		test, testErr = g.fill("function_test", "", "")
+		if err := errors.Join(textErr, testErr); err != nil {
+			return err
+		}
 	}
 	g.templates = []gen.Template{{Path: g.path, Text: endLine(text)}}
 	if test != "" {
@@ -136,31 +142,17 @@ func templateLiteral(text string) string {
 	return "`" + strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "`", "` + \"`\" + `") + "`"
 }
 
-// functionTemplate returns the template of a generator without template and body.
-func functionTemplate(what string) string {
-	return `package {{.Package}}
-
-// {{.Go}} is the ` + what + ` {{.Human}}.{{with .Description}} {{.}}{{end}}
-func {{.Go}}() string {
-	return "{{.Name}}"
-}
-`
-}
-
-const functionTest = `package {{.Package}}_test
-
-import (
-	"testing"
-
-	"{{.Import}}"
-)
-
-func Test{{.Go}}(t *testing.T) {
-	if got := {{.Package}}.{{.Go}}(); got != "{{.Name}}" {
-		t.Errorf("{{.Go}}() = %q, want %q", got, "{{.Name}}")
+// fill returns a text of generator.tmpl. pkg and input are the generator's package and a value of
+// its input in a test.
+func (g *generator) fill(name, pkg, input string) (string, error) {
+	templates, err := template.New("").Delims("[[", "]]").ParseFS(Files, "generator.tmpl")
+	if err != nil {
+		return "", err
 	}
+	var text strings.Builder
+	err = templates.ExecuteTemplate(&text, name, map[string]string{"Go": g.goName, "Human": g.name.Human(), "Path": g.path, "Package": pkg, "Input": input})
+	return text.String(), err
 }
-`
 
 // file returns the source of the generator.
 func (g *generator) file() gen.GoFile {
@@ -195,22 +187,9 @@ func (g *generator) test() (gen.GoFile, error) {
 	}
 	set = append([]jen.Code{gen.KeyValue("Name", jen.Lit("first"))}, set...)
 	input := file.Code(jen.Qual(imported, g.input.name).Values(set...))
-	replacer := strings.NewReplacer("$pkg", file.Import(imported), "$name", g.goName, "$input", input, "$path", g.path)
-	file.Text(replacer.Replace(`func Test$name(t *testing.T) {
-	project := gen.Project{Name: "hello", Module: "example.com/hello"}
-	draft, err := $pkg.$name(project, $input)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(draft.Files) == 0 {
-		t.Fatal("$name returned no files, want $path")
-	}
-	first := draft.Files[0]
-	if ok, _ := path.Match("$path", first.Path); !ok || len(first.Text) == 0 {
-		t.Errorf("$name returned %s with %d bytes, want $path with text", first.Path, len(first.Text))
-	}
-}`), g.project.Import("generators/gen"), "path", "testing")
-	return file, nil
+	test, err := g.fill("test", file.Import(imported), input)
+	file.Text(test, g.project.Import("generators/gen"), "path", "testing")
+	return file, err
 }
 
 // plural returns the regular plural of a noun.

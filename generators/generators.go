@@ -33,7 +33,7 @@ import (
 
 // Files holds the source of this package and of those below it, for new projects.
 //
-//go:embed *.go */*.go cli/help.txt crud.tmpl devserver/texts.tmpl docs/*.md live/manifest.json parts/modules.txtar
+//go:embed *.go */*.go cli/help.txt *.tmpl devserver/texts.tmpl docs/*.md live/manifest.json parts/modules.txtar
 var Files embed.FS
 
 // Version is petrock's version, which the commit of a release sets; between releases it ends in
