@@ -25,12 +25,12 @@ const programVariable = "PETROCK_PROGRAM"
 // needsOwn is the cobra annotation of commands that may use the project's own generators.
 const needsOwn = "petrock.own"
 
-// projectCommands completes commands on a project, and their subcommands. Their help and examples are
-// the section of help.txt with their name, unless they have their own. They run in the program that
-// [handover.Operation] names: the installed petrock hands them over to the project's own petrock,
-// which hands those that need the project's own generators over to a program that links them in.
-// This happens only after cobra has accepted the whole command line, so a misspelt --no-exec is a
-// usage error before any code of the project runs.
+// projectCommands completes commands on a project, and their subcommands. Their help and examples
+// are the section of help.txt with their name, unless they have their own. They run in the program
+// that [handover.Operation] names: the installed petrock hands them over to the project's own
+// petrock, which hands those that need the project's own generators over to a program that links
+// them in. This happens only after cobra has accepted the whole command line, so a misspelt
+// --no-exec is a usage error before any code of the project runs.
 func projectCommands(env Env, commands ...*cobra.Command) []*cobra.Command {
 	for _, cmd := range commands {
 		projectCommands(env, cmd.Commands()...)

@@ -143,9 +143,9 @@ func (f *finder) addScopes(c *Component, d directive) {
 }
 
 // checkIgnored warns of directives and struct tags that are ignored because of a typing error. It
-// refuses scope directives that apply to no component, since the user would think that the component
-// is protected, unless other problems are the cause. It ignores function bodies, and directives that
-// cause a problem.
+// refuses scope directives that apply to no component, since the user would think that the
+// component is protected, unless other problems are the cause. It ignores function bodies, and
+// directives that cause a problem.
 func (f *finder) checkIgnored(file *typecheck.File, hasProblems bool) {
 	warn := func(pos token.Pos, format string, args ...any) {
 		d := f.diagnostic(pos, format, args...)
