@@ -17,29 +17,30 @@ import (
 )
 
 func (f *finder) applyDirectives(c *Component, found []directive) {
+	texts := map[string]*string{"name": &c.Name, "title": &c.Title, "uri": &c.URI, "mime": &c.MIMEType}
+	flags := map[string]*bool{"internal": &c.Internal, "retired": &c.Retired}
 	seen := map[string]bool{}
 	for _, d := range found {
+		text, flag := texts[d.name], flags[d.name]
 		switch {
 		case !slices.Contains(allowedDirectives(c.Kind), d.name):
 			f.problem(d.pos, "//petrock:%s is not allowed on a %s; the allowed directives are %s", d.name, c.Kind, strings.Join(allowedDirectives(c.Kind), ", "))
 			continue
 		case seen[d.name]:
 			f.problem(d.pos, duplicateDirective, d.name)
-		case (d.name == "internal" || d.name == "retired") && d.text != "":
+		case flag != nil && d.text != "":
 			f.problem(d.pos, "//petrock:%s takes no value; remove %q", d.name, d.text)
-		case d.text == "" && d.name != "ignore" && d.name != "internal" && d.name != "retired":
+		case d.text == "" && d.name != "ignore" && flag == nil:
 			f.problem(d.pos, "//petrock:%s needs a value", d.name)
 		}
 		seen[d.name] = true
+		if text != nil {
+			*text = d.text
+		}
+		if flag != nil {
+			*flag = true
+		}
 		switch d.name {
-		case "name":
-			c.Name = d.text
-		case "title":
-			c.Title = d.text
-		case "uri":
-			c.URI = d.text
-		case "mime":
-			c.MIMEType = d.text
 		case "hints":
 			f.addHints(c, d)
 		case "scopes":
@@ -49,10 +50,6 @@ func (f *finder) applyDirectives(c *Component, found []directive) {
 			if d.text != "start" && d.text != "" {
 				f.problem(d.pos, "//petrock:from %s is invalid; write //petrock:from start to follow the event log from its first event, or remove it to follow new events only", d.text)
 			}
-		case "internal":
-			c.Internal = true
-		case "retired":
-			c.Retired = true
 		case "makes":
 			f.setMakes(c, d)
 		case "version":

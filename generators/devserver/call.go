@@ -191,13 +191,11 @@ func (t *Tools) Build(ctx context.Context, in BuildInput) (*mcp.ToolResult, erro
 	})
 }
 
-// addDiagnostics adds compiler errors that do not prevent deriving.
-func (b *BuildOutput) addDiagnostics(found []typecheck.Diagnostic) {
-	for _, d := range found {
-		if !slices.ContainsFunc(b.Refused, func(other typecheck.Diagnostic) bool { return other.String() == d.String() }) {
-			b.Diagnostics = append(b.Diagnostics, d)
-		}
-	}
+// without returns the diagnostics that are not among known ones.
+func without(found, known []typecheck.Diagnostic) []typecheck.Diagnostic {
+	return slices.DeleteFunc(slices.Clone(found), func(d typecheck.Diagnostic) bool {
+		return slices.ContainsFunc(known, func(other typecheck.Diagnostic) bool { return other.String() == d.String() })
+	})
 }
 
 func (b *BuildOutput) refusal() *engine.Refusal {
@@ -254,7 +252,7 @@ func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, e
 	built.Warnings = append(append([]typecheck.Diagnostic{}, synced.Impure...), synced.Warnings...)
 	if in.NoCompile {
 		_, found, err := o.engine.CheckTypes(ctx)
-		built.addDiagnostics(found)
+		built.Diagnostics = without(found, built.Refused)
 		built.OK = len(built.Refused)+len(found) == 0
 		return built, err
 	}
@@ -265,7 +263,7 @@ func (o *openProject) build(ctx context.Context, in BuildInput) (*BuildOutput, e
 		if checkErr != nil {
 			return nil, checkErr
 		}
-		built.addDiagnostics(o.engine.WithSource(found.Diagnostics))
+		built.Diagnostics = without(o.engine.WithSource(found.Diagnostics), built.Refused)
 		if len(found.Diagnostics) == 0 {
 			return nil, err
 		}

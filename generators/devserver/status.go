@@ -161,10 +161,8 @@ func Status(ctx context.Context, e *engine.Engine, compile bool) (ProjectStatusO
 	for _, f := range check.Files {
 		status.Stale = append(status.Stale, f.Path)
 	}
-	for _, d := range check.Refused {
-		if !slices.ContainsFunc(status.Diagnostics, func(other typecheck.Diagnostic) bool { return other.String() == d.String() }) {
-			status.Refused = append(status.Refused, d.String())
-		}
+	for _, d := range without(check.Refused, status.Diagnostics) {
+		status.Refused = append(status.Refused, d.String())
 	}
 	for _, d := range check.Warnings {
 		status.Warnings = append(status.Warnings, d.String())
