@@ -67,6 +67,7 @@ var mayImport = map[string][]string{
 	"generators/cli":      {"core", "generators", cobra},
 	"generators/docs":     {},
 	"generators/contract": {"core"},
+	"generators/journal":  {"core/plumbing", "github.com/rogpeppe/go-internal/diff"},
 	"generators/gen":      {"core", "generators/contract", "github.com/dave/jennifer"},
 
 	// The project's own petrock must build while the rest of the project does not. MCP clients wait

@@ -21,12 +21,12 @@ func TestDiff(t *testing.T) {
 	for _, c := range []struct{ name, path, before, after, want string }{
 		{"new", "a.go", "-", "one\ntwo\n", "--- /dev/null\n+++ b/a.go\n@@ -0,0 +1,2 @@\n+one\n+two\n"},
 		{"new and empty", "a.go", "-", "", "--- /dev/null\n+++ b/a.go\n"},
-		{"gone", "a.go", "one\n", "-", "--- a/a.go\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"},
-		{"emptied", "a.go", "one\n", "", "--- a/a.go\n+++ b/a.go\n@@ -1 +0,0 @@\n-one\n"},
+		{"gone", "a.go", "one\n", "-", "--- a/a.go\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-one\n"},
+		{"emptied", "a.go", "one\n", "", "--- a/a.go\n+++ b/a.go\n@@ -1,1 +0,0 @@\n-one\n"},
 		{"in the middle", "a/b.go", numbers, strings.Replace(numbers, "10\n", "ten\n", 1),
 			"--- a/a/b.go\n+++ b/a/b.go\n@@ -7,7 +7,7 @@\n 7\n 8\n 9\n-10\n+ten\n 11\n 12\n 13\n"},
 		{"near", "a", numbers, strings.NewReplacer("\n5\n", "\nfive\n", "\n12\n", "\n").Replace(numbers),
-			"--- a/a\n+++ b/a\n@@ -2,14 +2,13 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n 9\n 10\n 11\n-12\n 13\n 14\n 15\n"},
+			"--- a/a\n+++ b/a\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n@@ -9,7 +9,6 @@\n 9\n 10\n 11\n-12\n 13\n 14\n 15\n"},
 		{"far", "a", numbers, strings.NewReplacer("\n5\n", "\n", "\n13\n", "\n13\n13\n").Replace(numbers),
 			"--- a/a\n+++ b/a\n@@ -2,7 +2,6 @@\n 2\n 3\n 4\n-5\n 6\n 7\n 8\n@@ -11,6 +10,7 @@\n 11\n 12\n 13\n+13\n 14\n 15\n 16\n"},
 		{"at both ends", "a", numbers, "0\n" + strings.TrimSuffix(numbers, "20\n"),
@@ -41,8 +41,8 @@ func TestDiff(t *testing.T) {
 			"--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n\\ No newline at end of file\n"},
 		{"not text", "a", "one\n\x00", "one\n", "--- a/a\n+++ b/a\nBinary files differ\n"},
 		{"not UTF-8", "a", "-", "\xff\n", "--- /dev/null\n+++ b/a\nBinary files differ\n"},
-		{"a name of two words", "my a", "1\n", "2\n", "--- a/my a\t\n+++ b/my a\t\n@@ -1 +1 @@\n-1\n+2\n"},
-		{"a name like a diff", "a\n+++ b/c", "1\n", "2\n", "--- \"a/a\\n+++ b/c\"\n+++ \"b/a\\n+++ b/c\"\n@@ -1 +1 @@\n-1\n+2\n"},
+		{"a name of two words", "my a", "1\n", "2\n", "--- a/my a\t\n+++ b/my a\t\n@@ -1,1 +1,1 @@\n-1\n+2\n"},
+		{"a name like a diff", "a\n+++ b/c", "1\n", "2\n", "--- \"a/a\\n+++ b/c\"\n+++ \"b/a\\n+++ b/c\"\n@@ -1,1 +1,1 @@\n-1\n+2\n"},
 		{"carriage returns", "a", "1\r\n2\r\n", "1\n2\r\n", "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-1\r\n+1\n 2\r\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
