@@ -12,6 +12,7 @@ import (
 
 	"github.com/petrock/petrock/core/auth"
 	"github.com/petrock/petrock/core/mcp"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -164,7 +165,7 @@ func (f *finder) checkIgnored(file *typecheck.File, hasProblems bool) {
 			case (name == "scopes" || name == "scope") && !hasProblems && !f.scoped[comment.Pos()]:
 				f.problem(comment.Pos(), "%q has no effect here; write //petrock:scopes, without spaces, in the doc comment of the function of a tool, resource or prompt, or of the type of a command or query", strings.TrimSpace(comment.Text))
 			case !slices.Contains(known, name):
-				warn(comment.Pos(), "//petrock:%s is not a directive, so it is ignored; remove it, or see generators/docs/directives.md%s", parts[1], gen.DidYouMean(parts[1], known))
+				warn(comment.Pos(), "//petrock:%s is not a directive, so it is ignored; remove it, or see generators/docs/directives.md%s", parts[1], terminal.Suggest(parts[1], known))
 			case !strings.HasPrefix(comment.Text, directivePrefix+name):
 				warn(comment.Pos(), "%q is ignored; write it without spaces, in lower case: //petrock:%s", strings.TrimSpace(comment.Text), name)
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/petrock/petrock/core/plumbing/inference"
+	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators/gen"
 )
 
@@ -76,7 +77,7 @@ func (f *finder) missingCommand(m *types.Func, worker string) {
 		}
 	}
 	f.problem(params[1].Pos(), "%s of %s follows the command %s, which does not exist; the commands are %s%s",
-		m.Name(), worker, text, cmp.Or(strings.Join(commands, ", "), "none"), gen.DidYouMean(text, commands))
+		m.Name(), worker, text, cmp.Or(strings.Join(commands, ", "), "none"), terminal.Suggest(text, commands))
 }
 
 func (f *finder) isCommand(t types.Type) bool {

@@ -15,10 +15,10 @@ func TestFieldsOfOtherPackages(t *testing.T) {
 	b.write("a/coins/coins.go", "package coins\n\n// A Coin is one.\ntype Coin int\n")
 	b.write("b/coins/coins.go", "package coins\n\n// A Coin is one.\ntype Coin int\n")
 	for field, want := range map[string]string{
-		"x:money.Amout":        `money.Amout is not a type; ./internal/money declares Amount, Currency; did you mean "Amount"?`,
-		"x:mony.Amount":        `the project has no package mony; its packages are coins, money, posts, tools, users; did you mean "money"?`,
+		"x:money.Amout":        `money.Amout is not a type; ./internal/money declares Amount, Currency; did you mean Amount?`,
+		"x:mony.Amount":        `the project has no package mony; its packages are coins, money, posts, tools, users; did you mean money?`,
 		"x:[]money.Secret":     `money.Secret is not a type; ./internal/money declares Amount, Currency`,
-		"x:AddInpt":            `AddInpt is not a type; ./tools declares AddInput; did you mean "AddInput"?`,
+		"x:AddInpt":            `AddInpt is not a type; ./tools declares AddInput; did you mean AddInput?`,
 		"x:coins.Coin":         "./a/coins and ./b/coins are packages named coins; write one of the folders: ./a/coins.Coin",
 		"x:money.Currency=gbp": `default gbp: must be one of "eur", "usd", got "gbp"`,
 	} {

@@ -324,7 +324,7 @@ func (s snapshot) goType(ctx context.Context, dir, text string) (*gen.GoType, er
 		switch {
 		case len(named) == 0:
 			names := slices.Sorted(maps.Keys(known))
-			return nil, fmt.Errorf("the project has no package %s; its packages are %s%s", folder, joinFew(names), gen.DidYouMean(folder, names))
+			return nil, fmt.Errorf("the project has no package %s; its packages are %s%s", folder, joinFew(names), terminal.Suggest(folder, names))
 		case len(named) > 1:
 			return nil, fmt.Errorf("%s are packages named %s; write one of the folders: %s.%s", strings.Join(named, " and "), folder, named[0], name)
 		}
@@ -345,7 +345,7 @@ func (s snapshot) goType(ctx context.Context, dir, text string) (*gen.GoType, er
 		}
 	}
 	if !slices.Contains(declared, name) {
-		return nil, fmt.Errorf("%s is not a type; %s declares %s%s", text, asFolder(dir), cmp.Or(joinFew(declared), "none"), gen.DidYouMean(name, declared))
+		return nil, fmt.Errorf("%s is not a type; %s declares %s%s", text, asFolder(dir), cmp.Or(joinFew(declared), "none"), terminal.Suggest(name, declared))
 	}
 	object := pkg.Scope().Lookup(name).(*types.TypeName)
 	found := &gen.GoType{Path: pkg.Path(), Package: pkg.Name(), Name: name}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/petrock/petrock/core/plumbing/terminal"
 )
 
 // A Field is a field of a component's input or output, written as
@@ -308,9 +310,9 @@ func parseType(text string, depth int, initialisms []string) (FieldType, error) 
 	case token.IsExported(text) && token.IsIdentifier(text), instead == "" && projectType.MatchString(text):
 		return FieldType{Kind: KindGo, Name: text}, nil
 	}
-	hint := DidYouMean(text, kinds)
+	hint := terminal.Suggest(text, kinds)
 	if instead != "" {
-		hint = fmt.Sprintf("; did you mean %q?", instead)
+		hint = "; did you mean " + instead + "?"
 	}
 	return FieldType{}, fmt.Errorf("%q is not a type; the types are %s%s", Shorten(text), typesHint, hint)
 }

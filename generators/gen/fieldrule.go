@@ -198,22 +198,3 @@ var typeWords = map[string]string{
 	"time.duration": "duration", "url": "uri", "mail": "email", "guid": "uuid", "json": "any", "object": "any", "byte": "bytes",
 	"array": "[]string", "list": "[]string", "map": "map[string]string", "enum": "enum(a,b)",
 }
-
-// DidYouMean returns the known word that shares the most pairs of letters with an unknown one, as
-// the end of an error: `; did you mean "string"?` It is empty if none shares half of them.
-func DidYouMean(word string, known []string) string {
-	word = Shorten(strings.ToLower(word))
-	most, found := max(1, (len(word)-1)/2), ""
-	for _, other := range known {
-		shared := 0
-		for i := range len(word) - 1 {
-			if strings.Contains(strings.ToLower(other), word[i:i+2]) {
-				shared++
-			}
-		}
-		if shared > most || shared == most && found == "" {
-			most, found = shared, fmt.Sprintf("; did you mean %q?", other)
-		}
-	}
-	return found
-}

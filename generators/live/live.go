@@ -22,7 +22,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -407,25 +406,13 @@ func (sl *slot) args(l launch) []string {
 // server runs use the data of the project's server.
 func (sl *slot) env(prog program) map[string]string {
 	env := map[string]string{}
-	if data := dataOf(sl.s.sup.o.Args); data != "" && sl.kind == petrockKind {
+	if data := flagValue(sl.s.sup.o.Args, "data"); data != "" && sl.kind == petrockKind {
 		env[project.Variable(sl.s.sup.o.Name, "data")] = data
 	}
 	if stamp, err := project.Stamp(prog.path); err == nil && prog.features != "" {
 		env[project.Variable(sl.s.sup.o.Name, "features")] = stamp + " " + prog.features
 	}
 	return env
-}
-
-// dataOf returns the value of --data in the arguments of a server; empty without it.
-func dataOf(args []string) (data string) {
-	for i, arg := range args {
-		if i > 0 && args[i-1] == "--data" {
-			data = arg
-		} else if value, ok := strings.CutPrefix(arg, "--data="); ok {
-			data = value
-		}
-	}
-	return data
 }
 
 func (sl *slot) folder() string {
