@@ -203,10 +203,7 @@ func (c *Client) wrapError(err error) error {
 
 // serverError returns the error with which the server answered, or nil.
 func serverError(err error) *jsonrpc.Error {
-	if _, ok := errors.AsType[*peer.AnswerError](err); ok {
-		return nil
-	}
-	if errors.Is(err, ErrDenied) {
+	if _, invalid := errors.AsType[*peer.AnswerError](err); invalid || errors.Is(err, ErrDenied) {
 		return nil
 	}
 	e, _ := errors.AsType[*jsonrpc.Error](err)

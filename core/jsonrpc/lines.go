@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -53,18 +52,9 @@ func NewLines(r io.Reader, w io.Writer, o LinesOptions) *Lines {
 	}
 }
 
-// A BurstWriter is the output of [Lines], for package peer, which ends bursts early. Other callers
-// use [Lines.Send].
-type BurstWriter interface {
-	Put(ctx context.Context, msg []byte) (later bool, err error)
-	Push() error
-	StartWriting()
-	EndBurst()
-	EndOldBurst()
-}
-
-// Writer returns the output. It calls onError with the error of the first failed write.
-func (l *Lines) Writer(onError func(error)) BurstWriter {
+// Writer returns the output, for package peer, which ends bursts early. Other callers use
+// [Lines.Send]. It calls onError with the error of the first failed write.
+func (l *Lines) Writer(onError func(error)) *burst.Writer {
 	l.out.OnError = onError
 	return &l.out
 }

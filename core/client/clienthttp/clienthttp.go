@@ -239,8 +239,14 @@ func (h *httpTransport) setRequestHeaders(header http.Header, c client.Call) {
 		return // encoding the request fails too
 	}
 	for _, a := range repeated {
-		if text, ok := a.Text(arguments); ok {
+		value := a.Value(arguments)
+		switch strictjson.First(value) {
+		case 0, 'n', '{', '[':
+		case '"':
+			text, _ := strictjson.Unquote(value) // it is a string
 			header.Set(a.Header, encodeHeader(text))
+		default:
+			header.Set(a.Header, encodeHeader(string(value)))
 		}
 	}
 }

@@ -53,6 +53,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/petrock/petrock/core/internal/burst"
 	"github.com/petrock/petrock/core/jsonrpc"
 )
 
@@ -108,7 +109,7 @@ type Dialect struct {
 // A Conn is a connection to a peer. Several goroutines may call its methods.
 type Conn struct {
 	transport jsonrpc.Transport
-	lines     jsonrpc.BurstWriter // of a Lines transport, else nil; it can hold answers back
+	lines     *burst.Writer // of a Lines transport, else nil; it can hold answers back
 	o         Options
 	dialect   atomic.Pointer[Dialect]
 
@@ -177,7 +178,7 @@ func NewConn(t jsonrpc.Transport, o Options) *Conn {
 	c.sending, c.failSend = context.WithCancelCause(context.Background())
 	c.busy, c.setIdle = context.WithCancel(context.Background())
 	if l, ok := t.(interface {
-		Writer(onError func(error)) jsonrpc.BurstWriter
+		Writer(func(error)) *burst.Writer
 	}); ok { // jsonrpc.Lines, or a transport that embeds it
 		c.lines = l.Writer(c.failSend)
 	}

@@ -30,15 +30,6 @@ type Manifest struct {
 	Initialisms []string `json:"initialisms,omitempty"`
 }
 
-// Encode returns the text of petrock.json.
-func (m Manifest) Encode() ([]byte, error) {
-	text, err := json.MarshalIndent(m, "", "\t")
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", FileName, err)
-	}
-	return append(text, '\n'), nil
-}
-
 // A Project is a folder with a petrock.json.
 type Project struct {
 	Root string // absolute

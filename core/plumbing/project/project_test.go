@@ -1,6 +1,7 @@
 package project_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -21,7 +22,7 @@ func TestFind(t *testing.T) {
 		t.Fatalf("without a project: %v; want %v, naming %s", err, project.ErrNone, deep)
 	}
 	want := project.Manifest{Petrock: "1.2.3", Name: "weather", Module: "example.com/weather"}
-	text, err := want.Encode()
+	text, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,12 +97,11 @@ type Progress struct {
 	Quiet bool      // show nothing
 
 	mu   sync.Mutex
-	stop chan struct{} // closed to end the current step
+	stop chan struct{} // closed to end the current step; nil without one
 	done chan struct{} // closed when the step has ended
 
-	title   string      // of the current step, unless Out is a terminal
-	timer   *time.Timer // until the line is printed; nil without a step
-	printed bool        // the line is printed
+	began   time.Time // of the first step since End
+	printed bool      // the line is printed
 }
 
 // Begin ends the current step and shows the next one. It shows the first line of its title.
@@ -110,26 +109,30 @@ func (p *Progress) Begin(title string) {
 	if p.Quiet || p.Out == nil {
 		return
 	}
-	title = Line(title)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !IsTerminal(p.Out) || os.Getenv("TERM") == "dumb" {
-		if p.title = title; p.timer == nil && !p.printed {
-			p.timer = time.AfterFunc(time.Second, p.printLine)
-		}
-		return
+	if p.stop == nil {
+		p.began = time.Now()
 	}
 	p.end()
 	p.stop, p.done = make(chan struct{}), make(chan struct{})
-	go p.show(title, p.stop, p.done)
+	if !IsTerminal(p.Out) || os.Getenv("TERM") == "dumb" {
+		go p.printLate(Line(title), p.stop, p.done)
+	} else {
+		go p.show(Line(title), p.stop, p.done)
+	}
 }
 
-func (p *Progress) printLine() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.timer != nil { // the step has not ended
-		fmt.Fprintf(p.Out, "%s …\n", p.title)
-		p.timer, p.printed = nil, true
+// printLate prints a step once a second has passed since the first one.
+func (p *Progress) printLate(title string, stop, done chan struct{}) {
+	defer close(done)
+	select {
+	case <-stop:
+	case <-time.After(time.Until(p.began.Add(time.Second))):
+		if !p.printed {
+			fmt.Fprintf(p.Out, "%s …\n", title)
+			p.printed = true
+		}
 	}
 }
 
@@ -141,10 +144,6 @@ func (p *Progress) End() {
 }
 
 func (p *Progress) end() {
-	if p.timer != nil {
-		p.timer.Stop()
-		p.timer = nil
-	}
 	if p.stop == nil {
 		return
 	}

@@ -24,10 +24,9 @@ func ExampleHeaderArguments() {
 		log.Fatal(err)
 	}
 	for _, h := range headers {
-		text, ok := h.Text(arguments)
-		fmt.Printf("%s: %s (%s, sent: %t)\n", h.Header, text, h.Type, ok)
+		fmt.Printf("%s: %s (%s)\n", h.Header, h.Value(arguments), h.Type)
 	}
 	// Output:
-	// Mcp-Param-Region: eu-west (string, sent: true)
-	// Mcp-Param-Page-Size: 20 (integer, sent: true)
+	// Mcp-Param-Region: "eu-west" (string)
+	// Mcp-Param-Page-Size: 20 (integer)
 }

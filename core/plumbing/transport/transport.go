@@ -82,19 +82,6 @@ type HeaderArgument struct {
 	Type   string   // string, integer or boolean
 }
 
-// Text returns the argument as text, without the encoding of header values. It returns false unless
-// the argument is a string, a number or a boolean. arguments must be valid JSON.
-func (a HeaderArgument) Text(arguments json.RawMessage) (string, bool) {
-	value := a.Value(arguments)
-	switch strictjson.First(value) {
-	case 0, 'n', '{', '[':
-		return "", false
-	case '"':
-		return strictjson.Unquote(value)
-	}
-	return string(value), true
-}
-
 // Value returns the argument as JSON, or nil if it is missing. arguments must be valid JSON.
 func (a HeaderArgument) Value(arguments json.RawMessage) json.RawMessage {
 	for _, name := range a.Path {

@@ -4,6 +4,7 @@ package scaffold
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/build"
@@ -71,12 +72,12 @@ func (s Sources) Make(a Answers) ([]File, error) {
 		return nil, err
 	}
 	manifest := project.Manifest{Petrock: generators.Version, Name: a.Name, Module: a.Module, Example: a.Example}
-	text, err := manifest.Encode()
+	text, err := json.MarshalIndent(manifest, "", "\t")
 	if err != nil {
 		return nil, err
 	}
 	put(engine.SumFile, sum(files).Encode())
-	put(project.FileName, text)
+	put(project.FileName, append(text, '\n'))
 	var made []File
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		made = append(made, File{Path: file, Data: files[file]})
