@@ -200,10 +200,9 @@ func (e Encoded[T]) outputJSON() json.RawMessage { return e.JSON }
 // addTypedPrompt adds a prompt whose arguments are decoded into in.
 func addTypedPrompt(d *Derived, p Prompt, in reflect.Type, h PromptHandler) error {
 	p.Name = d.server.o.NamePrefix + p.Name
-	raw, err := d.textSchema(in, p.InputSchema, p.Arguments == nil)
+	err := d.setTextSchema(&p.InputSchema, in, p.Arguments == nil)
 	var made *prompt
 	if err == nil {
-		p.InputSchema = raw
 		made, err = newPrompt(p, h)
 	}
 	if err == nil {
@@ -236,9 +235,8 @@ func promptResultOf(out any, err error) (*PromptResult, error) {
 
 // addTypedTemplate adds a template whose variables are decoded into in, and whose contents are out.
 func addTypedTemplate(d *Derived, t ResourceTemplate, in, out reflect.Type, h ResourceHandler) error {
-	raw, err := d.textSchema(in, t.InputSchema, true)
+	err := d.setTextSchema(&t.InputSchema, in, true)
 	if err == nil {
-		t.InputSchema = raw
 		t.MIMEType, err = contentType(out, t.MIMEType)
 	}
 	var made *template
@@ -310,45 +308,43 @@ func textFunc[In, Out any](what string, f func(context.Context, In) (Out, error)
 	}
 }
 
-// textSchema returns the schema of a struct that is decoded from text: given, which must match the
-// struct, or else an inferred one, or nil if the struct is empty or infer is false. Only tools
-// support defaults and headers.
-func (d *Derived) textSchema(in reflect.Type, given json.RawMessage, infer bool) (json.RawMessage, error) {
+// setTextSchema sets the schema of a struct that is decoded from text, if it is nil: it infers the
+// schema, unless the struct is empty or infer is false. Otherwise the schema must match the struct.
+// Only tools support defaults and headers.
+func (d *Derived) setTextSchema(schema *json.RawMessage, in reflect.Type, infer bool) error {
 	if in.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("input %v: must be a struct", in)
+		return fmt.Errorf("input %v: must be a struct", in)
 	}
 	fields := jsonfield.Decoded(in)
 	for _, f := range fields {
 		tag, err := jsonschema.ParseTag(f.Tag)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("schema tag of %v.%s: %w", in, f.Name, err)
+			return fmt.Errorf("schema tag of %v.%s: %w", in, f.Name, err)
 		case tag.Default != nil:
-			return nil, fmt.Errorf("%v.%s: only tools support a default; set it in the function", in, f.Name)
+			return fmt.Errorf("%v.%s: only tools support a default; set it in the function", in, f.Name)
 		case tag.Header != "":
-			return nil, fmt.Errorf("%v.%s: only tools support a header; remove it", in, f.Name)
+			return fmt.Errorf("%v.%s: only tools support a header; remove it", in, f.Name)
 		}
 	}
-	if given != nil {
-		s, err := compileInput(given)
+	if *schema != nil {
+		s, err := compileInput(*schema)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return given, d.check(s, in, jsonschema.Input)
+		return d.check(s, in, jsonschema.Input)
 	}
 	if !infer || d.isExact() || len(fields) == 0 {
-		return nil, nil
+		return nil
 	}
-	raw, err := jsonschema.Infer(in, jsonschema.Input)
-	if err != nil {
-		return nil, err
-	}
-	for i, p := range jsonschema.ReadProperties(raw) {
+	var err error
+	*schema, err = jsonschema.Infer(in, jsonschema.Input)
+	for i, p := range jsonschema.ReadProperties(*schema) {
 		if !p.IsText() {
-			return nil, fmt.Errorf(`%v.%s: arguments are text, got %v; use a string, or the option "string" in its json tag`, in, fields[i].Name, fields[i].Type)
+			return fmt.Errorf(`%v.%s: arguments are text, got %v; use a string, or the option "string" in its json tag`, in, fields[i].Name, fields[i].Type)
 		}
 	}
-	return raw, nil
+	return err
 }
 
 // checkNames returns an error if the fields of an input do not have the names of its values. what

@@ -17,20 +17,19 @@ import (
 // Only the functions of this file change the disk. The process may be interrupted between any two
 // of their steps.
 
-// beforeStep is called before each step. Tests use it to fail or interrupt the step.
-func (j *Journal) beforeStep(what, name string) error {
-	if j.step == nil {
-		return nil
+// do changes the disk in one step. Tests fail or interrupt it.
+func (j *Journal) do(what, name string, change func() error) error {
+	if j.step != nil {
+		if err := j.step(what, name); err != nil {
+			return err
+		}
 	}
-	return j.step(what, name)
+	return change()
 }
 
 // makeFolder creates a folder of the journal. A symbolic link in its place is refused.
 func (j *Journal) makeFolder(name string, mode fs.FileMode) error {
-	if err := j.beforeStep("mkdir", name); err != nil {
-		return err
-	}
-	err := j.root.Mkdir(name, mode)
+	err := j.do("mkdir", name, func() error { return j.root.Mkdir(name, mode) })
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -46,9 +45,7 @@ func (j *Journal) makeFolder(name string, mode fs.FileMode) error {
 func (j *Journal) writeFile(name string, data []byte, mode fs.FileMode, sync bool) error {
 	err := j.stage(data, mode, sync)
 	if dir := path.Dir(name); err == nil && dir != "." {
-		if err = j.beforeStep("mkdir", dir); err == nil {
-			err = j.root.MkdirAll(dir, 0o755)
-		}
+		err = j.do("mkdir", dir, func() error { return j.root.MkdirAll(dir, 0o755) })
 	}
 	if err == nil {
 		err = j.rename(stagedFile, name)
@@ -63,10 +60,11 @@ func (j *Journal) stage(data []byte, mode fs.FileMode, sync bool) error {
 	if err := j.remove(stagedFile); err != nil { // left by a failed attempt
 		return err
 	}
-	if err := j.beforeStep("create", stagedFile); err != nil {
+	var file *os.File
+	err := j.do("create", stagedFile, func() (err error) {
+		file, err = j.root.OpenFile(stagedFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, cmp.Or(mode, 0o644))
 		return err
-	}
-	file, err := j.root.OpenFile(stagedFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, cmp.Or(mode, 0o644))
+	})
 	if err != nil {
 		return err
 	}
@@ -74,10 +72,10 @@ func (j *Journal) stage(data []byte, mode fs.FileMode, sync bool) error {
 		err = file.Chmod(mode) // regardless of the umask
 	}
 	if err == nil {
-		err = j.beforeStep("write", stagedFile)
-	}
-	if err == nil {
-		_, err = file.Write(data)
+		err = j.do("write", stagedFile, func() error {
+			_, err := file.Write(data)
+			return err
+		})
 	}
 	if err == nil && sync {
 		err = file.Sync()
@@ -86,23 +84,18 @@ func (j *Journal) stage(data []byte, mode fs.FileMode, sync bool) error {
 }
 
 func (j *Journal) rename(from, to string) error {
-	if err := j.beforeStep("rename", to); err != nil {
-		return err
-	}
-	return j.root.Rename(from, to)
+	return j.do("rename", to, func() error { return j.root.Rename(from, to) })
 }
 
 func (j *Journal) remove(name string) error {
 	if _, err := j.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := j.beforeStep("remove", name); err != nil {
-		return err
+	err := j.do("remove", name, func() error { return j.root.Remove(name) })
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	if err := j.root.Remove(name); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return err
 }
 
 // removeEmpty removes empty folders above a removed file. Errors are ignored.
@@ -112,7 +105,7 @@ func (j *Journal) removeEmpty(name string) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // already removed
 		}
-		if err != nil || !info.IsDir() || j.beforeStep("rmdir", dir) != nil || j.root.Remove(dir) != nil {
+		if err != nil || !info.IsDir() || j.do("rmdir", dir, func() error { return j.root.Remove(dir) }) != nil {
 			return
 		}
 	}

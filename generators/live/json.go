@@ -33,12 +33,6 @@ func idParam(m *jsonrpc.Message, path ...string) jsonrpc.ID {
 	return id
 }
 
-// stringID returns a string as an id.
-func stringID(s string) jsonrpc.ID {
-	id, _ := jsonrpc.ParseID(quote(s)) // every string is an id
-	return id
-}
-
 func notification(method string, params json.RawMessage) []byte {
 	return request(jsonrpc.ID{}, method, params)
 }

@@ -73,7 +73,7 @@ func (p *peer) call(ctx context.Context, method string, params json.RawMessage) 
 		return nil, p.whyEnded()
 	}
 	p.lastID++
-	id := stringID(ownPrefix + strconv.FormatInt(p.lastID, 10))
+	id, _ := jsonrpc.ParseID(quote(ownPrefix + strconv.FormatInt(p.lastID, 10))) // every string is an id
 	p.own[id.Key()] = answer
 	p.s.mu.Unlock()
 	p.send(request(id, method, params))

@@ -274,12 +274,11 @@ func (c *session) notification(m *jsonrpc.Message) {
 		c.mu.Lock()
 		c.initialized = c.handshake != nil
 		c.mu.Unlock()
-		c.toAll(m.Raw())
 	case "notifications/cancelled":
 		c.cancelled(m)
-	default:
-		c.toAll(m.Raw())
+		return
 	}
+	c.toAll(m.Raw())
 }
 
 // toAll sends a message to all servers that have the state of the session.

@@ -32,7 +32,10 @@ func (sl *slot) run(ctx context.Context) {
 		last = b
 		switch p := sl.current.Load(); {
 		case want.program.path == "" && b.err != nil && down != b.err:
-			sl.stop(b.err)
+			if p != nil { // it must not write, and no other one can be started
+				sl.swap(nil)
+			}
+			sl.s.sup.update(func() { sl.down = b.err })
 		case want.program.path == "" && p != nil: // for a call that needs the data for itself
 			sl.swap(nil)
 		case want.program.path == "": // it is stopped, or nothing is built yet
@@ -42,14 +45,6 @@ func (sl *slot) run(ctx context.Context) {
 		}
 		sl.wait(ctx, changed)
 	}
-}
-
-// stop ends a server that must not write, if no other one can be started because of an error.
-func (sl *slot) stop(cause error) {
-	if sl.current.Load() != nil {
-		sl.swap(nil)
-	}
-	sl.s.sup.update(func() { sl.down = cause })
 }
 
 // wait waits until something has changed, or the server has crashed, or is to be started again.

@@ -453,33 +453,30 @@ type impureRule struct {
 	remedy string
 }
 
-// impureRules returns the rules. The first match applies; a rule without a remedy allows its
-// package.
-func impureRules() []impureRule {
-	return []impureRule{
-		{"time", []string{"Now", "Since", "Until"}, useEvent},
-		{"time", []string{"After", "AfterFunc", "NewTicker", "NewTimer", "Sleep", "Tick"}, useWorker},
-		{"time", []string{"Local", "LoadLocation", "Time.Local"}, "use UTC: the local time zone differs between machines"},
-		{"math/rand/...", nil, useEvent + ", or pass the value as a field of the command"},
-		{"crypto/rand", nil, useEvent + ", or pass the value as a field of the command"},
-		{"github.com/google/uuid", []string{"New", "NewRandom", "NewString", "NewUUID", "NewV6", "NewV7"}, useEvent}, // in every project with SQLite
-		{"hash/maphash", nil, "use a deterministic hash, such as hash/fnv"},
-		{"os/...", nil, useCommand},
-		{"io/fs", nil, useCommand},
-		{"io/ioutil", nil, useCommand},
-		{"path/filepath", []string{"Abs", "EvalSymlinks", "Glob", "Walk", "WalkDir"}, useCommand},
-		{"net/url", nil, ""},
-		{"net/netip", nil, ""},
-		{"net/mail", nil, ""},
-		{"net/textproto", nil, ""},
-		{"net/...", nil, useCommand},
-		{"database/sql/...", nil, useState},
-		{"log/...", nil, useWorker},
-		{"syscall/...", nil, useCommand},
-		{"runtime/...", nil, useCommand},
-		{"plugin", nil, useCommand},
-		{"fmt", []string{"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"}, useWorker},
-	}
+// impureRules are the rules. The first match applies; a rule without a remedy allows its package.
+var impureRules = []impureRule{
+	{"time", []string{"Now", "Since", "Until"}, useEvent},
+	{"time", []string{"After", "AfterFunc", "NewTicker", "NewTimer", "Sleep", "Tick"}, useWorker},
+	{"time", []string{"Local", "LoadLocation", "Time.Local"}, "use UTC: the local time zone differs between machines"},
+	{"math/rand/...", nil, useEvent + ", or pass the value as a field of the command"},
+	{"crypto/rand", nil, useEvent + ", or pass the value as a field of the command"},
+	{"github.com/google/uuid", []string{"New", "NewRandom", "NewString", "NewUUID", "NewV6", "NewV7"}, useEvent}, // in every project with SQLite
+	{"hash/maphash", nil, "use a deterministic hash, such as hash/fnv"},
+	{"os/...", nil, useCommand},
+	{"io/fs", nil, useCommand},
+	{"io/ioutil", nil, useCommand},
+	{"path/filepath", []string{"Abs", "EvalSymlinks", "Glob", "Walk", "WalkDir"}, useCommand},
+	{"net/url", nil, ""},
+	{"net/netip", nil, ""},
+	{"net/mail", nil, ""},
+	{"net/textproto", nil, ""},
+	{"net/...", nil, useCommand},
+	{"database/sql/...", nil, useState},
+	{"log/...", nil, useWorker},
+	{"syscall/...", nil, useCommand},
+	{"runtime/...", nil, useCommand},
+	{"plugin", nil, useCommand},
+	{"fmt", []string{"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"}, useWorker},
 }
 
 // remedyFor returns the remedy for an impure function or variable of another package, given its
@@ -496,7 +493,7 @@ func (f *finder) remedyFor(object types.Object, name string) string {
 		}
 		return ""
 	}
-	for _, rule := range impureRules() {
+	for _, rule := range impureRules {
 		base, below := strings.CutSuffix(rule.path, "/...")
 		if (where == base || below && strings.HasPrefix(where, base+"/")) && (rule.names == nil || slices.Contains(rule.names, name)) {
 			return rule.remedy

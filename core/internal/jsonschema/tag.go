@@ -76,41 +76,33 @@ func cutValue(text string) (value, rest string, err error) {
 	}
 }
 
+// set sets the setting with a name.
 func (t *Tag) set(name, value string) error {
-	switch name {
-	case "min", "max":
-		if _, ok := parseNumber(value); !ok {
-			return fmt.Errorf("%s=%s: %q is not a number", name, value, value)
-		}
-		if name == "min" {
-			t.Min = value
-		} else {
-			t.Max = value
-		}
-	case "pattern":
+	texts := map[string]*string{
+		"min": &t.Min, "max": &t.Max, "pattern": &t.Pattern, "format": &t.Format, "title": &t.Title, "description": &t.Description, "header": &t.Header,
+	}
+	switch text := texts[name]; {
+	case text != nil:
+		*text = value
+	case name == "unique":
+		t.Unique = true
+	case name == "enum":
+		t.Enum = strings.Split(value, "|")
+	case name == "default":
+		t.Default = &value
+	default:
+		return fmt.Errorf("unknown setting %q; the settings are min, max, pattern, format, unique, enum, title, description, default and header", name)
+	}
+	_, isNumber := parseNumber(value)
+	switch {
+	case (name == "min" || name == "max") && !isNumber:
+		return fmt.Errorf("%s=%s: %q is not a number", name, value, value)
+	case name == "header" && value == "":
+		return errors.New("header has no name; write header=Region")
+	case name == "pattern":
 		if _, err := regexp.Compile(value); err != nil {
 			return fmt.Errorf("pattern: %w", err)
 		}
-		t.Pattern = value
-	case "format":
-		t.Format = value
-	case "unique":
-		t.Unique = true
-	case "enum":
-		t.Enum = strings.Split(value, "|")
-	case "title":
-		t.Title = value
-	case "description":
-		t.Description = value
-	case "default":
-		t.Default = &value
-	case "header":
-		t.Header = value
-		if value == "" {
-			return errors.New("header has no name; write header=Region")
-		}
-	default:
-		return fmt.Errorf("unknown setting %q; the settings are min, max, pattern, format, unique, enum, title, description, default and header", name)
 	}
 	return nil
 }
