@@ -64,10 +64,9 @@
 // # Reading the source
 //
 // From the top down, so that each file uses only files after it: serve.go accepts connections and
-// has the table of methods; session.go handles a request in either era; tools.go, prompts.go,
-// listen.go, resources.go, completion.go and list.go are the methods. add.go and register.go add
-// components. ask.go, log.go and call.go are what handlers can do with a call. server.go has the
-// types that all of these share. The rest knows no server: component.go (registered components),
-// changes.go and askstate.go (notifications and signed state), the questions, and the types of the
-// protocol.
+// has the table of methods; session.go handles a request in either era; methods.go, list.go and
+// completion.go are the methods. add.go and register.go add components. ask.go, log.go and call.go
+// are what handlers can do with a call. server.go has the types that all of these share. The rest
+// knows no server: component.go (registered components), changes.go and askstate.go (notifications
+// and signed state), the questions, and the types of the protocol.
 package mcp

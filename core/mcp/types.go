@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/petrock/petrock/core/jsonrpc"
@@ -202,3 +203,176 @@ func (e *ScopeError) Error() string {
 
 // Unwrap returns the error response, a [*jsonrpc.Error].
 func (e *ScopeError) Unwrap() error { return jsonrpc.Errorf(jsonrpc.InvalidRequest, "%v", e) }
+
+// A Prompt describes a prompt template to clients, which offer it to their users.
+type Prompt struct {
+	// Name identifies the prompt, with the characters of the name of a [Tool].
+	Name string `json:"name"`
+	// Title is the name that people see. If it is empty, clients show Name.
+	Title string `json:"title,omitempty"`
+	// Description tells the user what the prompt is for.
+	Description string `json:"description,omitempty"`
+	// Arguments are the texts that the user fills in. nil takes them from InputSchema.
+	Arguments []PromptArgument `json:"arguments,omitempty"`
+	Icons     []Icon           `json:"icons,omitempty"`
+	Meta      Meta             `json:"_meta,omitempty"`
+	Scopes    []string         `json:"-"` // that the caller must have, as for a [Tool]
+
+	// InputSchema validates the arguments: the schema of an object whose properties are strings. It
+	// is not sent to clients, but if Arguments is nil, the properties become the arguments. The
+	// values of an enum complete an argument, unless [Server.CompletePrompt] sets a completer. nil
+	// allows any text.
+	InputSchema json.RawMessage `json:"-"`
+}
+
+// A PromptArgument is an argument of a prompt; its value is text.
+type PromptArgument struct {
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+}
+
+// forRevision returns p without the fields that revision r does not have.
+func (p Prompt) forRevision(r Revision) Prompt {
+	dropNewer(r, &p.Title, &p.Icons, &p.Meta)
+	if r < Revision20250618 {
+		p.Arguments = slices.Clone(p.Arguments)
+		for i := range p.Arguments {
+			p.Arguments[i].Title = ""
+		}
+	}
+	return p
+}
+
+// A PromptHandler returns the messages of a prompt. The arguments have been checked: required ones
+// are present, none is unknown, and they match the input schema. An error fails the request.
+type PromptHandler func(ctx context.Context, arguments map[string]string) (*PromptResult, error)
+
+// A PromptResult holds the messages of a prompt for given arguments. The client adds them to the
+// conversation with its model. A handler may return it again, because it is not modified.
+type PromptResult struct {
+	Description string          `json:"description,omitempty"`
+	Messages    []PromptMessage `json:"messages"`
+	Meta        Meta            `json:"_meta,omitempty"`
+}
+
+// A PromptMessage is one message of a prompt. Content must not be nil.
+type PromptMessage struct {
+	Role    Role    `json:"role"`
+	Content Content `json:"content"`
+}
+
+// UnmarshalJSON decodes a message of a server. A block of an unknown type becomes [UnknownContent].
+func (m *PromptMessage) UnmarshalJSON(raw []byte) error {
+	var wire struct {
+		Role    Role            `json:"role"`
+		Content json.RawMessage `json:"content"`
+	}
+	if err := strictjson.Unmarshal(raw, &wire); err != nil {
+		return err
+	}
+	content, err := decodeContent(wire.Content)
+	*m = PromptMessage{wire.Role, content}
+	return err
+}
+
+// A Resource describes a resource to clients. URI and Name are required. The URI must be absolute,
+// and identifies the resource; people see Title or, if that is empty, Name.
+type Resource struct {
+	URI         string       `json:"uri"`
+	Name        string       `json:"name"`
+	Title       string       `json:"title,omitempty"`
+	Description string       `json:"description,omitempty"`
+	MIMEType    string       `json:"mimeType,omitempty"`
+	Size        *int64       `json:"size,omitempty"` // in bytes, if known
+	Annotations *Annotations `json:"annotations,omitempty"`
+	Icons       []Icon       `json:"icons,omitempty"`
+	Meta        Meta         `json:"_meta,omitempty"`
+	Cache       Cache        `json:"-"` // of the contents; with Scopes it is never public
+	Scopes      []string     `json:"-"` // that the caller must have, as for a [Tool]
+
+	// Local hides the resource from remote clients: only sessions of [Server.Serve], for example
+	// over stdio, can see it. HTTP clients cannot.
+	Local bool `json:"-"`
+}
+
+// forRevision returns res without the fields that revision r does not have.
+func (res Resource) forRevision(r Revision) Resource {
+	dropNewer(r, &res.Title, &res.Icons, &res.Meta)
+	res.Annotations = res.Annotations.forRevision(r)
+	return res
+}
+
+// A ResourceTemplate describes the resources whose URIs match a template, such as note://{id}. See
+// [Server.AddResourceTemplate] for the syntax.
+type ResourceTemplate struct {
+	URITemplate string       `json:"uriTemplate"`
+	Name        string       `json:"name"`
+	Title       string       `json:"title,omitempty"`
+	Description string       `json:"description,omitempty"`
+	MIMEType    string       `json:"mimeType,omitempty"`
+	Annotations *Annotations `json:"annotations,omitempty"`
+	Icons       []Icon       `json:"icons,omitempty"`
+	Meta        Meta         `json:"_meta,omitempty"`
+	Cache       Cache        `json:"-"` // of the contents; with Scopes it is never public
+	Scopes      []string     `json:"-"` // that the caller must have, as for a [Tool]
+	Local       bool         `json:"-"` // hides it from remote clients, as for a [Resource]
+
+	// InputSchema validates the variables: the schema of an object whose properties are strings. It
+	// is not sent to clients. The values of an enum complete a variable, unless
+	// [Server.CompleteResource] sets a completer. nil allows any text.
+	InputSchema json.RawMessage `json:"-"`
+}
+
+// forRevision returns t without the fields that revision r does not have.
+func (t ResourceTemplate) forRevision(r Revision) ResourceTemplate {
+	dropNewer(r, &t.Title, &t.Icons, &t.Meta)
+	t.Annotations = t.Annotations.forRevision(r)
+	return t
+}
+
+// A ResourceHandler reads a resource. variables holds the values of the template's variables,
+// percent-decoded; it is nil for a resource. A value can be any text that the input schema allows,
+// including "/" and "..", so open files with [os.Root]. An error fails the request: its text is the
+// message of the response, as that of a tool is the text of the result. If the resource does not
+// exist, return [NotFound] or no contents.
+type ResourceHandler func(ctx context.Context, uri string, variables map[string]string) ([]ResourceContents, error)
+
+// ResourceContents are the contents of a resource, or a part of them: text or a blob. A resource
+// with several parts, such as a folder, gives each of them its own URI.
+type ResourceContents struct {
+	URI      string `json:"uri"`                // defaults to the URI of the request
+	MIMEType string `json:"mimeType,omitempty"` // defaults to that of the resource or template
+	Text     string `json:"text"`
+	Blob     []byte `json:"blob"` // replaces Text unless nil
+	Meta     Meta   `json:"_meta,omitempty"`
+}
+
+// MarshalJSON encodes either Blob, unless it is nil, or Text, even if it is empty: the protocol
+// requires one of them.
+func (c ResourceContents) MarshalJSON() ([]byte, error) {
+	type fields ResourceContents
+	wire := struct {
+		fields
+		Text *string `json:"text,omitempty"` // may be empty
+		Blob *[]byte `json:"blob,omitempty"`
+	}{fields: fields(c)}
+	if c.Blob != nil {
+		wire.Blob = &c.Blob
+	} else {
+		wire.Text = &c.Text
+	}
+	return strictjson.Marshal(wire)
+}
+
+// ResourceNotFound is the code for a resource that does not exist. Clients of revision 2026-07-28
+// get [jsonrpc.InvalidParams] instead, as that revision requires.
+const ResourceNotFound jsonrpc.Code = -32002
+
+// NotFound returns the error for a resource that does not exist, for a [ResourceHandler] to return.
+// errors.Is(err, ResourceNotFound) recognizes it.
+func NotFound(uri string) error {
+	data, _ := strictjson.Marshal(map[string]string{"uri": uri}) // strings cannot fail
+	return &jsonrpc.Error{Code: ResourceNotFound, Message: fmt.Sprintf("no resource %q", short(uri)), Data: data}
+}
