@@ -79,30 +79,23 @@ func (c *Client) elicit(ctx context.Context, key string, params json.RawMessage)
 		Action  mcp.Action      `json:"action"`
 		Content json.RawMessage `json:"content,omitempty"`
 	}
+	var err error
 	switch {
 	case p.Mode == "url" && c.o.OpenURL != nil:
 		e := &mcp.URLElicitation{Key: key, Message: p.Message, URL: p.URL}
-		if err := c.o.OpenURL(ctx, e); err != nil {
-			return nil, err
-		}
+		err = c.o.OpenURL(ctx, e)
 		result.Action = e.Action
 	case (p.Mode == "" || p.Mode == "form") && c.o.Elicit != nil:
 		e := &mcp.Elicitation{Key: key, Message: p.Message, Schema: p.RequestedSchema}
-		if err := c.o.Elicit(ctx, e); err != nil {
-			return nil, err
-		}
-		result.Action = e.Action
-		if e.Action == mcp.ActionAccept {
-			var err error
-			if result.Content, err = form.FillDefaults(e.Schema, e.Content); err != nil {
-				return nil, err
-			}
+		err = c.o.Elicit(ctx, e)
+		if result.Action = e.Action; err == nil && e.Action == mcp.ActionAccept {
+			result.Content, err = form.FillDefaults(e.Schema, e.Content)
 		}
 	default:
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "this client does not support elicitation in mode %q", short(p.Mode))
 	}
 	result.Action = cmp.Or(result.Action, mcp.ActionCancel)
-	return result, nil
+	return result, err
 }
 
 // answerAll answers the input requests of a result, for the next round.

@@ -105,15 +105,9 @@ func runProgram(config string, program []string) (status int, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &r)
 	}
-	if err != nil {
-		return 0, err
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return 0, err
-	}
-	inside, err := filepath.Rel(r.Root, dir)
-	if err != nil {
+	dir, dirErr := os.Getwd()
+	inside, insideErr := filepath.Rel(r.Root, dir)
+	if err := errors.Join(err, dirErr, insideErr); err != nil {
 		return 0, err
 	}
 	if filepath.ToSlash(inside) == r.Examples.Dir {
