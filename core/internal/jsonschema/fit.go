@@ -51,15 +51,15 @@ func (c *typeChecker) fail(format string, args ...any) {
 	}
 }
 
-// check compares n with the inferred schema of the type or field at, such as ListInput.tags[].
-// branch reports whether n is one of several alternatives.
+// check compares n, which may be nil, with the inferred schema of the type or field at, such as
+// ListInput.tags[]. branch reports whether n is one of several alternatives.
 func (c *typeChecker) check(n, inferred *node, at string, branch bool) {
 	for inferred.ref != nil || inferred.anyOf != nil { // anyOf is a schema or null
 		inferred = append(slices.Clip(inferred.allOf), inferred.anyOf...)[0]
 	}
 	form := inferred.types &^ nullKind
 	compared := [2]*node{n, inferred}
-	if n.rejectsAll || c.done[compared] || form == 0 {
+	if n == nil || n.rejectsAll || c.done[compared] || form == 0 {
 		return
 	}
 	c.done[compared] = n.ref != nil
@@ -77,9 +77,11 @@ func (c *typeChecker) check(n, inferred *node, at string, branch bool) {
 	case form == objectKind && n.object != nil && inferred.object.additional.rejectsAll:
 		c.checkObject(n.object, inferred.object, at, branch)
 	case form == objectKind && n.object != nil:
-		c.checkElements([]*node{n.object.additional}, inferred.object.additional, at)
+		c.check(n.object.additional, inferred.object.additional, at+"[]", false)
 	case form == arrayKind && n.array != nil:
-		c.checkElements(append(slices.Clip(n.array.prefix), n.array.items), inferred.array.items, at)
+		for _, items := range append(slices.Clip(n.array.prefix), n.array.items) {
+			c.check(items, inferred.array.items, at+"[]", false)
+		}
 	}
 }
 
@@ -150,16 +152,6 @@ func (c *typeChecker) checkObject(r, fields *objectRules, at string, branch bool
 		if c.exact && !branch && required != slices.Contains(r.required, key) {
 			words := map[bool]string{true: "required", false: "optional"}
 			c.fail("%s is %s, its %v schema says %s", here, words[required], c.direction, words[!required])
-		}
-	}
-}
-
-// checkElements compares schemas with that of the elements of a list or map. Some schemas may be
-// nil.
-func (c *typeChecker) checkElements(schemas []*node, inferred *node, at string) {
-	for _, n := range schemas {
-		if n != nil {
-			c.check(n, inferred, at+"[]", false)
 		}
 	}
 }
