@@ -41,7 +41,7 @@ func TestProjectStatus(t *testing.T) {
 		t.Errorf(`without a project, project_status returned %s (error: %t); want no error, and "There is no project: no petrock.json in " and "petrock new" in it`, result.Text(), result.IsError)
 	}
 
-	manifest, err := project.Manifest{Petrock: generators.Version, Name: "weather", Module: "example.com/weather"}.Encode()
+	manifest, err := json.Marshal(project.Manifest{Petrock: generators.Version, Name: "weather", Module: "example.com/weather"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func status(t *testing.T, client *mcptest.Client) (status devserver.ProjectStatu
 func TestBuildWithoutContract(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	root := t.TempDir()
-	manifest, err := project.Manifest{Petrock: generators.Version, Name: "weather", Module: "example.com/weather"}.Encode()
+	manifest, err := json.Marshal(project.Manifest{Petrock: generators.Version, Name: "weather", Module: "example.com/weather"})
 	if err != nil {
 		t.Fatal(err)
 	}

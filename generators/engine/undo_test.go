@@ -25,7 +25,7 @@ func openNotes(t *testing.T) *bench {
 	t.Helper()
 	t.Setenv("GOWORK", "off")
 	b := &bench{T: t, dir: t.TempDir()}
-	manifest, err := project.Manifest{Petrock: generators.Version, Name: "hello", Module: "hello"}.Encode()
+	manifest, err := json.Marshal(project.Manifest{Petrock: generators.Version, Name: "hello", Module: "hello"})
 	if err != nil {
 		t.Fatal(err)
 	}
