@@ -146,10 +146,7 @@ func (s *Server) getPrompt(ctx context.Context, c *Call, p *getPromptParams) (an
 	}
 	c.releaseUnlessQuick(&found.pace)
 	result, err := found.handler(ctx, p.Arguments)
-	if result == nil {
-		result = &PromptResult{}
-	}
-	return result, err
+	return cmp.Or(result, &PromptResult{}), err
 }
 
 // check returns an error if a required argument is missing, or one is unknown or invalid.
@@ -169,9 +166,7 @@ func (p *prompt) check(arguments map[string]string) error {
 
 // render converts the messages for the revision of the call.
 func (p *PromptResult) render(c *Call) (any, error) {
-	if p == nil {
-		p = &PromptResult{}
-	}
+	p = cmp.Or(p, &PromptResult{})
 	rendered := *p
 	rendered.Meta = c.resultMeta(p.Meta)
 	rendered.Messages = make([]PromptMessage, len(p.Messages)) // never nil: the field is required

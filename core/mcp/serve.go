@@ -24,12 +24,8 @@ import (
 // components, then call [Server.ServeStdio] or [Server.Serve], or pass the server to package
 // mcphttp.
 func NewServer(info Implementation, o Options) *Server {
-	if o.PageSize <= 0 {
-		o.PageSize = 1000
-	}
-	if o.MaxMessage <= 0 {
-		o.MaxMessage = jsonrpc.DefaultMaxMessage
-	}
+	o.PageSize = cmp.Or(max(o.PageSize, 0), 1000)
+	o.MaxMessage = cmp.Or(max(o.MaxMessage, 0), jsonrpc.DefaultMaxMessage)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	o.CallLog = cmp.Or(o.CallLog, slog.New(slog.DiscardHandler))
 	s := &Server{

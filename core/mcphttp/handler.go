@@ -127,7 +127,7 @@ type Handler struct {
 
 // NewHandler returns a handler that serves s until [Handler.Shutdown].
 func NewHandler(s *mcp.Server, o Options) *Handler {
-	o.MaxBody = orDefault(o.MaxBody, int64(s.MaxMessage()))
+	o.MaxBody = cmp.Or(max(o.MaxBody, 0), int64(s.MaxMessage()))
 	return NewProxy(func(send func(msg []byte) error) Session {
 		if send == nil {
 			return s.NewStatelessSession()
@@ -165,16 +165,16 @@ func NewProxy(open func(send func(msg []byte) error) Session, log *slog.Logger, 
 // WithDefaults returns o with defaults for all fields that are not set. The default of MaxBody is
 // that of [mcp.Options].MaxMessage.
 func (o Options) WithDefaults() Options {
-	o.MaxBody = orDefault(o.MaxBody, jsonrpc.DefaultMaxMessage)
-	o.MaxSessions = orDefault(o.MaxSessions, 10_000)
-	o.MaxCalls = orDefault(o.MaxCalls, 1_000)
-	o.MaxStreams = orDefault(o.MaxStreams, 400)
-	o.MaxMemory = orDefault(o.MaxMemory, max(64<<20, 4*o.MaxBody))
-	o.ClientShare = orDefault(o.ClientShare, 25)
-	o.SessionIdle = orDefault(o.SessionIdle, 30*time.Minute)
-	o.ReplayBuffer = orDefault(o.ReplayBuffer, 256<<10)
-	o.KeepAlive = orDefault(o.KeepAlive, 15*time.Second)
-	o.WriteTimeout = orDefault(o.WriteTimeout, 30*time.Second)
+	o.MaxBody = cmp.Or(max(o.MaxBody, 0), jsonrpc.DefaultMaxMessage)
+	o.MaxSessions = cmp.Or(max(o.MaxSessions, 0), 10_000)
+	o.MaxCalls = cmp.Or(max(o.MaxCalls, 0), 1_000)
+	o.MaxStreams = cmp.Or(max(o.MaxStreams, 0), 400)
+	o.MaxMemory = cmp.Or(max(o.MaxMemory, 0), max(64<<20, 4*o.MaxBody))
+	o.ClientShare = cmp.Or(max(o.ClientShare, 0), 25)
+	o.SessionIdle = cmp.Or(max(o.SessionIdle, 0), 30*time.Minute)
+	o.ReplayBuffer = cmp.Or(max(o.ReplayBuffer, 0), 256<<10)
+	o.KeepAlive = cmp.Or(max(o.KeepAlive, 0), 15*time.Second)
+	o.WriteTimeout = cmp.Or(max(o.WriteTimeout, 0), 30*time.Second)
 	return o
 }
 
@@ -203,13 +203,6 @@ func newOriginPolicy(o Options) *originPolicy {
 		p.listed[withoutDefaultPort(strings.ToLower(origin))] = true
 	}
 	return p
-}
-
-func orDefault[N int | int64 | time.Duration](n, fallback N) N {
-	if n > 0 {
-		return n
-	}
-	return fallback
 }
 
 // An OptionError means that a field of [Options] or [ServeOptions] has an invalid value.

@@ -195,13 +195,13 @@ func (o ServeOptions) close() {
 func (o ServeOptions) WithDefaults() ServeOptions {
 	o.Addr = cmp.Or(o.Addr, DefaultAddr)
 	o.Path = cmp.Or(o.Path, "/mcp")
-	o.MaxHeader = orDefault(o.MaxHeader, 64<<10)
-	o.MaxConns = orDefault(o.MaxConns, 512)
-	o.HeaderTimeout = orDefault(o.HeaderTimeout, 10*time.Second)
-	o.BodyTimeout = orDefault(o.BodyTimeout, 30*time.Second)
-	o.WriteTimeout = orDefault(o.WriteTimeout, 30*time.Second)
-	o.Idle = orDefault(o.Idle, 2*time.Minute)
-	o.Grace = orDefault(o.Grace, 10*time.Second)
+	o.MaxHeader = cmp.Or(max(o.MaxHeader, 0), 64<<10)
+	o.MaxConns = cmp.Or(max(o.MaxConns, 0), 512)
+	o.HeaderTimeout = cmp.Or(max(o.HeaderTimeout, 0), 10*time.Second)
+	o.BodyTimeout = cmp.Or(max(o.BodyTimeout, 0), 30*time.Second)
+	o.WriteTimeout = cmp.Or(max(o.WriteTimeout, 0), 30*time.Second)
+	o.Idle = cmp.Or(max(o.Idle, 0), 2*time.Minute)
+	o.Grace = cmp.Or(max(o.Grace, 0), 10*time.Second)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Readiness == nil {
 		o.Readiness = func() (_, _ []string) { return nil, nil }

@@ -6,6 +6,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,10 +54,7 @@ type Process struct {
 
 // Start starts a program, which is looked up in PATH. When it exits, its children are killed.
 func Start(c Command) (*Process, error) {
-	p := &Process{grace: c.Grace, hurry: c.Interrupted, stderr: &Tail{to: c.Stderr}, exited: make(chan struct{})}
-	if p.grace <= 0 {
-		p.grace = 2 * time.Second
-	}
+	p := &Process{grace: cmp.Or(max(c.Grace, 0), 2*time.Second), hurry: c.Interrupted, stderr: &Tail{to: c.Stderr}, exited: make(chan struct{})}
 	p.cmd = exec.Command(c.Program, c.Args...)
 	p.cmd.Dir, p.cmd.Stderr, p.cmd.Env = c.Dir, p.stderr, c.Environ
 	if len(c.Env) > 0 {
