@@ -30,7 +30,7 @@ func toolFrom(p gen.Project, in ToolInput) (gen.Draft, error) {
 	if err != nil {
 		return gen.Draft{}, err
 	}
-	n, err := newComponent(p, "tool", request{name: cmp.Or(in.Name, f.Name()), description: in.Description})
+	n, err := newComponent(p, "tool", request{name: cmp.Or(in.Name, f.Name()), description: in.Description, Directives: in.Directives})
 	if err != nil {
 		return gen.Draft{}, err
 	}
