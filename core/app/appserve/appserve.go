@@ -107,9 +107,9 @@ func (d *Data) Flags(cmd *cobra.Command) {
 	_ = cmd.MarkPersistentFlagDirname("data") // the flag exists
 }
 
-// Commands returns log, workers, try, replay, backup and restore.
+// Commands returns log, workers, try, replay, backup and restore, and agent, which is hidden.
 func (d *Data) Commands() []*cobra.Command {
-	all := []*cobra.Command{d.newLog(), d.newWorkers(), d.newTry(), d.newReplay(), d.newBackup(), d.newRestoreBackup()}
+	all := []*cobra.Command{d.newLog(), d.newWorkers(), d.newTry(), d.newReplay(), d.newBackup(), d.newRestoreBackup(), d.newAgent()}
 	for _, cmd := range all {
 		cmd.GroupID = "Manage data:"
 		d.Flags(cmd)

@@ -31,7 +31,9 @@ func Example() {
 		root.AddCommand(cmd)
 	}
 	for _, cmd := range root.Commands() {
-		fmt.Printf("hello %s: %s\n", cmd.Name(), cmd.Short)
+		if !cmd.Hidden {
+			fmt.Printf("hello %s: %s\n", cmd.Name(), cmd.Short)
+		}
 	}
 	// Output:
 	// hello backup: Back up the data to a file
