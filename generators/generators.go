@@ -13,6 +13,7 @@
 //   - journal: changes files atomically and records operations for undo
 //   - handover: chooses and builds the petrock that belongs to a project
 //   - versions: creates new versions of commands, in the part app
+//   - purity: checks that replay of the event log is deterministic, in the part app
 //   - linked: lists the generators of the project
 //   - engine: plans, verifies, applies and records what generators return
 //   - live: runs the project's server for petrock dev, and replaces it after each change

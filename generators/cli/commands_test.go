@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/petrock/petrock/core/plumbing/mcpcli"
-	"github.com/petrock/petrock/generators"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
+	"github.com/petrock/petrock/generators/linked"
 )
 
 // An operation gets remedies that name the program as the user starts it. If the user interrupts
@@ -80,7 +80,7 @@ func TestLongHelp(t *testing.T) {
 		}
 	}
 	check(root)
-	for _, name := range gen.Names(generators.All()) {
+	for _, name := range gen.Names(linked.All()) {
 		if sections["generate "+name] = examples(Env{}, "generate "+name); sections["generate "+name] == "" {
 			t.Errorf("help.txt has no examples of generate %s", name)
 		}

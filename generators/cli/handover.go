@@ -15,8 +15,10 @@ import (
 	"github.com/petrock/petrock/core/plumbing/project"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/generators"
+	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/handover"
 	"github.com/petrock/petrock/generators/launch"
+	"github.com/petrock/petrock/generators/linked"
 )
 
 // programVariable passes [Env].Program on to the program that a command is handed over to.
@@ -81,9 +83,15 @@ func handOver(cmd *cobra.Command, env Env) (done bool, err error) {
 // runProgram builds and runs a program of the project. It shows the progress of the build, unless
 // quiet is set. The error is an [exitError] if the program was run.
 func runProgram(ctx context.Context, env Env, step, root, program string, quiet bool, args ...string) error {
+	build := engine.BuildPetrock
+	if program != handover.Petrock && program != handover.Generators {
+		build = func(ctx context.Context, root, program string) (string, error) {
+			return handover.Build(ctx, root, program, nil)
+		}
+	}
 	progress := &terminal.Progress{Out: env.Err, Quiet: quiet}
 	progress.Begin(step)
-	executable, err := handover.Build(ctx, root, program)
+	executable, err := build(ctx, root, program)
 	progress.End()
 	if err != nil && ctx.Err() != nil {
 		return mcpcli.ErrInterrupted
@@ -120,7 +128,8 @@ func findTarget(cmd *cobra.Command, env Env) (found *project.Project, program st
 	}
 	_, own := cmd.Annotations[needsOwn]
 	noExec, _ := flags.GetBool("no-exec")
-	operation := handover.Operation{Root: found.Root, IsCurrent: !env.Installed, NeedsOwn: own && len(env.Own) == 0, NoExec: noExec}
+	lacks := linked.Purity() == nil && engine.NeedsFeatures(cmd.Name()) // before the first feature
+	operation := handover.Operation{Root: found.Root, IsCurrent: !env.Installed && !lacks, NeedsOwn: own && len(env.Own) == 0, NoExec: noExec}
 	program, err = operation.Program()
 	unavailable, ok := errors.AsType[*handover.UnavailableError](err)
 	switch {

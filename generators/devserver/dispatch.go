@@ -31,15 +31,12 @@ import (
 // args. If that program is unavailable, dispatch calls here and adds a warning; for a project
 // generator it fails.
 func (t *Tools) dispatch(ctx context.Context, p *openProject, kind string, here func() (*engine.Result, error), input []byte, args ...string) (*engine.Result, error) {
-	lacks := t.lacksGenerators(p)
+	lacks := t.lacksPart(p, kind)
 	if kind == "" && !lacks {
 		return here()
 	}
-	linked := hasKind(t.options.Generators, kind)
-	known := linked || kind == ""
-	operation := handover.Operation{
-		Root: p.engine.Root(), IsCurrent: t.hasGeneratorsOf(p) && (linked || !lacks), NeedsOwn: !known, NoExec: t.options.NoExec,
-	}
+	known := kind == "" || hasKind(t.options.Generators, kind)
+	operation := handover.Operation{Root: p.engine.Root(), IsCurrent: t.hasGeneratorsOf(p) && !lacks, NeedsOwn: !known, NoExec: t.options.NoExec}
 	program, err := operation.Program()
 	if program == "" && err == nil {
 		return here()
@@ -58,19 +55,13 @@ func (t *Tools) dispatch(ctx context.Context, p *openProject, kind string, here 
 
 func hasKind(all []gen.Generator, kind string) bool { return slices.Contains(gen.Names(all), kind) }
 
-// lacksGenerators reports whether the project has got a part with generators since this process was
-// built.
-func (t *Tools) lacksGenerators(p *openProject) bool {
-	for _, part := range parts.All() {
-		folder := filepath.Join(p.engine.Root(), filepath.FromSlash(part.Generators))
-		if _, err := os.Stat(folder); err == nil && part.Generators != "" && !hasKind(t.options.Generators, part.Kind) {
-			return true
-		}
-	}
-	return false
+// lacksPart reports whether this process was built without the code for features, and a generator
+// of that kind needs it, or the project has features by now.
+func (t *Tools) lacksPart(p *openProject, kind string) bool {
+	return !hasKind(t.options.Generators, "version") && (engine.NeedsFeatures(kind) || hasFeatures(p.engine.Root()))
 }
 
-// sumGenerators returns hashes of the folder generators, without the parts of the project.
+// sumGenerators returns hashes of the folder generators, without the code of parts.
 func sumGenerators(root string) engine.Sum {
 	sum := engine.SumOf(os.DirFS(root), "generators")
 	maps.DeleteFunc(sum, func(file, _ string) bool {
@@ -93,7 +84,7 @@ func (t *Tools) hasGeneratorsOf(p *openProject) bool {
 // runProgram runs a program of the project and returns the result that it prints.
 func (t *Tools) runProgram(ctx context.Context, p *openProject, program string, input []byte, args ...string) (*engine.Result, error) {
 	p.engine.Step("building " + program)
-	executable, err := handover.Build(ctx, p.engine.Root(), program)
+	executable, err := engine.BuildPetrock(ctx, p.engine.Root(), program)
 	if err != nil {
 		return nil, err
 	}

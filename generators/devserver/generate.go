@@ -265,7 +265,14 @@ type EditInput struct {
 //petrock:hints open-world
 func (t *Tools) Edit(ctx context.Context, in EditInput) (*mcp.ToolResult, error) {
 	return t.operate(ctx, in.Common, func(ctx context.Context, p *openProject) (*engine.Result, error) {
-		return p.engine.Edit(ctx, in.Edits, engine.Options{Test: in.Test, Accept: in.Accept, DryRun: in.DryRun, NoData: in.NoData, NoExec: t.options.NoExec})
+		o := engine.Options{Test: in.Test, Accept: in.Accept, DryRun: in.DryRun, NoData: in.NoData, NoExec: t.options.NoExec}
+		here := func() (*engine.Result, error) { return p.engine.Edit(ctx, in.Edits, o) }
+		input, err := strictjson.Marshal(EditInput{Edits: in.Edits, Test: in.Test, Accept: in.Accept})
+		if err != nil {
+			return nil, err
+		}
+		flags := slices.DeleteFunc(t.flags(o), func(flag string) bool { return flag == "--no-net" }) // tests are not confined
+		return t.dispatch(ctx, p, "", here, input, append([]string{"edit", "--input", "-"}, flags...)...)
 	})
 }
 

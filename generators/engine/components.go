@@ -23,6 +23,11 @@ func Kinds() []string {
 	return []string{"command", "feature", "generator", "prompt", "query", "resource", "tool", "type", "worker"}
 }
 
+// NeedsFeatures reports whether a generator is for projects with features.
+func NeedsFeatures(kind string) bool {
+	return slices.Contains([]string{"command", "feature", "query", "version", "worker"}, kind)
+}
+
 // lookUp finds a component by its client name or Go name, and its package. An empty kind means any.
 func (s snapshot) lookUp(ctx context.Context, kind derive.Kind, name string) (c derive.Component, home *derive.Package, err error) {
 	places := slices.DeleteFunc(s.existingPlaces(), func(place derive.Place) bool {

@@ -5,8 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/petrock/petrock/core/plumbing/project"
+	"github.com/petrock/petrock/generators/handover"
 	"github.com/petrock/petrock/generators/journal"
 	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
@@ -66,6 +71,52 @@ func (e *Engine) whyPartStays(part parts.Part, view *typecheck.View) string {
 		}
 	}
 	return ""
+}
+
+// BuildPetrock compiles a program of a project, which is its petrock, with the code of the parts
+// that the project does not have yet, and returns the path of the executable.
+func BuildPetrock(ctx context.Context, root, program string) (string, error) {
+	found, err := project.Find(root)
+	if err != nil {
+		return "", err
+	}
+	code, err := partCode(found)
+	if err != nil {
+		return "", err
+	}
+	return handover.Build(ctx, found.Root, program, code)
+}
+
+// partCode returns the code that parts add to the petrock of a project, by path, as far as the
+// project does not have them yet.
+func partCode(found *project.Project) (map[string][]byte, error) {
+	code := map[string][]byte{}
+	var names []string
+	for _, part := range parts.All() {
+		archive, err := os.ReadFile(filepath.Join(found.Root, filepath.FromSlash(part.Archive())))
+		if part.Generators == "" || err != nil && !isMissing(err) {
+			continue
+		}
+		names = append(names, part.Name)
+		if err != nil { // the project has the part
+			continue
+		}
+		files, err := part.Unpack(found.Module, archive)
+		if err != nil {
+			return nil, err
+		}
+		for name, text := range files {
+			if strings.HasPrefix(name, "generators/") {
+				code[name] = text
+			}
+		}
+	}
+	if len(code) == 0 {
+		return nil, nil
+	}
+	text, err := parts.LinkedText(found.Module, names)
+	code[parts.Linked] = text
+	return code, err
 }
 
 // addNeeded adds the parts that planned files use; for a sync, those that any file uses.

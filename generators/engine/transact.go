@@ -18,6 +18,7 @@ import (
 	"github.com/petrock/petrock/generators/contract"
 	"github.com/petrock/petrock/generators/derive"
 	"github.com/petrock/petrock/generators/journal"
+	"github.com/petrock/petrock/generators/linked"
 	"github.com/petrock/petrock/generators/parts"
 	"github.com/petrock/petrock/generators/typecheck"
 )
@@ -331,6 +332,12 @@ func (e *Engine) verifyPure(ctx context.Context, c *verified) error {
 	return c.declare(refusal).orNil()
 }
 
+// errNoPurity refuses to check features in a process of a project that had none.
+var errNoPurity = &Refusal{
+	Reason: "this petrock was built before the project had features, and cannot check them",
+	Remedy: "Nothing was changed. Generate the feature first, or run petrock add app.",
+}
+
 // checkPurity checks that replay of features is deterministic. If changed is not nil, it checks
 // only features that depend on packages in these folders, except core.
 func (e *Engine) checkPurity(ctx context.Context, view *typecheck.View, changed []string) (typecheck.PurityReport, error) {
@@ -345,14 +352,22 @@ func (e *Engine) checkPurity(ctx context.Context, view *typecheck.View, changed 
 			dirs = append(dirs, place.Dir)
 		}
 	}
-	if len(dirs) > 0 {
-		e.step("checking that replay is deterministic")
+	find := linked.Purity()
+	switch {
+	case len(dirs) == 0:
+		return typecheck.PurityReport{}, nil
+	case find == nil:
+		return typecheck.PurityReport{}, errNoPurity
 	}
-	return typecheck.PurityCheck{Core: e.deriver.Core, Checker: e.checker}.Find(ctx, view, dirs)
+	e.step("checking that replay is deterministic")
+	return find(ctx, e.checker, e.deriver.Core, view, dirs)
 }
 
 func (e *Engine) reportPurity(ctx context.Context, r *Result, view *typecheck.View) error {
 	report, err := e.checkPurity(ctx, view, nil)
+	if errors.Is(err, errNoPurity) {
+		report.Warnings, err = []typecheck.Diagnostic{{Message: errNoPurity.Reason + "; restart it to check them"}}, nil
+	}
 	if err != nil {
 		return err
 	}

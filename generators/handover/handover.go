@@ -6,11 +6,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/petrock/petrock/core/plumbing/filelock"
 	"github.com/petrock/petrock/core/plumbing/process"
@@ -64,16 +67,19 @@ type UnavailableError struct{ Reason string }
 // Error returns the reason.
 func (e *UnavailableError) Error() string { return e.Reason }
 
-// Build compiles a program of the project in root and returns the path of the executable, which is
-// in the user's cache directory. If the program does not compile, the error is an
-// [UnavailableError].
-func Build(ctx context.Context, root, program string) (string, error) {
+// Build compiles a program of the project in root, with the files in overlay over those on disk,
+// and returns the path of the executable, which is in the user's cache directory. If the program
+// does not compile, the error is an [UnavailableError].
+func Build(ctx context.Context, root, program string, overlay map[string][]byte) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
 	sum := fnv.New128a()
 	sum.Write([]byte(root + "\x00" + program))
+	if len(overlay) > 0 {
+		sum.Write([]byte("\x00overlay"))
+	}
 	folder := filepath.Join(cache, "petrock", "projects", hex.EncodeToString(sum.Sum(nil)))
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", fmt.Errorf("build %s: %w", program, err)
@@ -83,16 +89,40 @@ func Build(ctx context.Context, root, program string) (string, error) {
 		return "", fmt.Errorf("build %s: %w", program, err)
 	}
 	defer lock.Release()
-	return BuildIn(ctx, root, program, folder)
+	flag, err := writeOverlay(root, filepath.Join(folder, "overlay"), overlay)
+	if err != nil {
+		return "", fmt.Errorf("build %s: %w", program, err)
+	}
+	return BuildIn(ctx, root, program, folder, flag)
 }
 
-// BuildIn is [Build] with the folder of the executable, which must exist.
-func BuildIn(ctx context.Context, root, program, folder string) (string, error) {
+// writeOverlay writes files to a folder, and returns the flag of the go command that puts them over
+// those of a project.
+func writeOverlay(root, folder string, overlay map[string][]byte) (flag string, err error) {
+	if err := os.RemoveAll(folder); err != nil || len(overlay) == 0 {
+		return "-overlay=", err
+	}
+	replace := map[string]string{}
+	for name, text := range overlay {
+		file := filepath.Join(folder, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, text, 0o644)); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(root, filepath.FromSlash(name))] = file
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	list := filepath.Join(folder, "overlay.json")
+	return "-overlay=" + list, errors.Join(err, os.WriteFile(list, text, 0o644))
+}
+
+// BuildIn is [Build] with the folder of the executable, which must exist, and flags of the go
+// command instead of an overlay.
+func BuildIn(ctx context.Context, root, program, folder string, flags ...string) (string, error) {
 	executable := filepath.Join(folder, filepath.Base(program))
 	if runtime.GOOS == "windows" {
 		executable += ".exe"
 	}
-	_, errOut, err := process.Run(ctx, process.RunOptions{Dir: root}, "go", "build", "-buildvcs=false", "-ldflags=-w", "-o", executable, "./"+program) // -w makes linking faster
+	_, errOut, err := process.Run(ctx, process.RunOptions{Dir: root}, "go", slices.Concat([]string{"build", "-buildvcs=false", "-ldflags=-w", "-o", executable}, flags, []string{"./" + program})...) // -w makes linking faster
 	switch {
 	case err == nil:
 		return executable, nil

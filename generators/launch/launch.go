@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string) (exitCode int, err error) {
 	}
 	progress := &terminal.Progress{Out: os.Stderr}
 	progress.Begin("building the project's petrock")
-	executable, err := handover.Build(ctx, found.Root, handover.Petrock)
+	executable, err := handover.Build(ctx, found.Root, handover.Petrock, nil)
 	progress.End()
 	if err != nil {
 		return 0, err

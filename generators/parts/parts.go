@@ -32,7 +32,7 @@ type Part struct {
 	For         []string // folders of the user's code that need it, recursively
 	Extension   string   // folder of its package that extends the server; may be empty
 	Generators  string   // folder of its package of generators; may be empty
-	Kind        string   // one of its generators
+	Purity      string   // folder of its package that checks features; may be empty
 }
 
 // All returns the parts, sorted by name.
@@ -41,11 +41,11 @@ func All() []Part {
 		{
 			Name:        "app",
 			Description: "features with an event log in SQLite",
-			Folders:     []string{"core/app", "generators/versions"},
+			Folders:     []string{"core/app", "generators/purity", "generators/versions"},
 			Except:      []string{"core/app/postgres"},
 			For:         []string{"features"},
 			Generators:  "generators/versions",
-			Kind:        "version",
+			Purity:      "generators/purity",
 		},
 		{
 			Name:        "client",
@@ -119,7 +119,17 @@ func LinkedText(module string, names []string) ([]byte, error) {
 	if len(lists) > 1 {
 		list = file.Ref("slices", "Concat") + "(" + strings.Join(lists, ", ") + ")"
 	}
-	file.Text(fmt.Sprintf("// All returns the generators.\nfunc All() []%s { return %s }", file.Ref(generator, "Generator"), list))
+	typecheck := path.Join(module, "generators/typecheck")
+	file.ImportName(typecheck, "typecheck")
+	purity := "nil"
+	for _, part := range All() {
+		if part.Purity != "" && slices.Contains(names, part.Name) {
+			file.ImportName(path.Join(module, part.Purity), path.Base(part.Purity))
+			purity = file.Ref(path.Join(module, part.Purity), "Find")
+		}
+	}
+	file.Text(fmt.Sprintf("// All returns the generators.\nfunc All() []%s { return %s }\n\n// Purity checks features. It is nil without them.\nfunc Purity() %s { return %s }",
+		file.Ref(generator, "Generator"), list, file.Ref(typecheck, "PurityFinder"), purity))
 	return file.Bytes()
 }
 

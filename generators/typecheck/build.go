@@ -247,7 +247,8 @@ type Diagnostic struct {
 	Lines   string `json:"lines,omitempty"` // Numbered source lines around the position, for results that show them
 }
 
-func diagnosticAt(fset *token.FileSet, pos token.Pos, pkg, message string) Diagnostic {
+// DiagnosticAt returns a diagnostic of a package at a position.
+func DiagnosticAt(fset *token.FileSet, pos token.Pos, pkg, message string) Diagnostic {
 	at := fset.PositionFor(pos, false)
 	return Diagnostic{Package: pkg, File: at.Filename, Line: at.Line, Column: at.Column, Message: message}
 }

@@ -7,7 +7,7 @@
 // the compiler: cgo, embedded files and the linker are not checked, see [File.NeedsCompiler].
 // [CheckPackages] and [Build] use the go command instead.
 //
-// A [PurityCheck] finds code that makes replaying the event log non-deterministic.
+// A [PurityFinder] finds code that makes replaying the event log non-deterministic.
 package typecheck
 
 import (
@@ -37,6 +37,17 @@ type Checker struct {
 	outside types.Importer        // imports packages from outside the project
 	cached  map[string][]*checked // by import path, the latest first
 	lastID  uint64
+}
+
+// A PurityFinder finds code of features that makes replay of the event log non-deterministic, as
+// far as the features compile. dirs are their folders in a view, and core is the import path of
+// core.
+type PurityFinder func(ctx context.Context, c *Checker, core string, view *View, dirs []string) (PurityReport, error)
+
+// A PurityReport is the result of a [PurityFinder].
+type PurityReport struct {
+	Impure   []Diagnostic // code that makes replay non-deterministic
+	Warnings []Diagnostic // code that may make replay non-deterministic
 }
 
 // A Module is the module of a project, from its go.mod.
@@ -211,7 +222,7 @@ func (p *Pass) diagnose(path string, files []*File, errs []error) []Diagnostic {
 		}
 		for _, i := range file.Imports() {
 			if !MayImport(path, i.Path) { // go/types allows it
-				found = append(found, diagnosticAt(p.checker.fset, i.Pos, path, "use of internal package "+i.Path+" not allowed"))
+				found = append(found, DiagnosticAt(p.checker.fset, i.Pos, path, "use of internal package "+i.Path+" not allowed"))
 			}
 		}
 	}
@@ -220,7 +231,7 @@ func (p *Pass) diagnose(path string, files []*File, errs []error) []Diagnostic {
 		if !errors.As(err, &e) {
 			continue
 		}
-		d := diagnosticAt(p.checker.fset, e.Pos, path, e.Msg)
+		d := DiagnosticAt(p.checker.fset, e.Pos, path, e.Msg)
 		if d.Line == 0 && len(found) > 0 {
 			continue // follows from a syntax error
 		}
@@ -242,4 +253,10 @@ func MayImport(path, other string) bool {
 	}
 	parent := other[:max(0, at-1)]
 	return path == parent || strings.HasPrefix(path, parent+"/") || strings.TrimSuffix(path, "_test") == parent
+}
+
+// IsType reports whether t is the named type of the package with an import path.
+func IsType(t types.Type, path, name string) bool {
+	named, ok := types.Unalias(t).(*types.Named)
+	return ok && named.Obj().Name() == name && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == path
 }

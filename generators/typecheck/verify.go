@@ -451,7 +451,7 @@ func (v *vetting) run(a *analysis.Analyzer) (any, error) {
 		Analyzer: a, Fset: v.checker.fset, Files: syntaxOf(v.pkg.Files), Pkg: v.pkg.types, TypesInfo: v.pkg.Info,
 		TypesSizes: types.SizesFor("gc", runtime.GOARCH), ResultOf: results,
 		Report: func(d analysis.Diagnostic) {
-			v.found = append(v.found, diagnosticAt(v.checker.fset, d.Pos, "", VetMark+d.Message))
+			v.found = append(v.found, DiagnosticAt(v.checker.fset, d.Pos, "", VetMark+d.Message))
 		},
 		ImportObjectFact: v.importFact,
 		ExportObjectFact: func(object types.Object, fact analysis.Fact) { v.facts[factKey{object, reflect.TypeOf(fact)}] = fact },

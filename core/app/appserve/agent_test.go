@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// fakeServer prints its arguments for log map, workers and the like, its arguments and its input for
-// try, an error for log skip, one long event for log show, and otherwise 40 events.
+// fakeServer prints its arguments for log map, workers and the like, its arguments and its input
+// for try, an error for log skip, one long event for log show, and otherwise 40 events.
 func fakeServer(_ context.Context, stdin []byte, args ...string) (stdout, stderr []byte, err error) {
 	var out bytes.Buffer
 	all := strings.Join(args, "|")
@@ -41,8 +41,8 @@ func fakeServer(_ context.Context, stdin []byte, args ...string) (stdout, stderr
 	return out.Bytes(), nil, nil
 }
 
-// The tools of the dev server run commands of the server, and return short texts that say how to get
-// more.
+// The tools of the dev server run commands of the server, and return short texts that say how to
+// get more.
 func TestAgent(t *testing.T) {
 	for _, test := range []struct {
 		tool, input, want, next string

@@ -1,6 +1,7 @@
-package typecheck_test
+package purity_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path"
@@ -10,14 +11,17 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/petrock/petrock/generators/purity"
 	"github.com/petrock/petrock/generators/typecheck"
 )
+
+var update = flag.Bool("update", false, "rewrite the expectations in testdata")
 
 // Each archive is a module with features. Its file want is the expected report.
 func TestPurity(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "-mod=mod")
-	cases, err := filepath.Glob("testdata/purity/*.txtar")
+	cases, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(cases) == 0 {
 		t.Fatalf("found %d cases, %v; want at least one", len(cases), err)
 	}
@@ -83,8 +87,8 @@ func findImpure(t *testing.T, dir string) string {
 			features = append(features, dir)
 		}
 	}
-	project := typecheck.PurityCheck{Core: "example.com/hello/core", Checker: typecheck.NewChecker(typecheck.Module{Path: "example.com/hello", Go: "1.26.0"}, cache, store.Fset())}
-	report, err := project.Find(t.Context(), view, features)
+	checker := typecheck.NewChecker(typecheck.Module{Path: "example.com/hello", Go: "1.26.0"}, cache, store.Fset())
+	report, err := purity.Find(t.Context(), checker, "example.com/hello/core", view, features)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,6 @@
-package typecheck
+// Package purity finds code that makes replay of the event log non-deterministic. It belongs to the
+// part app.
+package purity
 
 import (
 	"context"
@@ -9,51 +11,42 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/petrock/petrock/generators/typecheck"
 )
 
-// A PurityCheck finds code that makes replay of the event log non-deterministic. It follows Apply
-// of commands, Upgrade of older versions, Map, functions with //petrock:map and NewState into all
-// functions that they call.
-type PurityCheck struct {
-	Core    string // the import path of core
-	Checker *Checker
-}
-
-// A PurityReport is the result of a [PurityCheck].
-type PurityReport struct {
-	Impure   []Diagnostic // code that makes replay non-deterministic
-	Warnings []Diagnostic // code that may make replay non-deterministic
-}
-
-// Find checks the features in folders of a view, as far as they compile.
-func (p PurityCheck) Find(ctx context.Context, view *View, dirs []string) (PurityReport, error) {
+// Find returns code of features that makes replay of the event log non-deterministic. It follows
+// Apply of commands, Upgrade of older versions, Map, functions with //petrock:map and NewState into
+// all functions that they call. It implements [typecheck.PurityFinder].
+func Find(ctx context.Context, checker *typecheck.Checker, core string, view *typecheck.View, dirs []string) (typecheck.PurityReport, error) {
 	if len(dirs) == 0 {
-		return PurityReport{}, nil
+		return typecheck.PurityReport{}, nil
 	}
-	pass, err := p.Checker.NewPass(ctx, view, dirs, PassOptions{Skip: func(f *File) bool {
+	pass, err := checker.NewPass(ctx, view, dirs, typecheck.PassOptions{Skip: func(f *typecheck.File) bool {
 		return f.IsTest() || f.IsDerived() && slices.Contains(dirs, f.Dir())
 	}})
 	if err != nil {
-		return PurityReport{}, err
+		return typecheck.PurityReport{}, err
 	}
-	f := &finder{PurityCheck: p, pass: pass, view: view, packages: map[string]*InspectedPackage{}}
+	f := &finder{checker: checker, core: core, pass: pass, view: view, packages: map[string]*typecheck.InspectedPackage{}}
 	for _, dir := range dirs {
 		if err := ctx.Err(); err != nil {
-			return PurityReport{}, err
+			return typecheck.PurityReport{}, err
 		}
 		f.checkFeature(dir)
 	}
-	f.report.Impure, f.report.Warnings = SortDiagnostics(f.report.Impure), SortDiagnostics(f.report.Warnings)
+	f.report.Impure, f.report.Warnings = typecheck.SortDiagnostics(f.report.Impure), typecheck.SortDiagnostics(f.report.Warnings)
 	return f.report, pass.Err()
 }
 
 // A finder follows function calls.
 type finder struct {
-	PurityCheck
-	pass     *Pass
-	view     *View
-	packages map[string]*InspectedPackage // by import path
-	report   PurityReport
+	checker  *typecheck.Checker
+	core     string // import path of core
+	pass     *typecheck.Pass
+	view     *typecheck.View
+	packages map[string]*typecheck.InspectedPackage // by import path
+	report   typecheck.PurityReport
 
 	feature string       // import path of the current feature
 	seen    map[any]bool // positions of declarations, and findings, already visited from this root
@@ -62,7 +55,7 @@ type finder struct {
 
 // pkg returns the package of an import path. It returns nil for packages of core and of other
 // modules.
-func (f *finder) pkg(path string) *InspectedPackage {
+func (f *finder) pkg(path string) *typecheck.InspectedPackage {
 	known, ok := f.packages[path]
 	if ok {
 		return known
@@ -74,10 +67,10 @@ func (f *finder) pkg(path string) *InspectedPackage {
 	return known
 }
 
-func (f *finder) isCore(path string) bool { return strings.HasPrefix(path+"/", f.Core+"/") }
+func (f *finder) isCore(path string) bool { return strings.HasPrefix(path+"/", f.core+"/") }
 
 func (f *finder) checkFeature(dir string) {
-	f.feature = f.Checker.ImportPath(dir)
+	f.feature = f.checker.ImportPath(dir)
 	p := f.pkg(f.feature)
 	if p == nil {
 		return
@@ -118,7 +111,7 @@ func (f *finder) isRoot(function *types.Func) bool {
 
 // declaration returns the declaration of a function of the project, or nil if it has no body.
 func (f *finder) declaration(function *types.Func) *ast.FuncDecl {
-	decl := Enclosing[*ast.FuncDecl](f.view.FileAt(function.Pos()), function.Pos())
+	decl := typecheck.Enclosing[*ast.FuncDecl](f.view.FileAt(function.Pos()), function.Pos())
 	if decl == nil || decl.Name.Pos() != function.Pos() || decl.Body == nil {
 		return nil
 	}
@@ -130,17 +123,11 @@ func (f *finder) declaration(function *types.Func) *ast.FuncDecl {
 func (f *finder) isReplayMethod(method *types.Func) bool {
 	s := method.Signature()
 	for v := range s.Params().Variables() {
-		if method.Name() == "Apply" && IsType(v.Type(), f.Core+"/app", "Event") {
+		if method.Name() == "Apply" && typecheck.IsType(v.Type(), f.core+"/app", "Event") {
 			return true
 		}
 	}
 	return method.Name() == "Upgrade" && s.Params().Len() == 0 && s.Results().Len() == 1
-}
-
-// IsType reports whether t is the named type of the package with an import path.
-func IsType(t types.Type, path, name string) bool {
-	named, ok := types.Unalias(t).(*types.Named)
-	return ok && named.Obj().Name() == name && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == path
 }
 
 func (f *finder) followFunction(function *types.Func, name string) {
@@ -154,7 +141,7 @@ func (f *finder) followFunction(function *types.Func, name string) {
 	}
 }
 
-func (f *finder) followBody(p *InspectedPackage, body ast.Node, name string) {
+func (f *finder) followBody(p *typecheck.InspectedPackage, body ast.Node, name string) {
 	f.chain = append(f.chain, name)
 	defer func() { f.chain = f.chain[:len(f.chain)-1] }()
 	w := walker{f, p.Info, body}
@@ -201,8 +188,8 @@ func (f *finder) message(what, remedy string) string {
 	return strings.Join(append(slices.Clone(f.chain), what), " → ") + ": replay must be deterministic; " + remedy
 }
 
-func (f *finder) diagnostic(pos token.Pos, message string) Diagnostic {
-	return diagnosticAt(f.view.Fset(), pos, f.feature, message)
+func (f *finder) diagnostic(pos token.Pos, message string) typecheck.Diagnostic {
+	return typecheck.DiagnosticAt(f.view.Fset(), pos, f.feature, message)
 }
 
 // localName returns the name of a function in its package; of a method, with its type.
@@ -281,7 +268,7 @@ func (w walker) followVariable(v *types.Var) {
 		return
 	}
 	w.seen[v.Pos()] = true
-	p, spec := w.pkg(v.Pkg().Path()), Enclosing[*ast.ValueSpec](w.view.FileAt(v.Pos()), v.Pos())
+	p, spec := w.pkg(v.Pkg().Path()), typecheck.Enclosing[*ast.ValueSpec](w.view.FileAt(v.Pos()), v.Pos())
 	if p == nil || spec == nil || len(spec.Names) != len(spec.Values) {
 		return
 	}
@@ -488,7 +475,7 @@ func (f *finder) remedyFor(object types.Object, name string) string {
 		return ""
 	}
 	if f.isCore(where) {
-		if isFunction && function.Signature().Recv() == nil && where == f.Core+"/app" && !strings.HasPrefix(name, "Upgrade") {
+		if isFunction && function.Signature().Recv() == nil && where == f.core+"/app" && !strings.HasPrefix(name, "Upgrade") {
 			return useWorker // app functions run commands and queries
 		}
 		return ""
