@@ -200,7 +200,7 @@ func (e *Engine) lookAtChanged(ctx context.Context, u *commandUpdate) error {
 	if err != nil {
 		return err
 	}
-	if !stored.Looked && !isRecorded {
+	if !isRecorded && stored.Why == errNotBuilt.Error() {
 		u.stored = nil // new commands have no events, unless their names were once in use
 		return nil
 	}

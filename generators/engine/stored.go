@@ -83,6 +83,8 @@ func (e *Engine) hasNoStore() bool {
 	return err == nil && len(found) == 0
 }
 
+var errNotBuilt = errors.New("the server was not built yet")
+
 // askServer runs a command of the last built server. If there is none, or it fails, build makes
 // askServer build one from the source on disk and run it instead.
 func (e *Engine) askServer(ctx context.Context, build bool, args ...string) ([]byte, error) {
@@ -90,7 +92,7 @@ func (e *Engine) askServer(ctx context.Context, build bool, args ...string) ([]b
 	if runtime.GOOS == "windows" {
 		server += ".exe"
 	}
-	err := errors.New("the server was not built yet")
+	err := errNotBuilt
 	if _, statErr := e.root.Stat(path.Join(ServerDir, filepath.Base(server))); statErr == nil {
 		var out []byte
 		if out, err = e.runServer(ctx, server, args); err == nil || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
