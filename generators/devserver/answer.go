@@ -78,7 +78,7 @@ func Answer(ctx context.Context, result any, err error) (*mcp.ToolResult, error)
 		answer, _, err := render(result, false)
 		return answer, err
 	}
-	for limit := 50; ; limit = limit * 4 / 5 {
+	for limit := 1000; ; limit = limit * 4 / 5 {
 		answer, size, err := render(whole.Short(limit), true)
 		if err != nil || size <= maxAnswer || limit == 1 {
 			return answer, err
@@ -118,7 +118,9 @@ func render(result any, short bool) (answer *mcp.ToolResult, size int, err error
 		if structured = nil; !short {
 			structured = result.WithoutText()
 		}
-	case *engine.Listing, *engine.History, *engine.Matches:
+	case *engine.Matches: // as JSON, each line has the name of its file
+		answer.Content, structured = text(result.String()), nil
+	case *engine.Listing, *engine.History:
 		if short {
 			answer.Content, structured = text(fmt.Sprint(result)), nil
 		}

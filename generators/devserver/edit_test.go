@@ -118,8 +118,7 @@ func TestEditWithoutExec(t *testing.T) {
 	}
 }
 
-// search returns a page of text that fits, or with detail everything as JSON too. No match is no
-// error.
+// search returns a page of text that fits, or with detail everything. No match is no error.
 func TestSearch(t *testing.T) {
 	root := newProject(t)
 	write(t, filepath.Join(root, "notes.md"), strings.Repeat("a long line of notes\n", 400))
@@ -130,14 +129,14 @@ func TestSearch(t *testing.T) {
 		isLong    bool
 	}{
 		{map[string]any{"pattern": "long"}, "of 400 matches; pass offset: ", false},
-		{map[string]any{"pattern": "long", "detail": true}, `"400: a long line`, true},
+		{map[string]any{"pattern": "long", "detail": true}, "\n400: a long line", true},
 		{map[string]any{"pattern": "nowhere"}, "There is no match.", false},
 		{map[string]any{"pattern": "Rise", "find": "callers"}, "sun/sun_test.go\n6: ", false},
 		{map[string]any{"pattern": "strings", "find": "api"}, "package strings // import", false},
 	} {
 		result := client.CallTool("search", test.arguments)
 		size := len(result.Text()) + len(result.StructuredContent)
-		if result.IsError || !strings.Contains(result.Text(), test.keeps) || (size > 2000) != test.isLong || (len(result.StructuredContent) > 0) != test.isLong {
+		if result.IsError || !strings.Contains(result.Text(), test.keeps) || (size > 2000) != test.isLong || len(result.StructuredContent) > 0 {
 			t.Errorf("search %v: got %d bytes, structured %d bytes:\n%s\nwant %q in it, and at most 2000 bytes of text unless it has details", test.arguments, size, len(result.StructuredContent), result.Text(), test.keeps)
 		}
 	}

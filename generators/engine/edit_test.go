@@ -121,6 +121,19 @@ func TestEdit(t *testing.T) {
 	}
 }
 
+// A test of a new feature may use the function Feature, which is derived only then.
+func TestEditAddsFeature(t *testing.T) {
+	b := open(t)
+	_, err := b.edit(`[{"path":"features/probe/state.go","text":"package probe\n\ntype State struct{}\n\nfunc NewState() *State { return &State{} }\n"},
+		{"path":"features/probe/probe_test.go","text":"package probe_test\n\nvar _ = probe.Feature\n"}]`, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := b.read("features/probe/probe_test.go"); !strings.Contains(text, "import \"hello/features/probe\"") {
+		t.Errorf("the test is\n%s\nwant the import of its package", text)
+	}
+}
+
 func TestEditIsRefused(t *testing.T) {
 	b := open(t)
 	b.write("other/go.mod", "module other\n")

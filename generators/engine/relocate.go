@@ -346,7 +346,8 @@ func (m *relocation) finish(ctx context.Context, p *plan) error {
 	}
 	texts := m.texts()
 	for _, moved := range m.moved {
-		if !slices.ContainsFunc(moved.file.Syntax.Decls, func(decl ast.Decl) bool {
+		describes := moved.file.Syntax.Doc != nil && len(m.view.Files(m.from)) > 1 // the package, which stays
+		if !describes && !slices.ContainsFunc(moved.file.Syntax.Decls, func(decl ast.Decl) bool {
 			group, ok := decl.(*ast.GenDecl)
 			return !m.isMoved(decl.Pos()) && !(ok && group.Tok == token.IMPORT)
 		}) {

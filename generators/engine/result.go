@@ -233,8 +233,18 @@ func newSize(tools map[string]json.RawMessage) *Size {
 // Short returns the short form of the result. That of a dry run has the beginning of the diff of
 // the user's files.
 func (r *Result) Short(limit int) any {
-	s, left := Shorten(r, limit), 400
-	for i, f := range r.Files[:len(s.Files)] {
+	sorted, left := *r, 400
+	if r.DryRun { // what the user wrote comes first
+		isOurs := func(f FileChange) int {
+			if f.Derived || f.Path == contract.File {
+				return 1
+			}
+			return 0
+		}
+		sorted.Files = slices.SortedStableFunc(slices.Values(r.Files), func(a, b FileChange) int { return isOurs(a) - isOurs(b) })
+	}
+	s := Shorten(&sorted, limit)
+	for i, f := range sorted.Files[:len(s.Files)] {
 		if r.DryRun && !f.Derived && f.Path != contract.File && (left > 0 || limit == 0) {
 			s.Files[i].Diff = f.Diff
 			if limit > 0 {

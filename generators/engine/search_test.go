@@ -182,11 +182,14 @@ func TestSymbol(t *testing.T) {
 		{"desk.Note", "shelf.Remark", "2 places in 1 file", map[string]string{"shelf/remark.go": "package shelf\n\ntype Remark string // A remark\n", "desk/loan.go": "Note shelf.Remark\n"}},
 		{"desk.Pair", "shelf.Pair", "5 places in 2 files", map[string]string{"report/report.go": "shelf.Pair[d.Tier]"}},
 		{"rate.Rate", "price.Rate", "2 places in 2 files", map[string]string{"internal/price/rate.go": "package price\n", "tools/rate.go": "price.Rate"}},
+		{"coin.Coin", "price.Coin", "1 place in 1 file", map[string]string{"internal/coin/coin.go": "// Package coin has coins.\npackage coin\n"}},
 		{"report.Gold", "tools.gold", "1 place in 1 file", map[string]string{"tools/gold.go": "import d \"hello/desk\"\n\n// gold reports"}},
 	} {
 		t.Run(test.symbol+" to "+test.rename, func(t *testing.T) {
 			b := open(t)
 			b.lending()
+			b.write("internal/coin/coin.go", "// Package coin has coins.\npackage coin\n\ntype Coin int\n")
+			b.write("internal/coin/side.go", "package coin\n\ntype Side int\n")
 			b.write("internal/rate/rate.go", "package rate\n\n// Rate is a rate.\ntype Rate int\n")
 			b.write("tools/rate.go", "package tools\n\nimport \"hello/internal/rate\"\n\nvar _ rate.Rate\n")
 			before := b.snapshot()

@@ -426,6 +426,9 @@ func newResult(p *plan, files []journal.Change) *Result {
 			r.Files = append(r.Files, newFileChange(f))
 		}
 	}
+	for _, what := range p.breaks {
+		r.Warnings = append(r.Warnings, typecheck.Diagnostic{Message: "this breaks clients: " + what})
+	}
 	isOther := func(d typecheck.Diagnostic) bool { return p.action != actionSync && !p.plans(d.File) }
 	for _, pkg := range p.packages {
 		r.Refused = append(r.Refused, pkg.Problems...)
@@ -438,9 +441,6 @@ func newResult(p *plan, files []journal.Change) *Result {
 		}
 	}
 	r.Warnings = append(r.Warnings, p.warnings...)
-	for _, what := range p.breaks {
-		r.Warnings = append(r.Warnings, typecheck.Diagnostic{Message: "this breaks clients: " + what})
-	}
 	if p.now.Contract != nil && len(p.now.Tools) > 0 {
 		r.ToolsList = newSize(p.now.Tools)
 	}
