@@ -64,6 +64,9 @@ func (e *Engine) planEdit(ctx context.Context, j *journal.Journal, p *plan, edit
 	}
 	p.name = joinFew(slices.Sorted(maps.Keys(p.texts)))
 	p.title = actionEdit + " " + p.name
+	if first := edits[0]; first.Symbol != "" {
+		p.title = fmt.Sprintf("rename %s to %s", first.Symbol, first.Rename)
+	}
 	if !p.Test && !p.NoExec {
 		p.next = append(p.next, fmt.Sprintf("Run the tests with %s.", e.Call("test")))
 	}

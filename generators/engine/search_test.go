@@ -205,8 +205,12 @@ func TestSymbol(t *testing.T) {
 					t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
 				}
 			}
-			if _, err := b.Undo(t.Context(), "", engine.Options{}); err != nil {
+			undone, err := b.Undo(t.Context(), "", engine.Options{})
+			if err != nil {
 				t.Fatal(err)
+			}
+			if title := "rename " + test.symbol + " to " + test.rename; !strings.Contains(undone.String(), title) {
+				t.Errorf("undo returned %s, want %q in it", undone, title)
 			}
 			if different := differing(before, b.snapshot()); len(different) > 0 {
 				t.Errorf("after undo, these files differ: %q", different)
