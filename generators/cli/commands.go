@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/petrock/petrock/core/plumbing/mcpcli"
 	"github.com/petrock/petrock/core/plumbing/terminal"
 	"github.com/petrock/petrock/core/strictjson"
+	"github.com/petrock/petrock/generators/devserver"
 	"github.com/petrock/petrock/generators/engine"
 	"github.com/petrock/petrock/generators/gen"
 	"github.com/petrock/petrock/generators/parts"
@@ -84,6 +86,9 @@ func (c *projectFlags) open(env Env) (*engine.Engine, error) {
 	}
 	e.Limits.NoNet = c.noNet
 	e.FormatCall = func(c gen.Call) string { return c.CommandLine(env.Program) }
+	if prefix, ok := os.LookupEnv(devserver.PrefixVariable); ok {
+		e.FormatCall = devserver.FormatCall(prefix)
+	}
 	return e, nil
 }
 

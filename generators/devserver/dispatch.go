@@ -81,6 +81,9 @@ func (t *Tools) hasGeneratorsOf(p *openProject) bool {
 	return err == nil && p.engine.PetrockVersion() == generators.Version && sum.Compare(files, "generators").IsEmpty()
 }
 
+// PrefixVariable makes a program name other calls as tools with this prefix.
+const PrefixVariable = "PETROCK_TOOL_PREFIX"
+
 // runProgram runs a program of the project and returns the result that it prints.
 func (t *Tools) runProgram(ctx context.Context, p *openProject, program string, input []byte, args ...string) (*engine.Result, error) {
 	p.engine.Step("building " + program)
@@ -92,7 +95,8 @@ func (t *Tools) runProgram(ctx context.Context, p *openProject, program string, 
 	if args = append(args, "--json"); wantsDetail(ctx) {
 		args = append(args, "--detail")
 	}
-	out, errOut, err := process.Run(ctx, process.RunOptions{Dir: p.engine.Root(), Stdin: bytes.NewReader(input), Group: true}, executable, args...)
+	environ := append(os.Environ(), PrefixVariable+"="+t.options.Prefix)
+	out, errOut, err := process.Run(ctx, process.RunOptions{Dir: p.engine.Root(), Env: environ, Stdin: bytes.NewReader(input), Group: true}, executable, args...)
 	if err == nil {
 		result := &engine.Result{}
 		if err := json.Unmarshal(out, result); err != nil {

@@ -42,10 +42,12 @@ func (e *Engine) Change(ctx context.Context, in Change, o Options) (*Result, err
 		if err := ch.run(ctx); err != nil || len(p.conflicts) > 0 {
 			return err
 		}
-		switch ch.c.Kind {
-		case derive.Type:
+		switch {
+		case in.Body != "":
+			remedy = "Nothing was changed. Correct the body, or edit the code that uses the fields in the same operation."
+		case ch.c.Kind == derive.Type:
 			remedy = "Nothing was changed. Edit the code that uses the type and the type in one operation."
-		case derive.Command:
+		case ch.c.Kind == derive.Command:
 			remedy = fmt.Sprintf("Nothing was changed. Set %s too; if other code uses the fields, edit it and the fields by hand, then run %s.", e.option("body"), e.versionCall(ch.c.EventType, ""))
 		}
 		if err := e.planEdits(ctx, j, p, in.Edits); err != nil {
@@ -387,6 +389,9 @@ func (ch *changer) planExamples() error {
 		if unwritten != nil && comment.Pos() > function.Pos() && comment.End() < unwritten.Pos() && strings.Contains(comment.Text(), "replace Error") {
 			ch.removeDeclaration(file, comment, nil, nil)
 		}
+	}
+	if slices.ContainsFunc(ch.in.Examples, func(s gen.Step) bool { return s.Tool != "" || s.Later != "" }) {
+		table = nil // a table has no other calls, and the order counts
 	}
 	for _, step := range ch.in.Examples {
 		e, later, err := step.Parse(0)

@@ -483,6 +483,7 @@ func TestChangeEditsOnlyItsTests(t *testing.T) {
 	}{
 		{engine.Change{RenameFields: []string{"a=b", "output.sum=total"}}, calls("near", `{"b":1,"z":2}`, `map[string]any{"b": 1, "z": 2}`, `{"total":1}`)},
 		{engine.Change{Fields: []string{"c:int"}}, calls("near", `{"a":1,"z":2,"c":1}`, `map[string]any{"a": 1, "z": 2, "c": 1}`, `{"sum":1}`)},
+		{engine.Change{RemoveFields: []string{"z"}, Fields: []string{"a:[]int"}}, calls("near", `{"a":[1]}`, `map[string]any{"a": []int{1}}`, `{"sum":1}`)},
 		{engine.Change{RemoveFields: []string{"z"}, Fields: []string{"a:string"}}, calls("near", `{"a":"example"}`, `map[string]any{"a": "example"}`, `{"sum":1}`)},
 	} {
 		b := open(t)

@@ -118,14 +118,11 @@ func (ch *changer) retype(file *typecheck.File, element *ast.KeyValueExpr, f typ
 // converted returns a value of a field that has another type now, as JSON: the old value, or a list
 // of it, if it is valid, else a sample.
 func (ch *changer) converted(f gen.Field, old []byte) []byte {
-	values := [][]byte{old}
-	if f.Type.Kind == gen.KindList {
-		values = append(values, fmt.Appendf(nil, "[%s]", old))
-	}
-	for _, value := range values {
-		if json.Valid(value) && f.Allows(json.RawMessage(value)) {
-			return value
-		}
+	switch isJSON := json.Valid(old); {
+	case isJSON && f.Allows(json.RawMessage(old)):
+		return old
+	case isJSON && f.Type.Kind == gen.KindList && (gen.Field{Type: *f.Type.Elem}).Allows(json.RawMessage(old)):
+		return fmt.Appendf(nil, "[%s]", old)
 	}
 	return ch.sample(f)
 }

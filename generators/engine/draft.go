@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -140,9 +141,9 @@ func (e *Engine) prune(dir string, maxAge time.Duration, keep int) {
 
 // mergeList returns the value of an argument with changes. Elements of edits with the same path or
 // symbol, of examples with the same name, and of fields and output with the same field name replace
-// those of the draft. Others are appended, as are replacements in a file whose text the draft has.
-// An edit or example that is only a path or a name removes those of the draft. Other values are
-// replaced.
+// those of the draft. Others are appended, as are replacements in a file whose text the draft has;
+// an example that the draft has is not repeated. An edit or example that is only a path or a name
+// removes those of the draft. Other values are replaced.
 func (e *Engine) mergeList(name string, draft, given json.RawMessage) json.RawMessage {
 	var old, changes []json.RawMessage
 	isList := slices.Contains([]string{"edits", "examples", "fields", "output"}, name)
@@ -166,7 +167,8 @@ func (e *Engine) mergeList(name string, draft, given json.RawMessage) json.RawMe
 		}
 	}
 	for k, change := range changes {
-		if !used[k] {
+		isRepeated := name == "examples" && slices.ContainsFunc(old, func(o json.RawMessage) bool { return bytes.Equal(o, change) })
+		if !used[k] && !isRepeated {
 			merged = append(merged, change)
 		}
 	}

@@ -55,6 +55,7 @@ func TestDraftMerges(t *testing.T) {
 		{"no list", `{"fields":"a","output":["a"]}`, `{"fields":["b"],"output":"c"}`, `{"fields":["b"],"output":"c"}`},
 		{"examples", `{"examples":[{"input":1},{"input":2},{"name":"third","input":3},4]}`, `{"examples":[{"name":"example 2","input":5},{"name":"third","error":"e"},{"input":6}]}`,
 			`{"examples":[{"input":1},{"name":"example 2","input":5},{"name":"third","error":"e"},4,{"input":6}]}`},
+		{"repeated examples", `{"examples":[{"input":1},{"input":2}]}`, `{"examples":[{"input":1},{"input":3}]}`, `{"examples":[{"input":1},{"input":2},{"input":3}]}`},
 		{"removed examples", `{"examples":[{"input":1},{"name":"b","input":2}]}`, `{"examples":[{"name":"example 1"},{"name":"b"}]}`, `{"examples":[]}`},
 		{"replacement in a new file", `{"edits":[{"path":"a","text":"1"},{"path":"b","replace":[]},{"symbol":"c","rename":"d"}]}`, `{"edits":[{"path":"a","replace":[]},{"path":"b","replace":[1]},{"symbol":"c","rename":"e"}],"dry_run":true}`,
 			`{"dry_run":true,"edits":[{"path":"a","text":"1"},{"path":"b","replace":[1]},{"symbol":"c","rename":"e"},{"path":"a","replace":[]}]}`},

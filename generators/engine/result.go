@@ -234,15 +234,13 @@ func newSize(tools map[string]json.RawMessage) *Size {
 // the user's files.
 func (r *Result) Short(limit int) any {
 	sorted, left := *r, 400
-	if r.DryRun { // what the user wrote comes first
-		isOurs := func(f FileChange) int {
-			if f.Derived || f.Path == contract.File {
-				return 1
-			}
-			return 0
+	isOurs := func(f FileChange) int { // what the user wrote comes first
+		if f.Derived || f.Path == contract.File {
+			return 1
 		}
-		sorted.Files = slices.SortedStableFunc(slices.Values(r.Files), func(a, b FileChange) int { return isOurs(a) - isOurs(b) })
+		return 0
 	}
+	sorted.Files = slices.SortedStableFunc(slices.Values(r.Files), func(a, b FileChange) int { return isOurs(a) - isOurs(b) })
 	s := Shorten(&sorted, limit)
 	for i, f := range sorted.Files[:len(s.Files)] {
 		if r.DryRun && !f.Derived && f.Path != contract.File && (left > 0 || limit == 0) {

@@ -188,6 +188,8 @@ func TestChangeExamples(t *testing.T) {
 			"client := apptest.Serve(t, desk.Feature())\n\tclient.CheckTool(t, \"desk_close\", mcptest.Example{Name: \"a\", Input: `{\"reason\":\"x\"}`, Output: mcptest.AnyOutput{}})\n\tt.Run(\"b\", func(t *testing.T) {\n\t\tclient.CheckTool(t, \"desk_close\", mcptest.Example{Name: \"b\", Input: `{}`, Error: \"reason\"})\n\t})\n\tt.Run(\"c\", func(t *testing.T) {\n\t\tclient.Advance(24 * time.Hour)\n\t\tclient.CheckTool(t, \"desk_stock\", mcptest.Example{Name: \"c\", Input: `{\"items\":[]}`, Output: `{}`})\n\t})\n}"},
 		{"desk/stock", `[{"name":"two","input":{"items":[{}]},"error":"title"},{"name":"one","input":{"items":[],"note":"n"},"output":{}}]`, "stock",
 			"{Name: \"one\", Input: `{\"items\":[],\"note\":\"n\"}`, Output: `{}`},\n\t\t{Name: \"two\", Input: `{\"items\":[{}]}`, Error: \"title\"},\n\t} {"},
+		{"desk/stock", `[{"name":"closed","tool":"desk_close","input":{"reason":"x"}},{"name":"three","input":{"items":[]}}]`, "stock",
+			"Output: mcptest.AnyOutput{}})\n\t})\n\tt.Run(\"three\", func(t *testing.T) {\n\t\tclient.CheckTool(t, \"desk_stock\", mcptest.Example{Name: \"three\""},
 	} {
 		if err := change(test.name, test.examples); err != nil {
 			t.Fatal(err)

@@ -119,6 +119,9 @@ func TestDevServerLacksPart(t *testing.T) {
 	if linked := w.read(parts.Linked); !strings.Contains(linked, "versions.All()") {
 		t.Errorf("%s is\n%s\nwant versions.All() in it", parts.Linked, linked)
 	}
+	if next := strings.Join(made.Next, "\n"); !strings.Contains(next, `test {"packages":`) {
+		t.Errorf("the next steps are\n%s\nwant the calls of tools", next)
+	}
 	field := object{"kind": "command", "name": "posts/create", "fields": []string{"body"}, "default": []string{"body=none"}}
 	planned := object{"dry_run": true}
 	maps.Copy(planned, field)
