@@ -445,10 +445,10 @@ func tagValue(text string) string {
 
 // DocSentence returns the doc comment of name with a description: "Sends a mail." becomes "Name
 // sends a mail.", "A ticket." becomes "Name is a ticket.", and "How it is set up." becomes "Name:
-// how it is set up." It is "" without a description.
+// how it is set up." One that begins with the name stays, as does an empty one.
 func DocSentence(name, description string) string {
-	if description == "" {
-		return ""
+	if description == "" || strings.HasPrefix(description, name+" ") {
+		return description
 	}
 	first, size := utf8.DecodeRuneInString(description)
 	if next, _ := utf8.DecodeRuneInString(description[size:]); unicode.IsUpper(next) { // an abbreviation

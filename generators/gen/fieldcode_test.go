@@ -8,6 +8,7 @@ import (
 
 func TestDocSentence(t *testing.T) {
 	for description, want := range map[string]string{
+		"Name is what it is.":         "Name is what it is.",
 		"Sends a mail.":               "Name sends a mail.",
 		"Send a mail.":                "Name: send a mail.",
 		"Process a mail.":             "Name: process a mail.",
