@@ -46,7 +46,7 @@ func (t *Tools) hook(ctx context.Context, call *mcp.Call, next func(context.Cont
 	}
 	ctx = context.WithValue(ctx, draftKey{}, draft)
 	result, err := next(ctx)
-	if refused, ok := result.(*mcp.ToolResult); ok && refused.IsError && refused.StructuredContent == nil {
+	if refused, ok := result.(*mcp.ToolResult); ok && refused.IsError && !draft.Ended() {
 		return Answer(ctx, nil, terminal.Usagef("%s", refused.Text())) // the arguments are invalid
 	}
 	return result, err

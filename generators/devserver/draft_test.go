@@ -2,6 +2,7 @@ package devserver_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -124,6 +125,21 @@ func TestListedTools(t *testing.T) {
 	for arguments, want := range map[string]string{`{"dir":"."}`: "operation", `{"dirr":"."}`: "dirr"} {
 		if result := callJSON(client, "history", arguments, "", ""); !strings.Contains(result.Text(), want) {
 			t.Errorf("history %s = %s, want %q in it", arguments, result.Text(), want)
+		}
+	}
+}
+
+// A refusal that is sent as text alone keeps its remedy and its lines.
+func TestLongRefusalIsWhole(t *testing.T) {
+	client := connect(t, devserver.Options{Dir: newProject(t)})
+	var body strings.Builder
+	for i := range 24 {
+		fmt.Fprintf(&body, "var _ = undefined%d\n", i)
+	}
+	said := client.CallTool("edit", map[string]any{"edits": []any{map[string]any{"path": "sun/more.go", "text": "package sun\n\n" + body.String()}}})
+	for _, want := range []string{"undefined: undefined23", "\nNothing was changed.", "\nDraft "} {
+		if text := said.Text(); !said.IsError || strings.Contains(text, "…") || !strings.Contains(text, want) {
+			t.Errorf("edit returned\n%s\nwant %q in it, and nothing cut", text, want)
 		}
 	}
 }

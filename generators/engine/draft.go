@@ -27,6 +27,7 @@ type Draft struct {
 
 	engine *Engine
 	id     string // empty if the call is new
+	ended  bool
 }
 
 const (
@@ -70,10 +71,11 @@ func (e *Engine) Draft(tool, id string, arguments map[string]json.RawMessage) (*
 // removes its draft, unless it was a dry run. If d is nil or the call was cancelled, End returns
 // err.
 func (d *Draft) End(result *Result, err error) error {
-	switch {
-	case d == nil || errors.Is(err, context.Canceled):
+	if d == nil || errors.Is(err, context.Canceled) {
 		return err
-	case err == nil:
+	}
+	d.ended = true
+	if err == nil {
 		if d.id != "" && (result == nil || !result.DryRun) {
 			d.engine.root.Remove(draftFile(d.id)) // if that fails, it expires
 		}
@@ -88,6 +90,9 @@ func (d *Draft) End(result *Result, err error) error {
 	}
 	return &fault
 }
+
+// Ended reports whether End has ended the call.
+func (d *Draft) Ended() bool { return d.ended }
 
 func (d *Draft) save() error {
 	saved := Draft{Tool: d.Tool, Arguments: maps.Clone(d.Arguments)}

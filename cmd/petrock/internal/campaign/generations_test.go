@@ -66,12 +66,16 @@ func TestGenerations(t *testing.T) {
 		step(func() {
 			t.Logf("generate %s %s", kind, in.json())
 			dry, err := e.Generate(t.Context(), kind, in.json(), engine.Options{DryRun: true})
+			if err != nil && strings.Contains(err.Error(), " does not exist; did you mean ") {
+				t.Logf("refused, because the feature is new and its name is like another's: %v", err)
+				return
+			}
 			if err != nil {
 				t.Fatalf("a dry run returned: %v", err)
 			}
 			result := w.generate(e, kind, in)
 			if len(result.Files) != len(dry.Files) || len(result.Components) == 0 || len(result.Diagnostics)+len(result.Refused)+len(unexpected(in, result.Warnings)) > 0 {
-				t.Errorf("got %+v; want as many files as in the dry run, some components, no diagnostics or refusals, and no warnings but of a missing description; the dry run returned %+v", result, dry)
+				t.Errorf("got %+v; want as many files as in the dry run, some components, no diagnostics or refusals, and no warnings but of descriptions; the dry run returned %+v", result, dry)
 			}
 			done = append(done, remember(kind, in, result, done))
 		})
@@ -111,7 +115,8 @@ func TestGenerations(t *testing.T) {
 // unexpected returns the warnings but those that the input has no description.
 func unexpected(in input, warnings []typecheck.Diagnostic) []typecheck.Diagnostic {
 	return slices.DeleteFunc(slices.Clone(warnings), func(w typecheck.Diagnostic) bool {
-		return in.Description == "" && strings.Contains(w.Message, " has no description, ")
+		isLikeDirective := strings.Contains(w.Message, " is ignored; write it without spaces") // a description such as: petrock:ignore
+		return isLikeDirective || in.Description == "" && strings.Contains(w.Message, " has no description, ")
 	})
 }
 

@@ -91,9 +91,8 @@ func hostileFeatures() []hostile {
 	}
 
 	// Events that workers follow.
-	for _, on := range []string{"posts/nothing", "posts/get"} {
-		add(hostile{"worker", input{Name: "posts/mailer", On: []string{on}}, "which does not exist; the commands are"})
-	}
+	add(hostile{"worker", input{Name: "posts/mailer", On: []string{"posts/nothing"}}, "which does not exist; the commands are"},
+		hostile{"worker", input{Name: "posts/mailer", On: []string{"posts/get"}}, "which is not a command"})
 	for _, on := range []string{"", "nothing/create", "../create", "posts/create\nx", "posts/", "*/", "orders"} {
 		add(hostile{"worker", input{Name: "posts/mailer", On: []string{on}}, "on "})
 	}

@@ -53,11 +53,11 @@ func hostiles() []hostile {
 		"a/b", ".", "..", ".git", ".petrock", "_", "-", "_a", "-x", "--force", "a_", "a__b", "a--b", "1a", "a.b", "a;b", "a(b)", "a{b}", "${a}", "$(a)", "%s", "a,b",
 		"аdd", "ａdd", "ädd", "add\u200b", "\u202eadd", "İ", "ſend", "\u212a", long, strings.Repeat("a-", 100)+"a")...)
 	add(named("clients reject the name", strings.Repeat("a", 64))...)
-	add(named("is reserved in tools; choose another name", "new", "register", "tools", "New", "prompts", "resources")...)
+	add(named("is reserved in tools; choose another name", "new", "register", "tools", "New")...)
 
 	// Names with a special meaning in Go, its build rules, Windows or petrock, which are valid
 	// here.
-	add(named("", "func", "type", "go", "import", "range", "select", "string", "error", "nil", "true", "any", "len", "append", "make", "iota",
+	add(named("", "prompts", "resources", "func", "type", "go", "import", "range", "select", "string", "error", "nil", "true", "any", "len", "append", "make", "iota",
 		"send-test", "export-windows", "run_arm64", "linux", "send_linux_amd64", "unix", "js", "x_js", "wasm", "test", "a_test", "test_test", "con", "aux_nul", "com1",
 		"gen", "tools_gen", "x_gen", "init", "main", "hello", "petrock", "vendor", "testdata", "internal", "context", "errors", "testing", "mcp", "schema", "json",
 		"ctx", "in", "t", "client", "result", "wrong", "err", "s", "id", "ids", "http_url", "a_b_c", "abc2", "x1_y2", "tool", "prompt", "resource", "input", "output", "close", "server")...)
