@@ -294,7 +294,7 @@ func newSearch(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search PATTERN",
 		Short: "Search the project's text and symbols, the documentation and APIs",
-		Args:  mcpcli.ExactArgs("TODO"),
+		Args:  mcpcli.ExactArgs("timeout"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q.Pattern = args[0]
 			found, err := run(cmd.Context(), env, &c, func(e *engine.Engine, ctx context.Context) (*engine.Matches, error) {

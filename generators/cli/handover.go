@@ -128,7 +128,8 @@ func findTarget(cmd *cobra.Command, env Env) (found *project.Project, program st
 	}
 	_, own := cmd.Annotations[needsOwn]
 	noExec, _ := flags.GetBool("no-exec")
-	lacks := linked.Purity() == nil && engine.NeedsFeatures(cmd.Name()) // before the first feature
+	mayAddFeature := engine.NeedsFeatures(cmd.Name()) || cmd.Name() == "apply"
+	lacks := linked.Purity() == nil && mayAddFeature // the project has no feature yet
 	operation := handover.Operation{Root: found.Root, IsCurrent: !env.Installed && !lacks, NeedsOwn: own && len(env.Own) == 0, NoExec: noExec}
 	program, err = operation.Program()
 	unavailable, ok := errors.AsType[*handover.UnavailableError](err)

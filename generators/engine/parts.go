@@ -93,13 +93,16 @@ func partCode(found *project.Project) (map[string][]byte, error) {
 	code := map[string][]byte{}
 	var names []string
 	for _, part := range parts.All() {
-		archive, err := os.ReadFile(filepath.Join(found.Root, filepath.FromSlash(part.Archive())))
-		if part.Generators == "" || err != nil && !isMissing(err) {
+		if part.Generators == "" {
 			continue
 		}
 		names = append(names, part.Name)
-		if err != nil { // the project has the part
+		archive, err := os.ReadFile(filepath.Join(found.Root, filepath.FromSlash(part.Archive())))
+		if isMissing(err) { // the project has the part
 			continue
+		}
+		if err != nil {
+			return nil, err
 		}
 		files, err := part.Unpack(found.Module, archive)
 		if err != nil {
